@@ -73,7 +73,7 @@ leave_out_what_is_not_offered() {
   local package kept=()
   for package in "${missing[@]}"; do
     if [[ " ${others_packages[*]} " == *" $package "* ]] && ! is_offered "$package"; then
-      echo "Not offered here, so not tried: $package"
+      echo "Not available here, skipped: $package"
     else
       kept+=("$package")
     fi
@@ -95,7 +95,7 @@ install_packages() {
   if [ ${#missing[@]} -eq 0 ] && boost_is_installed; then return 0; fi
   if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
     boost_is_installed || missing+=("one of ${boost_packages[*]}")
-    echo "error: neither root nor sudo; somebody has to install: ${missing[*]}" >&2
+    echo "error: not root and no sudo; an administrator has to install: ${missing[*]}" >&2
     return 1
   fi
 

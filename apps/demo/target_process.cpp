@@ -16,7 +16,7 @@ namespace iwarp::apps {
 
 TargetProcess::TargetProcess(const DemoOptions& options) {
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("cannot make a pipe: " + errno_text());
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("cannot create a pipe: " + errno_text());
   std::fflush(nullptr);
   const pid_t parent = getpid();
   pid_ = fork();

@@ -44,7 +44,7 @@ bool find_function(void* library, const char* name, Function& out) {
 MaybeLibrary load_library() {
   void* library = ::dlopen("libpcap.so.0.8", RTLD_NOW | RTLD_LOCAL);  // Debian's file name
   if (library == nullptr) library = ::dlopen("libpcap.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return std::unexpected("libpcap is not installed");
+  if (library == nullptr) return std::unexpected("libpcap is not installed (package libpcap0.8)");
   ReadingLibrary out;
   const bool complete =
       find_function(library, "pcap_fopen_offline_with_tstamp_precision", out.open) &&
@@ -52,7 +52,7 @@ MaybeLibrary load_library() {
       find_function(library, "pcap_geterr", out.error) &&
       find_function(library, "pcap_next_ex", out.next) &&
       find_function(library, "pcap_datalink", out.link_type);
-  if (!complete) return std::unexpected("libpcap is too old");
+  if (!complete) return std::unexpected("libpcap is too old (update package libpcap0.8)");
   return out;
 }
 

@@ -168,8 +168,9 @@ class Reading {
     }
     const int link = reader->link_type();
     if (!frames::is_known_link(link)) {
-      return complain(
-          fmt::format("{}: nothing was read: its link type {} is not known here", path, link));
+      return complain(fmt::format(
+          "{}: unsupported link type {} (capture on Ethernet, loopback or the any device)", path,
+          link));
     }
     any_opened_ = true;
     std::uint64_t packets = 0;
@@ -183,7 +184,7 @@ class Reading {
     if (packed_ != nullptr && !reader->error().empty()) packed_->check_rest();
     const auto why = reason(reader->error());
     if (why.empty()) return true;
-    return complain(fmt::format("{}: nothing behind packet {} was read: {}", path, packets, why));
+    return complain(fmt::format("{}: stopped after packet {}: {}", path, packets, why));
   }
 
   bool unpacking_failed() const { return packed_ != nullptr && !packed_->error().empty(); }
@@ -249,11 +250,11 @@ int run_page(const ExplainOptions& options) {
                             [&page](std::string_view lines) { page.add(lines); });
   const int status = read_all(report, options, false);
   const auto size = page.finish();
-  fmt::print("{}: {} octets, nothing to load from elsewhere\n", options.html, size);
+  fmt::print("{}: {} octets, self-contained\n", options.html, size);
   if (report.left_out() != 0) {
     fmt::print(
-        "left out of the page, which would become too large: {} frames; --stream, --op and "
-        "--errors choose\n",
+        "{} frames are left out, because the page would become too large (select frames with "
+        "--stream, --op or --errors)\n",
         report.left_out());
   }
   return status;
@@ -283,26 +284,27 @@ cli::Command explain_command() {
   cli::Command command("explain", "Explain the frames of a capture, with every rule they break");
   auto options = std::make_shared<ExplainOptions>();
   command
-      .arguments("FILE", options->files,
-                 "pcap or pcapng file, or a log in qlog's JSON text sequences (--trace FILE.qlog), "
-                 "also packed by gzip; several files are read in the order given; - is standard "
-                 "input")
+      .arguments(
+          "FILE", options->files,
+          "pcap or pcapng file, or a log in qlog's JSON text sequences (--trace FILE.qlog), "
+          "also compressed with gzip; several files are read in the order given; - is standard "
+          "input")
       .required()
       .completes(cli::Completion::kFile);
   command.count("-v,--verbose", options->verbose,
                 "The four layers of each frame; -vv: all its octets, too");
   command.number("--stream", "N", options->filter.connection, {1, 1e15},
-                 "Only the MPA connection of that number");
+                 "Only the MPA connection with this number");
   command.choice("--op", options->filter.operation, frames::operation_names(),
                  "Only these operations, requests and responses");
   command.flag("--errors", options->filter.errors,
                "Only frames that break a rule, Terminates, and octets in no frame");
   command.flag("--strict", options->strict,
                "For scripts: exit with status 3 if any frame breaks a rule, shown or not");
-  command.flag("--json", options->json, "One JSON object to a line");
+  command.flag("--json", options->json, "One JSON object per line");
   command
       .text("--html", "OUT.html", options->html,
-            "Write a page there to step through: one file that loads nothing")
+            "Write a page to step through the frames: one self-contained HTML file")
       .excludes("--json")
       .excludes("--verbose")
       .completes(cli::Completion::kFile);

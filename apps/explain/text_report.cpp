@@ -36,8 +36,8 @@ const char* dot(Side end) { return end == Side::kNear ? "*  " : "  *"; }
 
 const char* closing_text(frames::Closing how) {
   constexpr std::array kTexts{
-      "closed by both ends", "reset", "its ports are used for a new connection",
-      "set aside: too many connections at a time", "open when the capture ends"};
+      "closed by both ends", "reset", "replaced by a new connection on its ports",
+      "no longer followed: too many connections at a time", "still open when the capture ends"};
   return kTexts[static_cast<std::size_t>(how)];
 }
 
@@ -52,10 +52,10 @@ std::string beginning(const ConnectionInfo& info) {
   const bool startup = info.startup_seen[0] || info.startup_seen[1];
   if (startup) return "";
   if (!info.opening_seen) {
-    return "the capture begins in the middle: revision, IRD, ORD and RTR are not known; CRCs and "
-           "markers are found out by looking";
+    return "the capture begins in the middle of the connection: revision, IRD, ORD and RTR are "
+           "unknown; CRC and marker use is inferred from the frames";
   }
-  return "no startup frame in the capture: CRCs and markers are found out by looking";
+  return "no startup frame in the capture: CRC and marker use is inferred from the frames";
 }
 
 std::vector<std::string> remarks(const ConnectionInfo& info, const frames::Closed& closed) {
@@ -66,14 +66,14 @@ std::vector<std::string> remarks(const ConnectionInfo& info, const frames::Close
     const auto& tcp = closed.tcp[i];
     if (!info.seen[i]) {
       out.push_back(
-          fmt::format("nothing that {} sent is in the capture: what it asked for, told "
-                      "and answered is not known",
+          fmt::format("the capture contains nothing that {} sent: its requests, adverts and "
+                      "responses are unknown",
                       name));
     }
     if (info.guessed[i] && (info.startup_seen[0] || info.startup_seen[1])) {
       out.push_back(
-          fmt::format("not all of startup is in the capture: CRCs and markers from {} are "
-                      "found out by looking",
+          fmt::format("the capture lacks a part of startup: CRC and marker use of {} is inferred "
+                      "from the frames",
                       name));
     }
     if (closed.unanswered[i] != 0) {
@@ -88,7 +88,7 @@ std::vector<std::string> remarks(const ConnectionInfo& info, const frames::Close
     }
     if (tcp.reordered != 0) {
       out.push_back(
-          fmt::format("{} from {} came out of order", counted(tcp.reordered, "segment"), name));
+          fmt::format("{} from {} arrived out of order", counted(tcp.reordered, "segment"), name));
     }
   }
   return out;
@@ -140,10 +140,10 @@ void TextReport::frame(const ConnectionInfo& info, const frames::Explained& e,
   if (!filter_.wants(info, e)) return;
   introduce(info);
   if (e.frame->unsure && unsure_.emplace(info.number, e.frame->from).second) {
-    out_(fmt::format(
-        "{}frames {} marked \"(unsure)\" were found by headers in a row: without a CRC to prove "
-        "them they may be parts of payloads, and no rule is applied to them\n",
-        kMargin, arrow(e.frame->from)));
+    out_(
+        fmt::format("{}frames {} marked \"(unsure)\" were recognized by consecutive headers: "
+                    "without a CRC they may be parts of payloads, so no rule is checked for them\n",
+                    kMargin, arrow(e.frame->from)));
   }
   std::string text;
   text.reserve(kUsualLine);
@@ -262,13 +262,13 @@ void TextReport::summary(const frames::Connections::Counts& counts) {
   if (datagrams != 0) out_(counted(datagrams, "datagram") + " over UDP\n");
   constexpr std::array kLeftOut{
       std::pair{PacketKind::kOther, "without TCP"},
-      std::pair{PacketKind::kFragment, "that are fragments of IP, which are not put together"},
-      std::pair{PacketKind::kCut, "that the capture cut before the end of their headers"},
+      std::pair{PacketKind::kFragment, "of fragmented IP datagrams, which are not reassembled"},
+      std::pair{PacketKind::kCut, "truncated by the capture within the headers"},
       std::pair{PacketKind::kMalformed, "whose lengths contradict each other"}};
   const auto leave_out = [&](std::uint64_t n, std::string_view what, std::string_view text) {
     if (n != 0) out_(fmt::format("left out: {} {}\n", counted(n, what), text));
   };
-  leave_out(counts.tls, "TCP connection", "with TLS, which hides what it carries");
+  leave_out(counts.tls, "TCP connection", "encrypted with TLS");
   leave_out(counts.plain, "TCP connection", "without MPA (plain TCP)");
   leave_out(counts.roce, "packet", "of RoCE v2 (UDP 4791)");
   for (const auto& [kind, text] : kLeftOut) {
@@ -276,7 +276,7 @@ void TextReport::summary(const frames::Connections::Counts& counts) {
     leave_out(of(kind) - (is_other ? counts.datagrams + counts.roce : 0), "packet", text);
   }
   if (counts.set_aside != 0) {
-    out_(fmt::format("set aside: {}, more than are followed at a time\n",
+    out_(fmt::format("no longer followed: {}, because too many were open at a time\n",
                      counted(counts.set_aside, "connection")));
   }
 }

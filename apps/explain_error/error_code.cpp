@@ -32,10 +32,11 @@ constexpr std::array kStatuses{
            "a message did not fit into the receive that it arrived in, or a request is longer than "
            "max_msg_sz",
            "post receives as long as the longest message that the peer sends"},
-    Status{"LOC_QP_OP_ERR", "local QP operation error",
-           "this queue pair cannot do the request, for example an RDMA Read where max_rd_atomic "
-           "is 0, or an atomic to a peer that does not support it",
-           "check the attributes that both ends agreed on with ibv_query_qp()"},
+    Status{
+        "LOC_QP_OP_ERR", "local QP operation error",
+        "this queue pair cannot execute the request, for example an RDMA Read where max_rd_atomic "
+        "is 0, or an atomic to a peer that does not support it",
+        "check the attributes that both ends agreed on with ibv_query_qp()"},
     Status{"LOC_EEC_OP_ERR", "local EE context operation error", kNever, ""},
     Status{"LOC_PROT_ERR", "local protection error",
            "an SGE of the request or receive names memory that is not registered, is in another "
@@ -44,17 +45,18 @@ constexpr std::array kStatuses{
            "completion"},
     Status{
         "WR_FLUSH_ERR", "Work Request Flushed Error",
-        "the request was not executed because its queue pair had left RTS; the cause is another "
-        "one",
+        "the request was not executed because its queue pair had left RTS; this status is a "
+        "consequence, not the cause",
         "look at the first completion with another status, at its vendor_err, and at the line that "
         "the library printed when the connection ended"},
     Status{"MW_BIND_ERR", "memory management operation error",
-           "a memory window could not be bound, or a key not be invalidated",
+           "a memory window could not be bound, or a key could not be invalidated",
            "bind only to regions with IBV_ACCESS_MW_BIND, and invalidate only keys of this queue "
            "pair"},
     Status{"BAD_RESP_ERR", "bad response error", "the peer sent a response that matches no request",
            "capture the connection and run iwarp explain"},
-    Status{"LOC_ACCESS_ERR", "local access error", "local memory refused the peer's message",
+    Status{"LOC_ACCESS_ERR", "local access error",
+           "the access rights of local memory do not permit the peer's message",
            "check the rights of the region that the receive names"},
     Status{
         "REM_INV_REQ_ERR", "remote invalid request error",
@@ -64,8 +66,8 @@ constexpr std::array kStatuses{
     Status{"REM_ACCESS_ERR", "remote access error",
            "the peer refused the access to its memory: wrong rkey, outside of the region, or "
            "without the right",
-           "compare rkey, address and length with what the peer registered; vendor_err tells which "
-           "of them is wrong"},
+           "compare rkey, address and length with what the peer registered; vendor_err shows which "
+           "one is wrong"},
     Status{"REM_OP_ERR", "remote operation error",
            "the peer ended the connection for a reason other than memory or receives",
            "look at vendor_err, and at what the peer printed"},

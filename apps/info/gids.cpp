@@ -45,7 +45,9 @@ Json gid_tables() {
 #else
 
 Json gid_tables() {
-  throw Error("--gids: this iwarp was built without the headers of rdma-core (libibverbs-dev)");
+  throw Error(
+      "--gids: this iwarp was built without the headers of rdma-core (install libibverbs-dev and "
+      "build again)");
 }
 
 #endif

@@ -26,7 +26,7 @@ struct Form {
 constexpr std::array kForms{
     Form{Verb::kDeliver, "", false, 1, false, "{2} octets arrive"},
     Form{Verb::kConnect, "connect", false, 0, false, "initiator connects"},
-    Form{Verb::kTell, "tell", true, 0, false, "{0} tells its STag in a Send"},
+    Form{Verb::kTell, "tell", true, 0, false, "{0} advertises its STag in a Send"},
     Form{Verb::kSend, "send", true, 1, false, "{0}: Send of {2} octets"},
     Form{Verb::kInvalidate, "invalidate", true, 1, false,
          "{0}: Send with Invalidate of {1}'s window, {2} octets"},
@@ -37,13 +37,13 @@ constexpr std::array kForms{
     Form{Verb::kFlip, "flip", true, 2, false, "bit {3} of octet {2} from {0} flips"},
     Form{Verb::kClose, "close", true, 0, false, "{0} closes"},
     Form{Verb::kCut, "cut", false, 0, false, "the link is cut"},
-    Form{Verb::kWait, "wait", false, 0, false, "time passes until a timer runs out"},
+    Form{Verb::kWait, "wait", false, 0, false, "time passes until a timer expires"},
 };
 
 constexpr std::array<std::string_view, 4> kTargets{"", "stag", "bounds", "rights"};
 constexpr std::array<std::string_view, 4> kTargetsSay{
     "at octet {1} of {0}'s window", "with a wrong STag", "beyond the end of {0}'s window",
-    "of {0}'s memory to which no right is granted"};
+    "in memory of the {0} that grants no remote access"};
 
 const Form& form_of(Verb verb) { return kForms[static_cast<std::size_t>(verb)]; }
 
@@ -109,7 +109,7 @@ std::expected<Action, std::string> parse_action(std::string_view word) {
     parts.erase(parts.begin());
     if (fill(action, form, parts) && parts.empty()) return action;
   }
-  return std::unexpected(fmt::format("\"{}\" is no action", word.substr(0, 40)));
+  return std::unexpected(fmt::format("unknown action \"{}\"", word.substr(0, 40)));
 }
 
 std::string to_word(const Action& action) {

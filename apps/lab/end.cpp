@@ -126,7 +126,7 @@ std::expected<verbs::Sge, std::string> End::source(const Action& action) {
   if (action.verb != Verb::kTell) {
     const auto length = action.numbers[0];
     if (length > kWindow) {
-      return std::unexpected(fmt::format("there are only {} octets of memory", kWindow));
+      return std::unexpected(fmt::format("the memory has only {} octets", kWindow));
     }
     return piece(action.verb == Verb::kRead ? kSink : kSource, 0, length);
   }
@@ -142,7 +142,8 @@ std::expected<verbs::Sge, std::string> End::source(const Action& action) {
 
 std::expected<void, std::string> End::post(const Action& action, const End& peer, TimePoint now) {
   now_ = now;
-  if (posts_.size() >= kMostPosts) return std::unexpected("enough has been posted");
+  if (posts_.size() >= kMostPosts)
+    return std::unexpected("too many requests have been posted (begin a new session)");
   std::error_code error;
   std::string name = "Receive";
   if (action.verb == Verb::kReceive) {
@@ -167,7 +168,7 @@ std::expected<void, std::string> End::post(const Action& action, const End& peer
   if (error) return std::unexpected(error.message());
   auto text = fmt::format("{} posted, request {}", name, posts_.size() - 1);
   if (is_over_ && qp_->state() == verbs::QpState::kIdle) {
-    text += ": it waits for the next connection, and a session of the lab has only one";
+    text += ": it waits for the next connection, but a lab session has only one";
   }
   note(now, Event::Kind::kPost, std::move(text));
   return {};
@@ -195,12 +196,9 @@ std::string End::told(const verbs::WorkCompletion& wc) const {
 
 bool End::look(TimePoint now) {
   using Type = verbs::ConnectionEvent::Type;
-  constexpr std::array<std::string_view, 6> kSays{"a connection is asked for: accepted",
-                                                  "connected",
-                                                  "rejected",
-                                                  "the connection failed",
-                                                  "disconnected",
-                                                  "memory is gone"};
+  constexpr std::array<std::string_view, 6> kSays{
+      "connect request: accepted", "connected",    "rejected",
+      "the connection failed",     "disconnected", "registered memory is no longer mapped"};
   now_ = now;
   const auto before = log_.size();
   while (const auto event = connection_->event()) {
@@ -220,8 +218,7 @@ bool End::look(TimePoint now) {
     if (is_mute && side_ == Side::kFar) {
       text +=
           "; no Terminate, because a responder may send nothing before it has received a valid "
-          "FPDU "
-          "(RFC 5044 7.1)";
+          "FPDU (RFC 5044 7.1)";
     }
     note(now, Event::Kind::kFailure, std::move(text));
   }

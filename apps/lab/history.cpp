@@ -24,7 +24,8 @@ std::expected<void, std::string> History::open(std::string_view script) {
   ahead_.clear();
   std::size_t stop = SIZE_MAX;
   std::expected<void, std::string> result;
-  if (script.size() > kMaxScript) result = std::unexpected("the session is too long");
+  if (script.size() > kMaxScript)
+    result = std::unexpected("the session is too long (begin a new one)");
   while (!script.empty() && result) {
     const auto word = script.substr(0, script.find('+'));
     script.remove_prefix(std::min(script.size(), word.size() + 1));

@@ -26,7 +26,7 @@ int save_page(const std::string& path, std::string_view page) {
   out.write(page.data(), static_cast<std::streamsize>(page.size()));
   out.close();
   if (!out) throw Error("cannot write " + path + ": " + errno_text());
-  fmt::print("{}: {} octets, nothing to load from elsewhere\n", path, page.size());
+  fmt::print("{}: {} octets, self-contained\n", path, page.size());
   return 0;
 }
 
@@ -34,8 +34,8 @@ int run_lab(const LabOptions& options) {
   const auto page = lab::page_file("page");
   if (page.empty()) {
     throw Error(
-        "this iwarp was built without the page (clang-19 with its libraries for wasm32, esbuild, "
-        "node-react-dom, node-d3-scale); in the sources, apps/lab.sh installs them and builds it");
+        "this iwarp was built without the page (apps/lab.sh in the sources installs clang-19 with "
+        "its libraries for wasm32, esbuild, node-react-dom and node-d3-scale, and builds it)");
   }
   if (!options.save.empty()) return save_page(options.save, page);
   catch_stop_signals();
@@ -49,12 +49,14 @@ int run_lab(const LabOptions& options) {
 }  // namespace
 
 cli::Command lab_command() {
-  cli::Command command("lab", "Serve the lab: this stack inside a page, to step through and break");
+  cli::Command command(
+      "lab",
+      "Serve the lab: a web page in which this stack runs step by step, with faults to inject");
   auto options = std::make_shared<LabOptions>();
-  command.number("--port", "N", options->port, {0, 65535}, "Of 127.0.0.1; 0: some free one");
+  command.number("--port", "N", options->port, {0, 65535}, "Port of 127.0.0.1; 0: any free one");
   command
       .text("--save", "OUT.html", options->save,
-            "Write the page there and end: one file that loads nothing")
+            "Write the page as one self-contained HTML file and exit")
       .excludes("--port")
       .completes(cli::Completion::kFile);
   command.shown = {"iwarp lab", "iwarp lab --save lab.html"};

@@ -29,23 +29,24 @@ Session::~Session() {
 
 std::expected<void, std::string> Session::apply(const Action& action) {
   Applied applied;
-  if (link_.is_full()) return no("the session is too long");
+  if (link_.is_full()) return no("the session is too long (begin a new one)");
   switch (action.verb) {
     case Verb::kDeliver:
       applied = deliver(action.numbers[0]);
       break;
     case Verb::kConnect:
-      if (link_.is_cut() || link_.sent(Side::kNear) != 0) return no("it has connected before");
+      if (link_.is_cut() || link_.sent(Side::kNear) != 0)
+        return no("the link is cut, or the ends have connected before");
       at(Side::kNear).connection().connect({}, now_);
       break;
     case Verb::kFlip:
       applied = flip(action);
       break;
     case Verb::kClose:
-      if (at(action.end).qp().disconnect()) return no("it is not connected");
+      if (at(action.end).qp().disconnect()) return no("this end is not connected");
       break;
     case Verb::kCut:
-      if (link_.is_cut()) return no("the link is cut already");
+      if (link_.is_cut()) return no("the link is already cut");
       link_.cut();
       for (const auto& end : ends_) end->connection().lost(now_);
       break;

@@ -77,7 +77,7 @@ std::expected<void, std::string> set(Settings& settings, std::string_view word) 
     row.set(settings, *value);
     return {};
   }
-  return std::unexpected(fmt::format("\"{}\" is no setting", word.substr(0, 40)));
+  return std::unexpected(fmt::format("invalid setting \"{}\"", word.substr(0, 40)));
 }
 
 std::string to_words(const Settings& settings) {

@@ -141,7 +141,7 @@ perf::Report run_test(const PerfOptions& options, const Plan& plan, const net::A
 
 int run_client(const PerfOptions& options) {
   if (options.words.size() != (options.self ? 1 : 2)) {
-    throw UsageError(options.self ? "--self takes exactly one argument, TEST"
+    throw UsageError(options.self ? "--self requires exactly one argument, TEST"
                                   : "HOST and TEST are required (or use --self or --server)");
   }
   const auto plan = make_plan(options, options.words.back());
@@ -169,7 +169,7 @@ int run_client(const PerfOptions& options) {
 }
 
 int run_perf_server(const PerfOptions& options) {
-  if (options.words.size() > 1) throw UsageError("--server takes no HOST");
+  if (options.words.size() > 1) throw UsageError("--server accepts no HOST");
   const auto listen = address_argument(options.listen, kPerfPort);
   const measure::ServeOptions serve{
       .host = listen.host,
@@ -212,9 +212,10 @@ std::string test_list() {
 void add_plan_options(cli::Command& command, PerfOptions& options) {
   command.size("--size", options.size, {1, 64 << 20}, "Bytes of a message; 64K for -bw, else 64");
   command.number("--duration", "SECONDS", options.duration, {0.01, 3600}, "Measured time");
-  command.number("--warm-up", "SECONDS", options.warm_up, {0, 3600}, "Time before, not measured");
+  command.number("--warm-up", "SECONDS", options.warm_up, {0, 3600},
+                 "Time to run before the measurement");
   command.number("--interval", "SECONDS", options.interval, {0, 3600},
-                 "Print a line in this interval, at least 0.1; 0: none");
+                 "Print a line at this interval, at least 0.1; 0: none");
   command.number("--depth", "N", options.depth, {1, 4096},
                  "Messages in flight per QP; 16 for -bw, 128 for -rate");
   command.number("--list", "N", options.list, {1, 4096},
@@ -223,8 +224,7 @@ void add_plan_options(cli::Command& command, PerfOptions& options) {
 }
 
 void add_mode_options(cli::Command& command, PerfOptions& options) {
-  command.flag("--event", options.event,
-               "Both ends sleep until there is a completion; the default");
+  command.flag("--event", options.event, "Both ends sleep until a completion arrives; the default");
   command.flag("--poll", options.poll, "Both ends poll continuously").excludes("--event");
   command
       .flag("--busy-poll", options.busy_poll,
@@ -233,8 +233,8 @@ void add_mode_options(cli::Command& command, PerfOptions& options) {
       .excludes("--poll");
   command
       .flag("--epoll", options.epoll,
-            "Both ends sleep in an epoll of their own, on the completion channel's descriptor; TCP "
-            "on the socket")
+            "Both ends sleep in their own epoll_wait(), on the completion channel's descriptor; "
+            "TCP on the socket")
       .excludes("--event")
       .excludes("--poll")
       .excludes("--busy-poll");
@@ -249,8 +249,8 @@ void add_mode_options(cli::Command& command, PerfOptions& options) {
 
 cli::Command perf_command() {
   auto options = std::make_shared<PerfOptions>();
-  cli::Command command("perf",
-                       "Measure throughput, latency and rate between two processes, of TCP too");
+  cli::Command command(
+      "perf", "Measure throughput, latency and message rate between two processes, also of TCP");
   command.usage =
       "iwarp perf [OPTION...] HOST[:PORT] TEST\n       iwarp perf [OPTION...] --self TEST\n"
       "       iwarp perf [OPTION...] --server [TEST]";
@@ -258,7 +258,7 @@ cli::Command perf_command() {
       .suggests(test_names());
   command.flag("--self", options->self, "Start a server process on this machine");
   command.flag("--server", options->server,
-               "Serve clients, which choose the test; with TEST only that");
+               "Serve clients, which choose the test; with TEST, only that test");
   command.text("--listen", "ADDR:PORT", options->listen, "With --server: address to listen on");
   add_plan_options(command, *options);
   add_mode_options(command, *options);
@@ -266,7 +266,7 @@ cli::Command perf_command() {
   add_tls_options(command, options->plan.connection);
   command.notes = test_list();
   command.shown = {"iwarp perf --self write-bw     this machine, with a separate server process",
-                   "iwarp perf --self tcp-stream   the TCP below it",
+                   "iwarp perf --self tcp-stream   plain TCP, for comparison",
                    "iwarp perf --server            serve one client after the other",
                    "iwarp perf 192.0.2.7 send-lat --poll --json"};
   command.run = [options](const cli::Given&) { return run_perf(*options); };

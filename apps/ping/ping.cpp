@@ -248,7 +248,7 @@ void handle_client(const PingOptions& options, net::Rnic& rnic, net::ConnectRequ
 }
 
 int run_ping(const PingOptions& options) {
-  if (options.server && !options.host.empty()) throw UsageError("--server takes no HOST");
+  if (options.server && !options.host.empty()) throw UsageError("--server accepts no HOST");
   if (!options.server && options.host.empty())
     throw UsageError("HOST is missing (or use --server)");
   if (!options.server) return run_client(options);
@@ -267,11 +267,12 @@ int run_ping(const PingOptions& options) {
 
 cli::Command ping_command() {
   auto options = std::make_shared<PingOptions>();
-  cli::Command command("ping", "Send a text round through RDMA Read and RDMA Write, and time it");
+  cli::Command command(
+      "ping", "Time a round trip: the server reads a text by RDMA Read and writes it back");
   command.argument("HOST", options->host, "HOST, HOST:PORT or [V6]:PORT; the port is 7174");
   command.number("--count", "N", options->count, {0, 1e15}, "Pings to send; 0: until interrupted");
   command.size("--size", options->size, {0, kPingMaxSize},
-               "Bytes of one ping, up to 4M; rping takes 26 to 65535");
+               "Bytes of one ping, up to 4M; rping accepts 26 to 65535");
   command.flag("--verify", options->verify, "Compare the returned text to the one sent");
   command.flag("-v,--verbose", options->verbose, "Show the text");
   command.flag("-q,--quiet", options->quiet, "Print only the summary");

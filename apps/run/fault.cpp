@@ -25,7 +25,8 @@ struct FaultOptions {
 net::UniqueFd connect_to(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) throw UsageError(path + ": too long for a socket");
+  if (path.size() >= sizeof address.sun_path)
+    throw UsageError(path + ": too long for the path of a socket");
   std::memcpy(address.sun_path, path.data(), path.size());
   net::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket ||
@@ -46,7 +47,7 @@ net::UniqueFd connect_to(const std::string& path) {
 std::string ask(int socket, const std::string& rule) {
   const std::string line = rule + '\n';
   if (::send(socket, line.data(), line.size(), MSG_NOSIGNAL) != static_cast<ssize_t>(line.size())) {
-    throw Error("the program is gone");
+    throw Error("the program closed the socket");
   }
   std::string answer;
   for (char octet = 0; ::recv(socket, &octet, 1, 0) == 1;) {
@@ -61,7 +62,7 @@ std::string ask(int socket, const std::string& rule) {
                   printable(last.substr(kError.size(), last.size() - kError.size() - 1)));
     }
   }
-  throw Error("the program is gone");
+  throw Error("the program closed the socket");
 }
 
 int run_fault(const FaultOptions& options) {
@@ -79,13 +80,13 @@ int run_fault(const FaultOptions& options) {
 
 cli::Command fault_command() {
   auto options = std::make_shared<FaultOptions>();
-  cli::Command command("fault", "Make things go wrong in a program under iwarp run --fault-socket");
-  command.argument("SOCKET", options->socket, "PATH of --fault-socket")
+  cli::Command command("fault", "Inject faults into a program under iwarp run --fault-socket");
+  command.argument("SOCKET", options->socket, "PATH that was given to --fault-socket")
       .required()
       .completes(cli::Completion::kFile);
   command.arguments("RULE", options->rules,
-                    "Rules as in a file of --fault, each one word of the "
-                    "shell; none: shows those that there are");
+                    "Rules as in a file of --fault, each quoted as one argument; without rules, "
+                    "lists those in effect");
   command.notes =
       "A rule says when, for which queue pair, and what:\n"
       "  now | after N EVENTS | every N EVENTS | from N to N EVENTS | chance P% EVENTS |\n"

@@ -61,16 +61,17 @@ fs::path library_folder() {
   if (const char* chosen = std::getenv("IWARP_LIB_DIR"); chosen != nullptr && *chosen != '\0') {
     if (holds_libraries(chosen)) return fs::absolute(chosen);
     throw Error(
-        fmt::format("IWARP_LIB_DIR={}: no {} and {} there", chosen, kVerbsLibrary, kCmLibrary));
+        fmt::format("IWARP_LIB_DIR={}: does not contain {} and {} (set it to lib/iwarp of a build "
+                    "or an installation)",
+                    chosen, kVerbsLibrary, kCmLibrary));
   }
   const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
   for (const fs::path& folder : {prefix / "lib" / "iwarp", prefix / IWARP_LIBDIR / "iwarp"}) {
     if (holds_libraries(folder)) return folder;
   }
   throw Error(
-      fmt::format("{} and {} are neither in {} nor where IWARP_LIB_DIR says; they are built "
-                  "when the headers of rdma-core are installed (libibverbs-dev, "
-                  "librdmacm-dev)",
+      fmt::format("{} and {} are not in {} (install libibverbs-dev and librdmacm-dev and build "
+                  "again, or set IWARP_LIB_DIR)",
                   kVerbsLibrary, kCmLibrary, (prefix / "lib" / "iwarp").string()));
 }
 
@@ -159,7 +160,8 @@ std::string address_sanitizer_of(const fs::path& program) {
 std::string preload_list(bool is_careful, const fs::path& program) {
   const fs::path folder = library_folder();
   if (folder.string().find_first_of(" :") != std::string::npos) {
-    throw Error(folder.string() + ": LD_PRELOAD cannot hold a path with a space or a colon");
+    throw Error(folder.string() +
+                ": LD_PRELOAD cannot contain a path with a space or a colon (use another folder)");
   }
   std::string list = sanitizer_library();
   if (list.empty()) list = address_sanitizer_of(program);
@@ -171,7 +173,7 @@ std::string preload_list(bool is_careful, const fs::path& program) {
     const fs::path careful = folder / kCarefulLibrary;
     std::error_code ignored;
     if (!fs::exists(careful, ignored)) {
-      throw Error(careful.string() + ": not there, and --careful needs it");
+      throw Error(careful.string() + ": not found (build it, or omit --careful)");
     }
     list = careful.string() + ':';
   }
@@ -244,8 +246,8 @@ int execute_watched(const std::vector<std::string>& words, Environment variables
   if (count == 0) return end_as(ending);
   if (!is_quiet) {
     fmt::print(stderr,
-               "iwarp run: careful mode made {} report{} (exit status {}, that of {}: {})\n", count,
-               count == 1 ? "" : "s", kMistakes, words.front(), ending.status);
+               "iwarp run: careful mode reported {} mistake{} (exit status {}; that of {} is {})\n",
+               count, count == 1 ? "" : "s", kMistakes, words.front(), ending.status);
   }
   return kMistakes;
 }
@@ -273,11 +275,11 @@ int run_run(const cli::Given& given, RunOptions options) {
   const auto& words = given.rest;
   if (options.print_environment != words.empty()) {
     throw UsageError(words.empty() ? "CMD is missing (see iwarp run --help)"
-                                   : "--env prints and runs nothing: " + words.front());
+                                   : "--env runs no command: " + words.front());
   }
   const bool fails = settings.careful && given.words.at("--careful") == kCarefulFail;
   if (fails && options.print_environment) {
-    throw UsageError("--careful=fail has to wait for CMD, and --env runs none: say --careful");
+    throw UsageError("--careful=fail waits for CMD, but --env runs no command (use --careful)");
   }
   const Environment variables = environment(given, options);
   const bool is_quiet = options.quiet || settings.log == verbs::LogLevel::kOff;
@@ -303,22 +305,22 @@ cli::Command run_command() {
                       {std::to_string(kNotFound), "CMD was not found"}};
   command.flag("--quiet", options->quiet, "The same as --log off").excludes("--log");
   command.flag("--env", options->print_environment,
-               "Print the variables, one NAME=VALUE a line, run nothing");
+               "Print the variables, one NAME=VALUE per line, and run nothing");
   add_common_options(command, options->settings);
   add_tls_options(command, options->settings);
   command.notes =
       "CMD finds one RDMA device, iwarp0, by libibverbs and below /sys and /dev. All words\n"
-      "behind CMD belong to CMD. Each option sets an environment variable for the drop-in\n"
-      "libraries (--crc off: IWARP_CRC=off); variables without an option here keep the value\n"
-      "that they have. --env prints lines without quotes, for docker --env-file, and\n"
+      "after CMD are its arguments. Each option sets an environment variable for the drop-in\n"
+      "libraries (--crc off: IWARP_CRC=off); variables whose option is not given keep their\n"
+      "values. --env prints lines without quotes, for docker --env-file, and\n"
       "for export if no value contains a space: export $(iwarp run --env). In the name of\n"
       "--trace, %p stands for the process id. --log connections shows the ports in use, the\n"
       "program's and TCP's.\n"
       "With TLS, a peer needs a certificate for the address that CMD connects to, unless\n"
       "--tls-peer names it. A process that listens, or connects queue pairs without rdma_cm,\n"
-      "needs a certificate of its own. Datagrams are refused then.\n"
+      "needs a certificate of its own. With TLS, datagrams are refused.\n"
       "Exit status: that of CMD; 127 if CMD does not exist, 126 if it cannot be run. With\n"
-      "--careful=fail: 99 if careful mode reported anything of CMD, or of processes that it\n"
+      "--careful=fail: 99 if careful mode reported a mistake of CMD, or of a process that it\n"
       "started, before CMD ended.";
   command.shown = {"iwarp run ibv_devinfo",
                    "iwarp run rping -s -a 127.0.0.1 -C 10 &  iwarp run rping -c -a 127.0.0.1 -C 10",

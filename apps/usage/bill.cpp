@@ -76,7 +76,8 @@ std::string bill(const model::ParameterSet& host, model::Observed run, double oc
     const auto cost = transfer_cost(mode, p, workload, octets);
     return time_text((sender ? cost.tx : cost.rx).total());
   };
-  out += fmt::format("The same {}, this end, by the model\n", transfer_text(octets, message));
+  out += fmt::format("The same {} at this end, predicted by the model\n",
+                     transfer_text(octets, message));
   for (const auto mode : {Mode::kSockets, Mode::kSoftware, Mode::kToe, Mode::kRnic}) {
     out += fmt::format("  {:<16}{:>12}\n", to_string(mode), this_end(mode, each));
   }

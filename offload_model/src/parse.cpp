@@ -25,10 +25,10 @@ Complaint complain(const Field& field, std::string_view what) {
 std::expected<double, std::string> number_of(const Field& field, const Json& entry,
                                              const char* name) {
   if (!entry.contains(name)) return complain(field, fmt::format("\"{}\" is missing", name));
-  if (!entry[name].is_number()) return complain(field, fmt::format("\"{}\" is no number", name));
+  if (!entry[name].is_number()) return complain(field, fmt::format("\"{}\" is not a number", name));
   const auto number = entry[name].get<double>();
   if (!std::isfinite(number) || number < 0) {
-    return complain(field, fmt::format("\"{}\" is {}, below zero or no number", name, number));
+    return complain(field, fmt::format("\"{}\" is {}: negative or not finite", name, number));
   }
   return number;
 }
@@ -36,7 +36,7 @@ std::expected<double, std::string> number_of(const Field& field, const Json& ent
 std::expected<std::string, std::string> text_of(const Field& field, const Json& entry,
                                                 const char* name) {
   if (!entry.contains(name) || !entry[name].is_string()) {
-    return complain(field, fmt::format("\"{}\" is missing or no text", name));
+    return complain(field, fmt::format("\"{}\" is missing or not a string", name));
   }
   return entry[name].get<std::string>();
 }
@@ -49,7 +49,7 @@ bool is_mark(std::string_view text) {
 }
 
 std::expected<Value, std::string> value_of(const Field& field, const Json& entry) {
-  if (!entry.is_object()) return complain(field, "is not {\"value\": ..., \"unit\": ...}");
+  if (!entry.is_object()) return complain(field, "not an object {\"value\": ..., \"unit\": ...}");
   Value out;
   const auto unit = text_of(field, entry, "unit");
   if (!unit) return Complaint(unit.error());
@@ -61,7 +61,7 @@ std::expected<Value, std::string> value_of(const Field& field, const Json& entry
   if (!uncertainty) return Complaint(uncertainty.error());
   const auto mark = text_of(field, entry, "mark");
   if (!mark) return Complaint(mark.error());
-  if (!is_mark(*mark)) return complain(field, fmt::format("there is no mark \"{}\"", *mark));
+  if (!is_mark(*mark)) return complain(field, fmt::format("unknown source mark \"{}\"", *mark));
   const auto source = text_of(field, entry, "source");
   if (!source) return Complaint(source.error());
   return Value{*value, *uncertainty, *mark, *source};
@@ -86,7 +86,7 @@ std::expected<void, std::string> read_values(const Json& given, const ParameterS
                                              ParameterSet& out) {
   for (const auto& item : given.items()) {
     if (find_field(item.key()) == nullptr && item.key() != kRetired) {
-      return Complaint("there is no parameter " + item.key());
+      return Complaint("unknown parameter " + item.key());
     }
   }
   for (const auto& field : fields()) {
@@ -109,11 +109,11 @@ std::expected<void, std::string> read_values(const Json& given, const ParameterS
 
 std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
                                                           const ParameterSet* base) {
-  if (nested_too_deep(json)) return Complaint("this is nested too deep");
+  if (nested_too_deep(json)) return Complaint("nested too deep");
   const auto root = Json::parse(json, nullptr, false);
-  if (root.is_discarded()) return Complaint("this is not JSON");
+  if (root.is_discarded()) return Complaint("not JSON");
   if (!root.is_object() || !root.contains("parameters") || !root["parameters"].is_object()) {
-    return Complaint("there is no object \"parameters\"");
+    return Complaint("the object \"parameters\" is missing");
   }
   ParameterSet out;
   out.name = optional_text(root, "name");

@@ -20,7 +20,7 @@ Use use_of(const std::string& text) {
   for (std::size_t i = 0; i < kUses.size(); ++i) {
     if (kUses[i] == text) return static_cast<Use>(i);
   }
-  throw std::runtime_error("no use is called " + text);
+  throw std::runtime_error("unknown use " + text);
 }
 
 Check check_of(const Json& json, Use use) {
@@ -41,7 +41,7 @@ Check check_of(const Json& json, Use use) {
 void compute(PublishedRow& row, RowFunction function, const Inputs& inputs) {
   const auto set = row.preset.empty() ? ParameterSet{} : preset(row.preset).value();
   const auto results = function(row.preset.empty() ? Parameters{} : set.resolve(), inputs);
-  if (results.size() < row.checks.size()) throw std::runtime_error("checks without a result");
+  if (results.size() < row.checks.size()) throw std::runtime_error("more checks than results");
   for (std::size_t i = 0; i < row.checks.size(); ++i) row.checks[i].model = results[i];
   if (row.use != Use::kPrediction) return;
   const auto drawn = draw(set);
@@ -61,7 +61,7 @@ PublishedRow row_of(const Json& json) {
   row.reason = json.value("reason", "");
   for (const auto& check : json.at("checks")) row.checks.push_back(check_of(check, row.use));
   const RowFunction function = row_function(json.at("compute").get<std::string>());
-  if (function == nullptr) throw std::runtime_error("a row that nothing computes");
+  if (function == nullptr) throw std::runtime_error("unknown computation");
   const auto& inputs = json.at("inputs");
   compute(row, function, [&inputs](const char* name) { return inputs.at(name).get<double>(); });
   return row;

@@ -84,7 +84,7 @@ class Log(Case):
         text = self.explain(self.demo)
         self.assertRegex(text, r"\n1   \+\d\.\d{6} \*   posted Receive wr_id=0x0 of \d+ octets, before the connection\n")
         self.assertRegex(text, r"\*   posted RDMA Write wr_id=0x\w+, 64 octets, peer's STag=0x\w+ TO=0x\w+\n")
-        self.assertRegex(text, r"\*   placed the 64 octets that an RDMA Read brought at STag=")
+        self.assertRegex(text, r"\*   placed 64 octets of an RDMA Read Response at STag=")
         self.assertRegex(text, r"\*   completed RDMA Read wr_id=0x\w+, 64 octets\n")
         self.assertRegex(text, r"\*   placed a Send of \d+ octets in a receive\n")
         self.assertIn("*   queue pair: RTS, was Idle\n", text)
@@ -99,12 +99,16 @@ class Log(Case):
                                                 "status": "flushed"})
         refused = event("iwarp:memory_refused", {"use": "write", "stag": "11223344", "length": 64,
                                                  "to": "0000000000001000", "why": "no_right"})
+        forbidden = event("iwarp:memory_refused", {"use": "read_source", "stag": "11223344", "length": 8,
+                                                   "to": "0000000000001000", "why": "not_enabled"})
         path = self.scratch / "log"
-        path.write_bytes(text_of([HEADER, STARTED, POSTED, refused, failed]))
+        path.write_bytes(text_of([HEADER, STARTED, POSTED, refused, forbidden, failed]))
         text = self.explain("--errors", path)
         self.assertIn("*   failed wr_id=0x7 of the send queue: work request flushed\n", text)
         self.assertIn("*   refused an RDMA Write of 64 octets at STag=0x11223344 TO=0x1000: "
-                      "the registration does not allow it\n", text)
+                      "the registration does not permit this access\n", text)
+        self.assertIn("*   refused an RDMA Read of 8 octets at STag=0x11223344 TO=0x1000: "
+                      "the queue pair does not permit this operation\n", text)
         self.assertNotIn("posted", text)
         self.assertNotIn("*  ", self.explain("--op", "write", self.demo))
 
@@ -141,7 +145,7 @@ class Log(Case):
         self.assertGreater(len(records(log, killed=True)), 10)
         result = run("explain", log)
         self.assertRegex(result.stdout, r"\n1   \+\d\.\d{6}   \* posted ")
-        self.assertRegex(result.stderr, r"^(|.* left out: record \d+ at octet \d+: it is cut short\n)$")
+        self.assertRegex(result.stderr, r"^(|.* left out: record \d+ at octet \d+: truncated\n)$")
 
     def test_a_full_disk_is_one_line(self):
         log = self.scratch / "full.qlog"
@@ -182,7 +186,7 @@ class Foreign(Case):
         out, said = self.explain(text_of([HEADER, *quic]), 1)
         self.assertEqual(said, "left out: 3 events of other name spaces, the first is record 2 at octet "
                          f"{len(text_of([HEADER]))}: quic:packet_sent\n"
-                         "nothing in it is an event of an iWARP connection\n")
+                         "contains no event of an iWARP connection\n")
         self.assertIn("4 records, 0 TCP connections, 0 with MPA, ", out)
         out, said = self.explain(text_of([HEADER, quic[0], STARTED, POSTED]), 0)
         self.assertIn("left out: 1 events of other name spaces", said)
@@ -192,18 +196,18 @@ class Foreign(Case):
     def test_what_was_left_out_is_said_with_its_place(self):
         good = text_of([HEADER, STARTED])
         cases = [
-            (b"not JSON\n", "it is no JSON"),
-            (b"[1, 2]\n", "it is no object"),
-            (json.dumps(POSTED).encode()[:-9], "it is cut short"),
-            (b"[" * 5000 + b"]" * 5000 + b"\n", "its arrays and objects are too deep in each other"),
-            (b'{"x":"' + b"y" * 300000 + b'"}\n', "it is longer than 262144 octets"),
-            (json.dumps({**POSTED, "time": 1e300}).encode() + b"\n", "its time is absurd"),
-            (json.dumps({**POSTED, "time": 5e12}).encode() + b"\n", "its time is absurd"),
-            (b'{"time":1e999,"name":"iwarp:x","data":{}}\n', "it is no JSON"),
-            (json.dumps({**POSTED, "time": "soon"}).encode() + b"\n", "it has no time"),
+            (b"not JSON\n", "not JSON"),
+            (b"[1, 2]\n", "not a JSON object"),
+            (json.dumps(POSTED).encode()[:-9], "truncated"),
+            (b"[" * 5000 + b"]" * 5000 + b"\n", "nested too deep"),
+            (b'{"x":"' + b"y" * 300000 + b'"}\n', "longer than 262144 octets"),
+            (json.dumps({**POSTED, "time": 1e300}).encode() + b"\n", "`time` is out of range"),
+            (json.dumps({**POSTED, "time": 5e12}).encode() + b"\n", "`time` is out of range"),
+            (b'{"time":1e999,"name":"iwarp:x","data":{}}\n', "not JSON"),
+            (json.dumps({**POSTED, "time": "soon"}).encode() + b"\n", "`time` is missing or not a number"),
             (json.dumps({**POSTED, "group_id": "9"}).encode() + b"\n",
-             "its group_id has no connection_started"),
-            (json.dumps(STARTED).encode() + b"\n", "its group_id was started before"),
+             "no connection_started with this `group_id`"),
+            (json.dumps(STARTED).encode() + b"\n", "duplicate connection_started for this `group_id`"),
         ]
         for record, why in cases:
             with self.subTest(why=why):
@@ -249,7 +253,7 @@ class Foreign(Case):
         for octets in (b"", b"{}", b'{"qlog_version":"0.3","traces":[]}', b"\x1e", b"\x1e\n\x1e\n"):
             with self.subTest(octets=octets):
                 _, said = self.explain(octets, 1)
-                self.assertIn("nothing in it is an event of an iWARP connection\n", said)
+                self.assertIn("contains no event of an iWARP connection\n", said)
 
     def test_many_complaints_are_counted(self):
         _, said = self.explain(text_of([HEADER, STARTED]) + (SEPARATOR + b"x\n") * 500, 1)

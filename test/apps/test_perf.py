@@ -118,7 +118,7 @@ class Perf(Case):
         with Server("perf", "--server", "write-bw") as server:
             self.measure(server.address, "write-bw")
             self.assert_fails(run("perf", server.address, "read-bw", *SHORT), 1,
-                              "the peer says: this server serves write-bw only, not read-bw$")
+                              "the peer reports: this server serves write-bw only, not read-bw$")
 
     def test_the_text_has_everything(self):
         text = self.assert_ok(run("perf", "--self", "write-bw", *SHORT))
@@ -234,10 +234,10 @@ class Perf(Case):
         for words, pattern in (
                 ((), "HOST and TEST are required"),
                 (("write-bw",), "HOST and TEST are required"),
-                (("--self",), "--self takes exactly one argument, TEST"),
-                (("--self", "127.0.0.1", "write-bw"), "--self takes exactly one argument, TEST"),
+                (("--self",), "--self requires exactly one argument, TEST"),
+                (("--self", "127.0.0.1", "write-bw"), "--self requires exactly one argument, TEST"),
                 (("--self", "--server"), "exclude each other"),
-                (("--server", "127.0.0.1", "write-bw"), "--server takes no HOST"),
+                (("--server", "127.0.0.1", "write-bw"), "--server accepts no HOST"),
                 (("--self", "write-wb"), 'unknown test "write-wb"; did you mean write-bw'),
                 (("--self", "write-bw", "--size", "0x"), "not a size"),
                 (("--self", "write-bw", "--size", "1G"), '--size: "1G" is not from 1 to 64M'),
@@ -260,7 +260,7 @@ class Perf(Case):
                 (("--self", "tcp-stream", "--list", 2), "tcp-stream posts no lists"),
                 (("--self", "tcp-stream", "--busy-poll"), "tcp-stream has no worker threads"),
                 (("--self", "write-lat", "--extensions", "off"), "write-lat without polling requires auto"),
-                (("--self", "write-bw", "--congestion", "nope"), "not a congestion control"),
+                (("--self", "write-bw", "--congestion", "nope"), "not an allowed TCP congestion control"),
                 (("127.0.0.1:port", "write-bw"), "not an address")):
             with self.subTest(words=words):
                 self.assert_fails(run("perf", *words), 2, pattern)
@@ -388,7 +388,7 @@ class Perf(Case):
                 server.process.send_signal(signal.SIGINT)
                 _, err = client.communicate(timeout=TIMEOUT)
                 self.assertEqual((client.returncode, err),
-                                 (1, "iwarp perf: the peer says: this server was interrupted\n"))
+                                 (1, "iwarp perf: the peer reports: this server was interrupted\n"))
 
     def plan_of_a_client(self):
         """Returns the first message that a client sends."""
@@ -421,7 +421,7 @@ class Perf(Case):
                                  (plan("64", "on", 5), "does not accept counted streams"),
                                  (plan("1073741824", "on", 5), "does not accept counted streams"),
                                  (plan("64", "on", -1), "messages"),
-                                 (plan("64", "on", 0).replace("event", "nap"), "unknown way to wait: .*nap"),
+                                 (plan("64", "on", 0).replace("event", "nap"), "unknown waiting mode: .*nap"),
                                  (plan('"a"', "on", 0), "size: not an integer"),
                                  (plan("null,\"qps\":[]", "on", 0), "size: not an integer"),
                                  (plan("64", "\\u0001", 0), r'--crc: .{1,2}\?.{1,2} is not one of on, off')):

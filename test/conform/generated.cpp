@@ -91,9 +91,9 @@ TEST_CASE("valid messages are expected to be accepted in the state for which the
         std::pair{State::kReadAsked, Opcode::kReadResponse},
         std::pair{State::kInReadResponse, Opcode::kReadResponse}}) {
     CAPTURE(rdmap::info(message).name);
-    CHECK(expectation(state, message, "") == "goes on");
-    CHECK(expectation(state, message, "PAD=ones") == "goes on");
-    CHECK(expectation(state, message, "DDP Rsvd=1111") == "goes on");
+    CHECK(expectation(state, message, "") == "continues");
+    CHECK(expectation(state, message, "PAD=ones") == "continues");
+    CHECK(expectation(state, message, "DDP Rsvd=1111") == "continues");
   }
 }
 
@@ -111,16 +111,17 @@ TEST_CASE("one wrong field is judged by the tables of error codes") {
       {Opcode::kSend, "Opcode=F", "Terminate 0/2/06"},
       {Opcode::kSend, "QN=4", "Terminate 1/2/01"},
       {Opcode::kSend, "MSN=next-1", "Terminate 1/2/03 or Terminate 1/2/02"},
-      {Opcode::kSend, "MSN=next+1", "Terminate 1/2/03 or Terminate 1/2/02 or goes on, undelivered"},
-      {Opcode::kSend, "InvSTag=1", "goes on"},
+      {Opcode::kSend, "MSN=next+1",
+       "Terminate 1/2/03 or Terminate 1/2/02 or continues, undelivered"},
+      {Opcode::kSend, "InvSTag=1", "continues"},
       {Opcode::kWrite, "STag=another key", "Terminate 1/1/00 or Terminate 1/1/02"},
-      {Opcode::kWrite, "TO=ends with the buffer", "goes on"},
+      {Opcode::kWrite, "TO=ends with the buffer", "continues"},
       {Opcode::kWrite, "TO=ends one octet behind it", "Terminate 1/1/01"},
       {Opcode::kWrite, "TO=largest", "Terminate 1/1/03 or Terminate 1/1/01"},
-      {Opcode::kReadRequest, "Size=limit", "goes on"},
+      {Opcode::kReadRequest, "Size=limit", "continues"},
       {Opcode::kReadRequest, "Size=limit+1", "Terminate 0/1/01"},
       {Opcode::kReadRequest, "Source STag=0", "Terminate 0/1/00 or Terminate 0/1/03"},
-      {Opcode::kTerminate, "none=", "the end without a Terminate"},
+      {Opcode::kTerminate, "none=", "connection closed without a Terminate"},
   };
   for (const Row& row : kRows) {
     CAPTURE(row.change);
@@ -131,8 +132,9 @@ TEST_CASE("one wrong field is judged by the tables of error codes") {
 TEST_CASE("a segment that continues at a wrong place is judged by that place") {
   CHECK(expectation(State::kInReadResponse, Opcode::kReadResponse, "STag=another key") ==
         "Terminate 1/1/00 or Terminate 1/1/02");
-  CHECK(expectation(State::kInSend, Opcode::kSendSolicited, "") == "any Terminate or goes on");
-  CHECK(expectation(State::kBehindTerminate, Opcode::kSend, "") == "the end without a Terminate");
+  CHECK(expectation(State::kInSend, Opcode::kSendSolicited, "") == "any Terminate or continues");
+  CHECK(expectation(State::kBehindTerminate, Opcode::kSend, "") ==
+        "connection closed without a Terminate");
 }
 
 }  // namespace iwarp::test::generated_sessions

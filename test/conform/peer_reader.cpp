@@ -59,13 +59,13 @@ TEST_CASE("a Terminate is decoded in both layouts, and its layout is reported [R
   REQUIRE(standard.kind == Kind::kSegment);
   CHECK(apps::conform::read_terminate(*standard.segment).standard_layout);
   CHECK(apps::conform::read_terminate(*standard.segment).terminate.fault == kInvalidMo);
-  CHECK(describe(standard).find("laid out wrongly") == std::string::npos);
+  CHECK(describe(standard).find("wrong layout") == std::string::npos);
 
   const auto swapped = receive(0x21);
   REQUIRE(swapped.kind == Kind::kSegment);
   CHECK(!apps::conform::read_terminate(*swapped.segment).standard_layout);
   CHECK(apps::conform::read_terminate(*swapped.segment).terminate.fault == kInvalidMo);
-  CHECK(describe(swapped).ends_with("(control word laid out wrongly)"));
+  CHECK(describe(swapped).ends_with("(wrong layout of the control word)"));
 }
 
 TEST_CASE("a wrong CRC is reported, and reading continues") {

@@ -106,32 +106,31 @@ TEST_CASE("octets from a peer that are not text do not break a report") {
 }
 
 TEST_CASE("the JUnit report has a suite per section, and a SHOULD does not fail it") {
-  CHECK(
-      to_junit(run_of({&kPasses, &kFails, &kSkips, &kShould}), kDate) ==
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-      "<testsuites name=\"iwarp conform 192.0.2.7:7174\" tests=\"4\" failures=\"1\" errors=\"0\" "
-      "skipped=\"2\" time=\"1.000\">\n"
-      "  <testsuite name=\"RFC 5044 4.4\" timestamp=\"2026-01-02T03:04:05Z\" tests=\"2\" "
-      "failures=\"1\" errors=\"0\" skipped=\"0\" time=\"0.500\">\n"
-      "    <testcase classname=\"RFC 5044 4.4\" name=\"test/one/passes: passes\" "
-      "time=\"0.250\"/>\n"
-      "    <testcase classname=\"RFC 5044 4.4\" name=\"test/one/fails: fails\" time=\"0.250\">\n"
-      "      <failure type=\"MUST\" message=\"expected Terminate 1/1/00 &amp; &lt;more&gt;; came "
-      "nothing &quot;at all&quot;?\"></failure>\n"
-      "    </testcase>\n"
-      "  </testsuite>\n"
-      "  <testsuite name=\"RFC 5041 7.2\" timestamp=\"2026-01-02T03:04:05Z\" tests=\"2\" "
-      "failures=\"0\" errors=\"0\" skipped=\"2\" time=\"0.500\">\n"
-      "    <testcase classname=\"RFC 5041 7.2\" name=\"test/two/skips: skips\" time=\"0.250\">\n"
-      "      <skipped message=\"the peer does not offer markers\"/>\n"
-      "    </testcase>\n"
-      "    <testcase classname=\"RFC 5041 7.2\" name=\"test/two/should: should pass\" "
-      "time=\"0.250\">\n"
-      "      <skipped message=\"SHOULD not met: expected Terminate 1/1/00 &amp; &lt;more&gt;; came "
-      "nothing &quot;at all&quot;?\"/>\n"
-      "    </testcase>\n"
-      "  </testsuite>\n"
-      "</testsuites>\n");
+  CHECK(to_junit(run_of({&kPasses, &kFails, &kSkips, &kShould}), kDate) ==
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+        "<testsuites name=\"iwarp conform 192.0.2.7:7174\" tests=\"4\" failures=\"1\" errors=\"0\" "
+        "skipped=\"2\" time=\"1.000\">\n"
+        "  <testsuite name=\"RFC 5044 4.4\" timestamp=\"2026-01-02T03:04:05Z\" tests=\"2\" "
+        "failures=\"1\" errors=\"0\" skipped=\"0\" time=\"0.500\">\n"
+        "    <testcase classname=\"RFC 5044 4.4\" name=\"test/one/passes: passes\" "
+        "time=\"0.250\"/>\n"
+        "    <testcase classname=\"RFC 5044 4.4\" name=\"test/one/fails: fails\" time=\"0.250\">\n"
+        "      <failure type=\"MUST\" message=\"expected Terminate 1/1/00 &amp; &lt;more&gt;; "
+        "observed nothing &quot;at all&quot;?\"></failure>\n"
+        "    </testcase>\n"
+        "  </testsuite>\n"
+        "  <testsuite name=\"RFC 5041 7.2\" timestamp=\"2026-01-02T03:04:05Z\" tests=\"2\" "
+        "failures=\"0\" errors=\"0\" skipped=\"2\" time=\"0.500\">\n"
+        "    <testcase classname=\"RFC 5041 7.2\" name=\"test/two/skips: skips\" time=\"0.250\">\n"
+        "      <skipped message=\"the peer does not offer markers\"/>\n"
+        "    </testcase>\n"
+        "    <testcase classname=\"RFC 5041 7.2\" name=\"test/two/should: should pass\" "
+        "time=\"0.250\">\n"
+        "      <skipped message=\"SHOULD not met: expected Terminate 1/1/00 &amp; &lt;more&gt;; "
+        "observed nothing &quot;at all&quot;?\"/>\n"
+        "    </testcase>\n"
+        "  </testsuite>\n"
+        "</testsuites>\n");
 }
 
 TEST_CASE("the list of cases has a row per case and a count") {

@@ -40,7 +40,8 @@ TEST_CASE("a peer that disappears during the run ends it after three cases") {
   REQUIRE(report.results.size() == 4);
   CHECK(report.results[3].outcome == Outcome::kFail);
   CHECK(report.results[3].came == "cannot connect to 192.0.2.7:7174: refused");
-  CHECK(report.ended_early == "the peer is gone: cannot connect to 192.0.2.7:7174: refused");
+  CHECK(report.ended_early ==
+        "the peer is no longer reachable: cannot connect to 192.0.2.7:7174: refused");
 }
 
 TEST_CASE("the run continues with a peer that comes back") {

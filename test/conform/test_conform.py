@@ -20,16 +20,16 @@ from support import Case, IWARP, TIMEOUT, Server, main, run, start
 # Reasons for which a case may be skipped with this stack's peer: a part of the reason's text, and a function that
 # returns whether this reason is allowed with the options of the peer.
 MAY_SKIP = (
-    ("the peer does not ask for markers", lambda options: "--markers" not in options),
+    ("the peer does not request markers", lambda options: "--markers" not in options),
     ("the peer insists on CRCs", lambda options: "--crc=off" not in options),
-    ("the peer asks for CRC", lambda options: "--crc=off" not in options),
-    ("the peer does not ask for CRC", lambda options: "--crc=off" in options),
-    ("the peer does not ask for peer-to-peer mode", lambda options: "--rtr=" not in options),
-    ("the peer asks for peer-to-peer mode", lambda options: "--rtr=" in options),
+    ("the peer requests CRC", lambda options: "--crc=off" not in options),
+    ("the peer does not request CRC", lambda options: "--crc=off" in options),
+    ("the peer does not request peer-to-peer mode", lambda options: "--rtr=" not in options),
+    ("the peer requests peer-to-peer mode", lambda options: "--rtr=" in options),
     # With acknowledged completions, peers of this stack offer a larger IRD, for the Reads that request
     # acknowledgements. A TCP segment does not have room for as many Read Requests as this IRD permits.
-    ("the peer agreed to more than one TCP segment has", lambda options: "acked" in options),
-    ("it advertises less", lambda options: "--size=" not in options),
+    ("the peer agreed to more requests than fit into one TCP segment", lambda options: "acked" in options),
+    ("the peer advertises less", lambda options: "--size=" not in options),
     # The peer's program reacts to a meaningless message, so the peer may end the stream before the rest of the
     # burst arrives.
     ("the peer's program ended the stream first", lambda options: True),
@@ -125,7 +125,7 @@ class Generated(Case):
 
     def test_a_choice_that_is_none(self):
         self.assert_fails(run("conform", "--generated", "HOST", "--only", "nonsense"), 2,
-                          "no session id begins so")
+                          "no session matches --only and --after")
 
     def test_a_peer_that_is_wrong_is_told(self):
         with peer_that_goes(10) as port:
@@ -257,7 +257,7 @@ class Others(Case):
                 done = run("conform", *arguments, *kind)
                 self.assertEqual(done.returncode, 2, done.stdout)
                 self.assertRegex(done.stderr, f"is not an iWARP peer that serves rping's exchange: "
-                                              f"what answered was {what} ")
+                                              f"it answered with {what} ")
 
     def check_port(self, what, answer=None):
         def run_peer():
@@ -321,7 +321,7 @@ class Peers(Case):
         with peer_that_goes(1) as port:
             done = run("conform", f"127.0.0.1:{port}", "--timeout=30")
         self.assertEqual(done.returncode, 1)
-        self.assertIn("Ended early: the peer is gone: cannot connect to", done.stdout)
+        self.assertIn("Ended early: the peer is no longer reachable: cannot connect to", done.stdout)
         self.assertIn("4 cases, ", done.stdout)
 
     def test_a_peer_that_is_started_by_hand(self):

@@ -44,7 +44,7 @@ void on_signal(int) {
 
 void catch_stop_signals() {
   event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (event_fd < 0) throw Error("cannot make an eventfd: " + errno_text());
+  if (event_fd < 0) throw Error("cannot create an eventfd: " + errno_text());
   struct sigaction action{};
   action.sa_handler = on_signal;
   sigemptyset(&action.sa_mask);

@@ -42,7 +42,8 @@ std::string take(const options::Option& option, const cli::Option::Words& words,
   const options::Value& value = option.value;
   const bool is_flag = value.kind == Kind::kFlag;
   if (is_flag && !words.empty() && words.back() != value.title) {
-    return fmt::format("may be followed by ={} only: {}", value.title, cli::excerpt(words.back()));
+    return fmt::format("accepts only ={} as its value: {}", value.title,
+                       cli::excerpt(words.back()));
   }
   const std::string word = is_flag ? "on" : words.back();
   if (auto fault = fault_here(option.variable, word); !fault.empty()) return fault;
@@ -135,7 +136,7 @@ std::string congestion_fault(const std::string& name) {
       size != 0 && ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), size) == 0;
   ::close(fd);
   if (taken) return "";
-  return fmt::format("not a congestion control that TCP may use here, see {}", kList);
+  return fmt::format("not an allowed TCP congestion control ({} lists the allowed ones)", kList);
 }
 
 net::Address address_argument(const std::string& text, std::uint16_t default_port) {

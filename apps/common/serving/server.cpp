@@ -80,7 +80,7 @@ class ClientList {
     const auto peer = net::to_string(request.peer());
     log_event({.level = verbs::LogLevel::kInfo,
                .event = "client_refused",
-               .message = peer + " is refused (rejected): " + std::string(why),
+               .message = peer + " was rejected: " + std::string(why),
                .fields = {{"peer", peer}, {"reason", "rejected"}, {"why", std::string(why)}}});
     // Rejecting the request fails if the peer is already gone; ignore this error.
     [[maybe_unused]] const auto error = request.reject({words.begin(), words.end()});

@@ -141,7 +141,7 @@ class Peer {
     const auto instead = conform::answered_instead(target_);
     if (!instead) return;
     throw UsageError(
-        fmt::format("{} is not an iWARP peer that serves rping's exchange: what answered was {} "
+        fmt::format("{} is not an iWARP peer that serves rping's exchange: it answered with {} "
                     "(see rfc-notes/conform.md, \"Which peers can be tested\")",
                     name_, *instead));
   }
@@ -204,7 +204,8 @@ int run_generated(const ConformOptions& options) {
   auto choice = options.choice;
   choice.only = options.only;
   const auto sessions = conform::generated::choose(options.role(), choice);
-  if (sessions.empty()) throw UsageError("no session id begins so (see --generated --list)");
+  if (sessions.empty())
+    throw UsageError("no session matches --only and --after (see --generated --list)");
   if (options.list) {
     for (const auto& session : sessions) fmt::print("{}\n", session.id());
     return 0;
@@ -283,7 +284,7 @@ void add_options(cli::Command& command, ConformOptions& options) {
       .suggests(case_ids())
       .repeatable();
   command.flag("--should", options.should, "Also test what the RFCs only recommend");
-  command.flag("--list", options.list, "Show the cases and run none");
+  command.flag("--list", options.list, "List the cases without running them");
   command.optional_text("--json", "FILE", options.json,
                         "Write the report as JSON, to FILE or standard output");
   command.text("--junit", "FILE", options.junit, "Write the report as JUnit XML")

@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kGone = "no connection that works";
+constexpr std::string_view kGone = "no working connection";
 
 bool chosen(const Session& session, const std::vector<std::string>& only) {
   const auto id = session.id();
@@ -78,11 +78,11 @@ void run(const std::vector<Session>& sessions, const Target& target, const PeerT
 std::string line(const Outcome& o) {
   std::string out;
   if (!o.right) {
-    out = fmt::format("\u00d7 {}\n    {} [{}]\n    expected {}; came {}\n", o.id,
-                      o.broken.empty() ? "nothing is wrong with it" : o.broken, o.requirements,
-                      o.expected, o.came);
+    out = fmt::format("\u00d7 {}\n    {} [{}]\n    expected {}; observed {}\n", o.id,
+                      o.broken.empty() ? "no rule is broken" : o.broken, o.requirements, o.expected,
+                      o.came);
   } else if (!o.headers.empty()) {
-    out = fmt::format("\u00d7 {}\n    its {} brings back: {} [RDMAP-93] [RDMAP-94]\n", o.id, o.came,
+    out = fmt::format("\u00d7 {}\n    its {} returns: {} [RDMAP-93] [RDMAP-94]\n", o.id, o.came,
                       o.headers);
   }
   return out.empty() ? out : out + o.record;
@@ -92,10 +92,10 @@ std::string summary(const Run& run) {
   const auto right = std::ranges::count_if(run.outcomes, &Outcome::right);
   const auto headers =
       std::ranges::count_if(run.outcomes, [](const Outcome& o) { return !o.headers.empty(); });
-  auto out =
-      fmt::format("{} sessions, {} as the RFCs have it, {} not, {} Terminates with other headers\n",
-                  run.outcomes.size(), right,
-                  static_cast<std::ptrdiff_t>(run.outcomes.size()) - right, headers);
+  auto out = fmt::format(
+      "{} sessions: {} conform to the RFCs, {} do not; {} Terminates with wrong headers\n",
+      run.outcomes.size(), right, static_cast<std::ptrdiff_t>(run.outcomes.size()) - right,
+      headers);
   if (!run.ended_early.empty()) out += fmt::format("Ended early: {}\n", run.ended_early);
   return out;
 }

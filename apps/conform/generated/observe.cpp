@@ -185,14 +185,14 @@ std::string Observed::text(const Sample& sample, const Expectation& expected) co
     auto out = fmt::format("Terminate {}/{}/{:02x}", static_cast<int>(fault.layer), fault.type,
                            fault.code);
     if (!wrong.empty()) return out + ", then " + wrong;
-    return ended ? out : out + " and no end";
+    return ended ? out : out + ", but the connection stays open";
   }
   if (!wrong.empty()) return wrong;
-  if (ended) return "the end without a Terminate";
-  if (!answered) return expected.has(kNoTerminate) ? "no end" : "silence";
-  if (expected.has(kUndelivered) && (delivered || read_answered)) return "goes on, delivered";
-  if (expected.is_valid() && sample.read && !read_answered) return "goes on, Read not answered";
-  return "goes on";
+  if (ended) return "connection closed without a Terminate";
+  if (!answered) return expected.has(kNoTerminate) ? "the connection stays open" : "silence";
+  if (expected.has(kUndelivered) && (delivered || read_answered)) return "continues, delivered";
+  if (expected.is_valid() && sample.read && !read_answered) return "continues, Read not answered";
+  return "continues";
 }
 
 std::string judge_headers(const ReceivedTerminate& terminate, const Sample& sample) {

@@ -38,7 +38,7 @@ struct Expectation {
   unsigned flags = 0;  ///< the combined flags of all violated rules
   bool is_valid() const { return broken.empty(); }
   bool has(unsigned flag) const { return (flags & flag) != 0; }
-  /// Describes the reactions that are permitted: "goes on", "Terminate 1/1/00 or 1/1/02", ...
+  /// Describes the reactions that are permitted: "continues", "Terminate 1/1/00 or 1/1/02", ...
   std::string text() const;
 };
 

@@ -36,7 +36,7 @@ Json describe_case(const Case& what) {
 std::string detail_of(const Result& result) {
   if (result.outcome == Outcome::kSkip) return result.why;
   if (result.outcome == Outcome::kPass) return {};
-  return fmt::format("expected {}; came {}", result.expected, result.came);
+  return fmt::format("expected {}; observed {}", result.expected, result.came);
 }
 
 Json describe_result(const Result& result) {

@@ -50,7 +50,7 @@ std::string test_case(const Result& result) {
       escaped(fmt::format("{}: {}", what.id, what.title)), seconds(result.took));
   if (result.outcome == Outcome::kPass) return out + "/>\n";
   const auto difference =
-      escaped(fmt::format("expected {}; came {}", result.expected, result.came));
+      escaped(fmt::format("expected {}; observed {}", result.expected, result.came));
   if (is_failure(result)) {
     out += fmt::format(">\n      <failure type=\"MUST\" message=\"{}\">{}</failure>\n", difference,
                        escaped(result.record));

@@ -58,13 +58,14 @@ PeerMemory learn_or_skip(Script& script, std::uint32_t size) {
   };
   if (script.peer_role() == PeerRole::kInitiator) {
     const auto memory = learn_memory(script);
-    if (memory.length < size) throw too_small("it advertises less; give it a larger size");
+    if (memory.length < size)
+      throw too_small("the peer advertises less (start it with a larger size)");
     return memory;
   }
   try {
     return learn_memory(script, size);
   } catch (const Failed&) {
-    throw too_small("it does not read as much; give it a larger buffer");
+    throw too_small("the peer does not read that much (start it with a larger buffer)");
   }
 }
 

@@ -97,7 +97,7 @@ void expect_end_without_terminate(Script& script) {
   for (;;) {
     const Received received = script.receive();
     if (is_terminate(received) || received.kind == Received::Kind::kNothing) {
-      throw Failed{"the end of the connection, no Terminate", describe(received)};
+      throw Failed{"the end of the connection, without a Terminate", describe(received)};
     }
     if (received.kind == Received::Kind::kClosed || received.kind == Received::Kind::kReset) return;
   }

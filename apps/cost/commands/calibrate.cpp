@@ -87,7 +87,8 @@ class Calibration {
     }
     return {{"name", "host"},
             {"title", "this machine: " + cpu_model() + (busy() ? ", busy when measured" : "")},
-            {"note", "Measured over loopback; link, card and whatever is marked preset are not."},
+            {"note",
+             "Measured over loopback, except the link, the card and all parameters marked preset."},
             {"machine", machine()},
             {"parameters", parameters}};
   }
@@ -171,7 +172,7 @@ class Calibration {
       set("pin_page",
           {pin.page.value + pin.release_page.value,
            std::max(pin.page.spread, pin.release_page.spread)},
-          "io_uring buffer registration: pins, tells no card");
+          "io_uring buffer registration: pins without informing a card");
     });
     attempt("packets over veth", {"packet_tx", "packet_rx"}, [&] {
       const auto packet = bench_packet();
@@ -214,7 +215,8 @@ class Calibration {
                 set(key, {fitted.*model::find_field(key)->member, error},
                     "fitted to sockets over loopback, 64 octets to 1 MiB");
               }
-              fit_ = fmt::format("mean error {:.1f} % on sizes left out", 100 * error);
+              fit_ =
+                  fmt::format("mean error {:.1f} % on sizes that the fit did not use", 100 * error);
             });
   }
 

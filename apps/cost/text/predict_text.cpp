@@ -75,7 +75,7 @@ std::string cost_table(const Question& q, const std::vector<Way>& all) {
     const auto busier = std::max(cost(way).tx.total(), cost(way).rx.total());
     return fmt::format("{:.3g}", ghz_per_gbps(p, busier, q.workload.size));
   });
-  out += line("of that copying", all,
+  out += line("share of copying", all,
               [&](const Way& way) { return fmt::format("{:.0f} %", 100 * copy_share(cost(way))); });
   return out;
 }
@@ -130,7 +130,7 @@ std::string decisive(const Question& q) {
            message_cost(Mode::kRnic, p, q.workload).total();
   };
   const auto all = model::sensitivity(q.set, difference);
-  std::string out = "what decides between sockets and RNIC:";
+  std::string out = "parameters that decide between sockets and RNIC:";
   for (std::size_t i = 0; i < std::min<std::size_t>(3, all.size()); ++i) {
     const auto& value = q.set.values.at(all[i].key);
     out += fmt::format("{} {} ({}, {})", i == 0 ? "" : ",", all[i].key,
@@ -155,7 +155,7 @@ std::string throughput_text(const model::Throughput& before, const model::Throug
 std::string workload_text(const model::Workload& w) {
   auto out = format_octets(w.size);
   if (w.hit_rate < 1 && w.reuse > 1) {
-    out += fmt::format(", as asked: registered once per {:g} transfers", w.reuse);
+    out += fmt::format(", registered once per {:g} transfers", w.reuse);
   }
   out += w.advertise == 1 ? ", an STag exchanged each time"
                           : fmt::format(", an STag exchanged per {:g} transfers", w.advertise);
@@ -175,7 +175,7 @@ std::string verdict_text(const Question& q, const Way& way) {
   const auto crossover =
       crossover_band(q.set, model::draw(q.set), cheaper(way.mode, Mode::kSockets, way.workload));
   if (standing(crossover, q.workload.size) == model::Standing::kUndecided) {
-    processors += ", which the uncertainty does not decide";
+    processors += ", which is within the uncertainty";
   }
   return processors + "; " +
          throughput_text(throughput_of(q, p, sockets), throughput_of(q, p, way));
@@ -183,9 +183,8 @@ std::string verdict_text(const Question& q, const Way& way) {
 
 std::string prediction_text(const Question& q) {
   const auto all = ways(q);
-  auto out =
-      title_of(q.set) + "\n" + workload_text(q.workload) +
-      "\nRNIC: its buffers registered for each transfer, or once and then found in a cache\n\n";
+  auto out = title_of(q.set) + "\n" + workload_text(q.workload) +
+             "\nRNIC: buffers registered for each transfer, or once and then found in a cache\n\n";
   out += cost_table(q, all) + "\n" + performance_table(q, all) + "\n" + crossover_table(q);
   out += "\nInstead of kernel sockets\n";
   for (const auto& way : all) {

@@ -75,7 +75,7 @@ std::string copies_text(const model::Judgement& j) {
          fmt::format(
              "  \"copying takes 80 to 85 % of the processor\": {} on this machine. No source for "
              "it\n"
-             "    was found; the nearest is of all of TCP: full-duplex Gigabit Ethernet takes "
+             "    was found; the nearest is about all of TCP: full-duplex Gigabit Ethernet takes "
              "more\n"
              "    than 80 % of a 2.4 GHz Pentium 4 (Wikipedia, TCP offload engine)\n",
              most >= kClaim ? "it may, for one of these sizes" : "not at any of these sizes");
@@ -130,9 +130,9 @@ std::string prediction_line(const model::PublishedRow& row, const model::Check& 
 
 std::string predictions_text(const std::vector<model::PublishedRow>& rows) {
   auto out = fmt::format(
-      "\nPublished figures, predicted: by a preset none of whose values comes from the figure.\n"
-      "One agrees when it is within {:.0f} % and its band (90 %) is at most a factor of {:g} "
-      "wide.\n",
+      "\nPublished figures, predicted with a preset that does not depend on the figure.\n"
+      "A prediction agrees if it is within {:.0f} % and its band (90 %) is at most a factor of "
+      "{:g} wide.\n",
       100 * model::kCriterion.miss, model::kCriterion.band);
   out += fmt::format("  {:>2}  {:<29}{:<5}{:<5}{:>13}{:>13}{:>7}{:>15}\n", "", "", "mark", "by",
                      "published", "model", "miss", "band");
@@ -154,17 +154,15 @@ std::string judgement_text(const model::Judgement& j) {
 
 std::string published_text(const std::vector<model::PublishedRow>& rows) {
   return tolerance_text(rows, Use::kIdentity, "identities: arithmetic that must hold") +
-         tolerance_text(rows, Use::kCalibrated,
-                        "calibrated: a preset was chosen to reproduce them") +
-         tolerance_text(rows, Use::kDerived,
-                        "derived: the paper's own numbers, added up by the model") +
+         tolerance_text(rows, Use::kCalibrated, "calibrated: a preset was fitted to them") +
+         tolerance_text(rows, Use::kDerived, "derived: sums of figures from the paper") +
          predictions_text(rows);
 }
 
 std::string tally_text(const std::vector<model::PublishedRow>& rows) {
   const auto of = [](const model::Tally& t) { return fmt::format("{} of {}", t.hold, t.figures); };
   return fmt::format(
-      "identities {}; predictions {} agree, limits {} kept; prove nothing: calibrated {}, derived "
+      "identities {}; predictions {} agree, limits {} kept; not evidence: calibrated {}, derived "
       "{}",
       of(tally(rows, Use::kIdentity)), of(tally(rows, Use::kPrediction)), of(tally_limits(rows)),
       of(tally(rows, Use::kCalibrated)), of(tally(rows, Use::kDerived)));

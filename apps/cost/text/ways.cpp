@@ -91,8 +91,8 @@ std::vector<NamedCrossover> all_crossovers(const Question& q) {
     add("processor time, as asked", cheaper(Mode::kRnic, over, q.workload));
     add("latency, registered once, STag known", sooner(over, once, false, 0));
     add("latency, STag exchanged each time", sooner(over, advertised, true, 0));
-    add("latency, that and one registration in the path", sooner(over, each, true, 1));
-    add("latency, that and two registrations", sooner(over, each, true, 2));
+    add("latency, STag exchanged, one registration", sooner(over, each, true, 1));
+    add("latency, STag exchanged, two registrations", sooner(over, each, true, 2));
   }
   return out;
 }

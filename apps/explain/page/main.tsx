@@ -25,7 +25,7 @@ function Violations({ frame }: { frame: Frame }): JSX.Element | null {
 
 function Joined({ frame, open }: { frame: Frame; open: (frame: number) => void }): JSX.Element | null {
   const joined: [string, number | undefined][] = [
-    ['answers', frame.request], ['because of', frame.cause], ['its STag was told (a guess) in', frame.stag_origin?.frame]];
+    ['answers', frame.request], ['because of', frame.cause], ['STag advertised (a guess) in', frame.stag_origin?.frame]];
   const there = joined.filter(([, to]) => to !== undefined);
   if (there.length === 0) return null;
   return <p className="joins">{there.map(([says, to]) => (
@@ -36,7 +36,7 @@ function Joined({ frame, open }: { frame: Frame; open: (frame: number) => void }
  * has about it. */
 function LocalEvent({ connection, row }: { connection: Connection; row: Local }): JSX.Element {
   return (
-    <section className="message" aria-label="What the end did">
+    <section className="message" aria-label="Local event">
       <h2>{row.text}</h2>
       <p className="where">{connection.names[row.end]}, +{seconds(row.after)} s, record {row.packet} of its log: {row.event}</p>
       <dl className="members">{Object.entries(row.data).map(([name, value]) => (
@@ -190,7 +190,7 @@ function App({ session }: { session: Session }): JSX.Element {
         </form>
       </header>
       {connection ? <View key={connection.number} {...{ session, connection, op, errors, wireOnly }} />
-        : <p className="where">No MPA connection is in the capture.</p>}
+        : <p className="where">The capture contains no MPA connection.</p>}
     </>
   );
 }

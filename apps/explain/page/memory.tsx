@@ -94,7 +94,7 @@ function RegionBar({ connection, owner, region, at }: {
 }
 
 const VERBS: Record<Access['kind'], string> = {
-  write: 'places', receive: 'places', read: 'asks to read', atomic: 'changes',
+  write: 'places', receive: 'places', read: 'requests', atomic: 'changes',
 };
 
 function sentence(connection: Connection, frame: Frame, access: Access): string {
@@ -157,8 +157,8 @@ export function Memory({ session, connection, at }: {
     <section className="memory" aria-label="Memory">
       <h2>Memory</h2>
       <p className="now">{frame && access ? sentence(connection, frame, access) : 'Nothing is placed or read.'}
-        {by !== undefined && <b className="rule"> Refused: frame {by} is a Terminate because of it.</b>}
-        {access?.doubtful && by === undefined && <b className="rule"> It breaks a rule: perhaps refused.</b>}</p>
+        {by !== undefined && <b className="rule"> Refused by the Terminate in frame {by}.</b>}
+        {access?.doubtful && by === undefined && <b className="rule"> It breaks a rule, so it was possibly refused.</b>}</p>
       {frame && access && payload && access.kind !== 'read' && access.kind !== 'atomic' && by === undefined
         && <Preview frame={frame} access={access} payload={payload} />}
       <div className="pair">

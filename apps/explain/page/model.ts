@@ -132,7 +132,7 @@ export function readSession(text: string): Session {
 
 const CLOSINGS: Record<string, string> = {
   fin: 'closed by both ends (FIN)', reset: 'reset (RST)', replaced: 'replaced by a new connection on its ports',
-  'set-aside': 'not followed any further: too many connections at a time',
+  'set-aside': 'no longer followed: too many connections at a time',
   'end-of-capture': 'still open when the capture ends',
 };
 

@@ -59,7 +59,7 @@ function markOf(row: Row, marks: Marks): string {
   if (row.type !== 'frame') return '';
   if (row.frame === marks.request) return 'its request';
   if (row.frame === marks.cause) return 'its cause';
-  if (row.frame === marks.told) return 'told the STag (a guess)';
+  if (row.frame === marks.told) return 'advertised the STag (a guess)';
   return '';
 }
 

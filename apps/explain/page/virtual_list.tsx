@@ -86,7 +86,7 @@ export const VirtualList = React.forwardRef<HTMLDivElement, Props>(function Virt
       <div className="all" role="presentation" style={{ height: (printing ? behind : count) * rowHeight }}>
         <div role="presentation" style={{ transform: `translateY(${first * rowHeight}px)` }}>{rows}</div>
       </div>
-      {printing && behind < count && <p>{count - behind} more are not on paper.</p>}
+      {printing && behind < count && <p>{count - behind} more are not printed.</p>}
     </div>
   );
 });

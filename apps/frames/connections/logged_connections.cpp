@@ -11,7 +11,7 @@
 namespace iwarp::apps::frames {
 namespace {
 
-constexpr const char* kUnknownGroup = "its group_id has no connection_started";
+constexpr const char* kUnknownGroup = "no connection_started with this `group_id`";
 
 }  // namespace
 
@@ -38,8 +38,8 @@ LoggedConnections::Flow* LoggedConnections::find(std::string_view group) {
 
 const char* LoggedConnections::started(std::string_view group, const Ends& ends,
                                        const PacketMark& mark) {
-  if (group.size() > kMaxGroup) return "its group_id is too long";
-  if (find(group) != nullptr) return "its group_id was started before";
+  if (group.size() > kMaxGroup) return "`group_id` is too long";
+  if (find(group) != nullptr) return "duplicate connection_started for this `group_id`";
   last_ = mark;
   if (flows_.size() == kMaxOpen) {
     if (!flows_.back().how) ++counts_.set_aside;
@@ -70,8 +70,8 @@ const char* LoggedConnections::octets(std::string_view group, bool outbound, std
   if (flow == nullptr) return kUnknownGroup;
   const Side side = flow->side(outbound);
   auto& next = flow->next[TellingFlow::index(side)];
-  if (offset < next) return "its octets came before";
-  if (offset - next > kMaxMissing) return "its offset is too far ahead";
+  if (offset < next) return "`offset` is before the end of the previous record";
+  if (offset - next > kMaxMissing) return "`offset` is too far ahead";
   last_ = flow->mark = mark;
   if (offset > next) {
     flow->counts[TellingFlow::index(side)].missing += offset - next;
@@ -122,7 +122,7 @@ const char* LoggedConnections::local(std::string_view group, const verbs::LocalE
 const char* LoggedConnections::datagram(bool outbound, const Ends& ends, bytes::View octets,
                                         const PacketMark& mark) {
   const auto datagram = verbs::decode_datagram(octets);
-  if (!datagram) return "its octets are no datagram of this stack";
+  if (!datagram) return "not a datagram of this stack";
   last_ = mark;
   ++counts_.logged_datagrams;
   listener_.datagram({.source = outbound ? ends.local : ends.remote,

@@ -110,7 +110,7 @@ bool QlogReader::finish() {
     complain_(fmt::format("left out: {} events of other name spaces, the first is {}", foreign_,
                           first_foreign_));
   }
-  if (events_ == 0) complain_("nothing in it is an event of an iWARP connection");
+  if (events_ == 0) complain_("contains no event of an iWARP connection");
   return left_out_ == 0 && events_ != 0;
 }
 
@@ -123,14 +123,12 @@ void QlogReader::leave_out(const std::string& why) {
 void QlogReader::end_record() {
   const bool blank = !too_long_ && is_blank(record_);
   if (!blank && !in_record_) {
-    leave_out(
-        "what stands in front of the first record separator; only JSON text sequences are "
-        "read");
+    leave_out("octets before the first record separator (only JSON text sequences are supported)");
   } else if (!blank) {
     ++number_;
     ++counts_.records;
     if (too_long_) {
-      leave_out(fmt::format("it is longer than {} octets", kMaxRecord));
+      leave_out(fmt::format("longer than {} octets", kMaxRecord));
     } else if (const char* why = record(record_)) {
       leave_out(why);
     }
@@ -140,11 +138,11 @@ void QlogReader::end_record() {
 }
 
 const char* QlogReader::record(std::string_view text) {
-  if (text.back() != '\n') return "it is cut short";
-  if (is_too_deep(text)) return "its arrays and objects are too deep in each other";
+  if (text.back() != '\n') return "truncated";
+  if (is_too_deep(text)) return "nested too deep";
   const auto object = json::parse(text, nullptr, false);
-  if (object.is_discarded()) return "it is no JSON";
-  if (!object.is_object()) return "it is no object";
+  if (object.is_discarded()) return "not JSON";
+  if (!object.is_object()) return "not a JSON object";
   if (number_ == 1 && member(object, "name") == nullptr) return header(object);
   return event(object);
 }
@@ -152,7 +150,7 @@ const char* QlogReader::record(std::string_view text) {
 const char* QlogReader::header(const json& header) {
   const auto* schema = member(header, "file_schema");
   if (schema == nullptr || *schema != "urn:ietf:params:qlog:file:sequential") {
-    return "it is not the header of a qlog file of the sequential schema";
+    return "not the header of a qlog file with the sequential schema";
   }
   has_header_ = true;
   const auto* trace = member(header, "trace");
@@ -174,7 +172,7 @@ const char* QlogReader::event(const json& event) {
   const auto* name = member(event, "name");
   const auto* time = member(event, "time");
   const auto* data = member(event, "data");
-  if (name == nullptr || !name->is_string()) return "it has no name";
+  if (name == nullptr || !name->is_string()) return "`name` is missing or not a string";
   const std::string_view full = name->get_ref<const std::string&>();
   if (!full.starts_with(kOurs)) {
     if (foreign_++ == 0) {
@@ -183,16 +181,16 @@ const char* QlogReader::event(const json& event) {
     }
     return nullptr;
   }
-  if (time == nullptr || !time->is_number()) return "it has no time";
+  if (time == nullptr || !time->is_number()) return "`time` is missing or not a number";
   const double at = time->get<double>() + (relative_to_previous_ ? time_ : 0);
   const double nanoseconds = at * 1e6;
   if (!(std::abs(nanoseconds) < kMaxTime &&
         std::abs(static_cast<double>(start_) + nanoseconds) < kMaxTime)) {
-    return "its time is absurd";
+    return "`time` is out of range";
   }
-  if (data == nullptr || !data->is_object()) return "it has no data";
+  if (data == nullptr || !data->is_object()) return "`data` is missing or not an object";
   const auto* group = member(event, "group_id");
-  if (group != nullptr && !group->is_string()) return "its group_id is no string";
+  if (group != nullptr && !group->is_string()) return "`group_id` is not a string";
   time_ = at;
   mark_ = {.nanoseconds = start_ + std::llround(nanoseconds), .packet = number_};
   const auto& of = group != nullptr ? group->get_ref<const std::string&>() : group_;
@@ -205,29 +203,30 @@ const char* QlogReader::known_event(std::string_view name, const std::string& gr
                                     const json& data) {
   if (name == "frame_sent" || name == "frame_received") {
     const auto octets = octets_of(data);
-    if (!octets) return "its octets cannot be read";
+    if (!octets) return "invalid `offset` or `raw`";
     return connections_.octets(group, name == "frame_sent", octets->offset, octets->octets, mark_);
   }
   if (name == "datagram_sent" || name == "datagram_received") {
     const auto ends = datagram_ends_of(data);
     const auto octets = raw_octets_of(data);
-    if (!ends || !octets) return "its ends or its octets cannot be read";
+    if (!ends || !octets) return "invalid `local`, `remote` or `raw`";
     return connections_.datagram(name == "datagram_sent", *ends, *octets, mark_);
   }
   if (name == "connection_started") {
     const auto ends = ends_of(data);
-    return ends ? connections_.started(group, *ends, mark_) : "its ends cannot be read";
+    return ends ? connections_.started(group, *ends, mark_)
+                : "invalid `local`, `remote` or `opened_by`";
   }
   if (name == "connection_closed") {
     const auto* by = member(data, "by");
     const auto* how = member(data, "how");
-    if (by == nullptr || how == nullptr) return "who closed what, and how, is not said";
+    if (by == nullptr || how == nullptr) return "`by` or `how` is missing";
     return connections_.closed(group, *by == "local", *how == "reset", mark_);
   }
   if (name == "connection_ended") return connections_.ended(group, mark_);
   const auto event = local_event(name, data);
   return event ? connections_.local(group, *event, mark_)
-               : "no event has this name, or a member is missing or not one of the known words";
+               : "unknown event, or a member is missing or invalid";
 }
 
 }  // namespace iwarp::apps::frames

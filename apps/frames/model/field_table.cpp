@@ -14,10 +14,11 @@ constexpr std::array kFields{
               "Sixteen fixed octets that distinguish MPA from other protocols, and a Request from "
               "a Reply."},
     FieldInfo{Field::kMarkersBit, "mpa", "M", "RFC 5044 7.1.1",
-              "The sender of this frame wants markers in the FPDUs that it receives."},
-    FieldInfo{Field::kCrcBit, "mpa", "C", "RFC 5044 7.1.1",
-              "1: the sender of this frame wants CRCs. They are used in both directions if either "
-              "end does."},
+              "The sender of this frame requests markers in the FPDUs that it receives."},
+    FieldInfo{
+        Field::kCrcBit, "mpa", "C", "RFC 5044 7.1.1",
+        "1: the sender of this frame requests CRCs. They are used in both directions if either "
+        "end does."},
     FieldInfo{Field::kRejectBit, "mpa", "R", "RFC 5044 7.1.1",
               "1 in a Reply: the connection is rejected. In a Request it is zero."},
     FieldInfo{Field::kEnhancedBit, "mpa", "S", "RFC 6581 6",
@@ -30,8 +31,8 @@ constexpr std::array kFields{
         Field::kPdLength, "mpa", "PD_Length", "RFC 5044 7.1.1",
         "The length of the private data that follows, at most 512 octets. The frame ends there."},
     FieldInfo{Field::kPeerToPeer, "mpa", "A", "RFC 6581 9",
-              "Asks for a ready-to-receive message (RTR), after which the end that accepts may "
-              "send first, too."},
+              "Requests a ready-to-receive message (RTR), after which the responder may send "
+              "first, too."},
     FieldInfo{Field::kRtrSend, "mpa", "B", "RFC 6581 9", "The RTR may be a Send without payload."},
     FieldInfo{Field::kIrd, "mpa", "IRD", "RFC 6581 9",
               "The number of Reads and atomics that the sender of this frame can answer at the "
@@ -53,7 +54,7 @@ constexpr std::array kFields{
               "Octets for the programs, exchanged before the stream exists: often the first STag "
               "and address."},
     FieldInfo{Field::kExtensionsTag, "ulp", "Extensions tag", "decision 0010",
-              "Only between two ends of this stack: says that the sender supports RFC 7306, for "
+              "Only between two ends of this stack: shows that the sender supports RFC 7306, for "
               "which the startup frames have no bit."},
     FieldInfo{Field::kMarkerReserved, "marker", "Marker, reserved", "RFC 5044 4.2",
               "The first half of a marker, always zero. The second half is FPDUPTR."},
@@ -81,11 +82,11 @@ constexpr std::array kFields{
     FieldInfo{Field::kDdpVersion, "ddp", "DV", "RFC 5041 4.1",
               "The version of DDP, 1 in all segments."},
     FieldInfo{Field::kStag, "ddp", "STag", "RFC 5041 4.2",
-              "Names a buffer of the receiver. The receiver has told this number to its peer, "
-              "which may access the buffer with it."},
+              "Names a buffer of the receiver. The receiver has advertised it to its peer, which "
+              "may access the buffer with it."},
     FieldInfo{Field::kTo, "ddp", "TO", "RFC 5041 4.2",
-              "Tagged Offset: where in that buffer the payload goes. So segments can be placed in "
-              "any order."},
+              "Tagged Offset: where in that buffer the payload goes. This lets segments be placed "
+              "in any order."},
     FieldInfo{
         Field::kQn, "ddp", "QN", "RFC 5041 4.3",
         "Queue number. 0: Sends, 1: Read and Atomic Requests, 2: Terminate, 3: Atomic Responses."},
@@ -107,13 +108,13 @@ constexpr std::array kFields{
         Field::kInvalidateStag, "rdmap", "Invalidate STag", "RFC 5040 4.1",
         "The receiver's STag that this message invalidates: the sender cannot use it any more."},
     FieldInfo{Field::kSinkStag, "rdmap", "Data Sink STag", "RFC 5040 4.4",
-              "The requester's own buffer, to which the response comes back in tagged segments."},
+              "The requester's own buffer, where the tagged segments of the response are placed."},
     FieldInfo{Field::kSinkTo, "rdmap", "Data Sink Tagged Offset", "RFC 5040 4.4",
               "Where in that buffer the response begins."},
     FieldInfo{Field::kReadSize, "rdmap", "RDMA Read Message Size", "RFC 5040 4.4",
               "The number of octets to read. The response has the same number of octets."},
     FieldInfo{Field::kSourceStag, "rdmap", "Data Source STag", "RFC 5040 4.4",
-              "The buffer of the peer that is read. The peer's program takes no part in that."},
+              "The buffer of the peer that is read. The peer's program is not involved."},
     FieldInfo{Field::kSourceTo, "rdmap", "Data Source Tagged Offset", "RFC 5040 4.4",
               "Where in that buffer the Read begins."},
     FieldInfo{Field::kTerminateLayer, "rdmap", "Layer", "RFC 5040 4.8",

@@ -295,7 +295,7 @@ class Fields {
       const auto says = frame_.fpduptrs[i];
       out_.push_back(
           {Field::kFpduptr,
-           says == due ? fmt::format("{}", says) : fmt::format("{} where {} is due", says, due),
+           says == due ? fmt::format("{}", says) : fmt::format("{} instead of {}", says, due),
            {{at + kHalf, kHalf}}});
     }
   }

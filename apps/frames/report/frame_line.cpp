@@ -53,8 +53,7 @@ std::string payload_text(const Explained& e) {
 
 std::string fpdu_line(const Explained& e) {
   if (!e.header) {
-    return fmt::format("FPDU with ULPDU_Length {}: no DDP header to be seen",
-                       e.frame->ulpdu_length);
+    return fmt::format("FPDU with ULPDU_Length {}: no readable DDP header", e.frame->ulpdu_length);
   }
   auto text = without(rdmap::describe_message(e.frame->ulpdu), "RDMAP ");
   if (e.operation != 0) {
@@ -67,7 +66,7 @@ std::string fpdu_line(const Explained& e) {
   if (e.opcode != nullptr && carries_payload(e)) text += payload_text(e);
   if (e.meant) {
     text += fmt::format(
-        ", in little-endian order {} octets from STag=0x{:08x} TO=0x{:x} to STag=0x{:08x} "
+        ", read as little-endian: {} octets from STag=0x{:08x} TO=0x{:x} to STag=0x{:08x} "
         "TO=0x{:x}",
         e.meant->size, e.meant->source_stag.value, e.meant->source_to.value,
         e.meant->sink_stag.value, e.meant->sink_to.value);
@@ -99,13 +98,13 @@ std::vector<std::string> relations(const Explained& e) {
   if (e.rtr != Rtr::kNone) {
     out.push_back(fmt::format(
         "a ready-to-receive message (RTR){}",
-        e.rtr == Rtr::kAgreed ? "" : ", which some adapters send in revision 1 of MPA, too"));
+        e.rtr == Rtr::kAgreed ? "" : ", which some adapters also send with MPA revision 1"));
   }
   if (e.request) out.push_back(fmt::format("answers frame {}", *e.request));
   if (e.cause) out.push_back(fmt::format("because of frame {}", *e.cause));
   if (e.stag_origin && e.first) {
     const auto& origin = *e.stag_origin;
-    out.push_back(fmt::format("a guess: its STag was told in {}frame {}{}",
+    out.push_back(fmt::format("a guess: STag advertised in {}frame {}{}",
                               origin.startup ? "the private data of " : "", origin.frame,
                               origin.with_to ? ", with the address" : ""));
   }

@@ -27,6 +27,7 @@ std::string_view name_of(verbs::WrOpcode opcode) {
                                                     "Immediate Data",
                                                     "RDMA Write with Immediate Data",
                                                     "Send with Immediate Data"};
+  static_assert(kNames.size() == static_cast<std::size_t>(verbs::WrOpcode::kSendImmediate) + 1);
   return kNames.at(static_cast<std::size_t>(opcode));
 }
 
@@ -45,13 +46,13 @@ std::string line(const verbs::WorkPosted& e) {
     if (e.remote.rkey.value != 0 || e.remote.to != 0) {
       out += ", peer's " + where(e.remote.rkey, e.remote.to);
     }
-    if (has(e.flags, verbs::SendFlags::kFence)) out += ", behind a read fence";
+    if (has(e.flags, verbs::SendFlags::kFence)) out += ", with a read fence";
   }
   return e.early ? out + ", before the connection" : out;
 }
 
 std::string line(const verbs::PostsMissed& e) {
-  return fmt::format("posted {} more to the {} queue, which the log has not", e.count,
+  return fmt::format("posted {} more to the {} queue, which are not in the log", e.count,
                      queue_name(e.queue));
 }
 
@@ -74,22 +75,28 @@ std::string line(const verbs::MemoryUsed& e) {
     case MemoryUse::kReceive:
       return fmt::format("placed a Send of {} octets in a receive", e.length);
     case MemoryUse::kReadResponse:
-      return fmt::format("placed the {} octets that an RDMA Read brought at {}", e.length, at);
+      return fmt::format("placed {} octets of an RDMA Read Response at {}", e.length, at);
     case MemoryUse::kReadSource:
-      return fmt::format("took {} octets at {} to answer an RDMA Read", e.length, at);
+      return fmt::format("read {} octets at {} to answer an RDMA Read", e.length, at);
     case MemoryUse::kAtomic:
-      return fmt::format("did an atomic operation at {}", at);
+      return fmt::format("executed an atomic operation at {}", at);
   }
   return {};
 }
 
 std::string line(const verbs::MemoryRefused& e) {
-  constexpr std::array<std::string_view, 6> kWhy{
-      "no such STag, or it was invalidated", "not inside the registered octets",
-      "the registration does not allow it",  "it belongs to another domain or stream",
-      "TO and length exceed 2^64",           "not on an 8-octet boundary"};
+  constexpr std::array<std::string_view, 7> kWhy{
+      "unknown or invalidated STag",
+      "outside the registered octets",
+      "the registration does not permit this access",
+      "the STag belongs to another protection domain or stream",
+      "TO and length exceed 2^64",
+      "not on an 8-octet boundary",
+      "the queue pair does not permit this operation"};
+  static_assert(kWhy.size() == static_cast<std::size_t>(rdmap::AccessError::kNotEnabled) + 1);
   constexpr std::array<std::string_view, 5> kWhat{"an RDMA Write", "a Send", "a Read Response",
                                                   "an RDMA Read", "an atomic operation"};
+  static_assert(kWhat.size() == static_cast<std::size_t>(MemoryUse::kAtomic) + 1);
   return fmt::format("refused {} of {} octets at {}: {}", kWhat.at(static_cast<std::size_t>(e.use)),
                      e.length, where(e.stag, e.to), kWhy.at(static_cast<std::size_t>(e.why)));
 }

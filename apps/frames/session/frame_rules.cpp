@@ -33,15 +33,15 @@ bool pad_is_zero(const Frame& frame) {
 std::string wrong_marker(const Frame& frame) {
   const auto says = bytes::load_be<std::uint32_t>(frame.octets.data() + frame.wrong_marker);
   const bool swapped = std::byteswap(static_cast<std::uint16_t>(says)) == frame.due_fpduptr;
-  return fmt::format("the marker at octet {} of the stream is {:08x}, {:08x} is due{}",
+  return fmt::format("the marker at octet {} of the stream is {:08x} instead of {:08x}{}",
                      frame.offset + frame.wrong_marker, says, frame.due_fpduptr,
                      swapped ? ": FPDUPTR is in little-endian order" : "");
 }
 
 std::string late_marker(const Frame& frame, const mpa::FpduLayout& layout) {
   return fmt::format(
-      "the marker at octet {} of the stream stands {} octets behind its place: the sender does not "
-      "count the CRC fields of the FPDUs before it",
+      "the marker at octet {} of the stream is {} octets late: the sender does not count the CRC "
+      "fields of the FPDUs before it",
       frame.offset + layout.marker_offset(0), frame.markers_late);
 }
 
@@ -49,7 +49,7 @@ void judge_mpa(Explained& e) {
   const Frame& frame = *e.frame;
   if (frame.crc == CrcVerdict::kBad) {
     note(e, Rule::kCrc,
-         fmt::format("the field says {:08x}, the octets give {:08x}", frame.crc_field,
+         fmt::format("the field is {:08x}, the computed CRC is {:08x}", frame.crc_field,
                      frame.crc_computed));
   }
   const mpa::FpduLayout layout(frame.position, frame.marked, frame.ulpdu_length);
@@ -111,7 +111,7 @@ void judge_atomic_request(Explained& e) {
 void judge_terminate(Explained& e) {
   const auto terminate = rdmap::decode_terminate(e.payload);
   if (!terminate) {
-    if (e.payload.size() == e.payload_size) note(e, Rule::kTerminateHeader, "it is cut off");
+    if (e.payload.size() == e.payload_size) note(e, Rule::kTerminateHeader, "it is truncated");
     return;
   }
   const auto& fault = terminate->fault;
@@ -119,7 +119,7 @@ void judge_terminate(Explained& e) {
       static_cast<std::uint8_t>((static_cast<unsigned>(fault.layer) << 4) | fault.type);
   if (std::to_integer<std::uint8_t>(e.payload[0]) != word) {
     note(e, Rule::kTerminateHeader,
-         "layer and type are swapped, as the kernel's siw has them on little-endian hosts");
+         "layer and error type are swapped, as the kernel's siw sends them on little-endian hosts");
   }
   const std::string_view known = rdmap::explain(fault.layer, fault.type, fault.code);
   if (known == "unknown error") {
@@ -132,7 +132,7 @@ void judge_message(Explained& e) {
   switch (e.opcode->opcode) {
     case Opcode::kReadRequest:
       if (e.payload_size != rdmap::kReadRequestSize) {
-        note(e, Rule::kReadRequestHeader, fmt::format("it has {}", e.payload_size));
+        note(e, Rule::kReadRequestHeader, fmt::format("{} octets", e.payload_size));
       }
       return;
     case Opcode::kAtomicRequest:
@@ -145,7 +145,7 @@ void judge_message(Explained& e) {
     case Opcode::kImmediate:
     case Opcode::kImmediateSolicited:
       if (e.payload_size != rdmap::kImmediateSize) {
-        note(e, Rule::kImmediateSize, fmt::format("it has {}", e.payload_size));
+        note(e, Rule::kImmediateSize, fmt::format("{} octets", e.payload_size));
       }
       return;
     case Opcode::kTerminate:
@@ -200,7 +200,7 @@ void judge_reply(Explained& e, const mpa::StartupFrame& request) {
   if (!asked->peer_to_peer && answered->peer_to_peer) note(e, Rule::kEchoClientServer);
   const bool negotiated = asked->ird != mpa::kNoNegotiation && answered->ord != mpa::kNoNegotiation;
   if (negotiated && answered->ord > asked->ird) {
-    note(e, Rule::kResponderOrd, fmt::format("{} and {}", answered->ord, asked->ird));
+    note(e, Rule::kResponderOrd, fmt::format("ORD {}, IRD {}", answered->ord, asked->ird));
   }
 }
 

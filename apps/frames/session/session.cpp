@@ -208,7 +208,7 @@ void Session::State::see_fpdu() {
 
 void Session::State::check_order(End& sender, End& receiver) {
   if (sender.terminated != 0) {
-    note(now, Rule::kAfterTerminate, fmt::format("frame {} was one", sender.terminated));
+    note(now, Rule::kAfterTerminate, fmt::format("frame {} is the Terminate", sender.terminated));
   }
   if (!sender.startup || !receiver.startup || !sender.complete || !receiver.complete) return;
   if (sender.fpdus != 1) return;
@@ -247,8 +247,8 @@ void Session::State::begin_untagged(End& sender) {
     const bool first = next->value == 1;
     const bool shared = h.msn.value == sender.untagged_messages + 1;
     note(now, first ? Rule::kFirstMsn : Rule::kMsnStep,
-         fmt::format("{} where {} is due{}", h.msn.value, next->value,
-                     shared ? ", as if all queues had one sequence of MSNs" : ""));
+         fmt::format("{} instead of {}{}", h.msn.value, next->value,
+                     shared ? ", as if all queues shared one sequence of MSNs" : ""));
   }
   ++sender.untagged_messages;
   if (h.mo != 0 && next) note(now, Rule::kFirstMo, fmt::format("{}", h.mo));
@@ -269,7 +269,7 @@ void Session::State::follow_untagged(End& sender) {
       sender.next_msn[h.qn] = h.msn.next();
     }
     if (h.mo != open->octets) {
-      note(now, Rule::kMo, fmt::format("{} where {} is due", h.mo, open->octets));
+      note(now, Rule::kMo, fmt::format("{} instead of {}", h.mo, open->octets));
     }
     if (h.rsvd_ulp != open->first.rsvd_ulp || h.rsvd_ulp_rest != open->first.rsvd_ulp_rest) {
       note(now, Rule::kUlpOctets);
@@ -293,9 +293,9 @@ void Session::State::follow_tagged(End& sender) {
            fmt::format("0x{:08x} after 0x{:08x}", h.stag.value, open->first.stag.value));
     }
     if (h.to.value != open->first.to.value + open->octets) {
-      note(now, Rule::kTaggedTo,
-           fmt::format("0x{:x} where 0x{:x} is due", h.to.value,
-                       open->first.to.value + open->octets));
+      note(
+          now, Rule::kTaggedTo,
+          fmt::format("0x{:x} instead of 0x{:x}", h.to.value, open->first.to.value + open->octets));
     }
     if (h.rsvd_ulp != open->first.rsvd_ulp) note(now, Rule::kUlpOctet);
   }
@@ -367,7 +367,7 @@ void Session::State::request(End& sender, End& receiver) {
   const auto& word = receiver.word;
   if (word && sender.complete && receiver.complete && word->ird != mpa::kNoNegotiation &&
       sender.requests.size() > word->ird) {
-    note(now, Rule::kOrd, fmt::format("{}, its IRD is {}", sender.requests.size(), word->ird));
+    note(now, Rule::kOrd, fmt::format("{} outstanding, IRD {}", sender.requests.size(), word->ird));
   }
 }
 
@@ -394,8 +394,8 @@ void Session::State::find_byte_order(End& requester, const IsIts& is_its) {
   }
   const auto& r = *turned.read;
   note(now, Rule::kReadByteOrder,
-       fmt::format("frame {} means {} octets from STag=0x{:08x} TO=0x{:x} to STag=0x{:08x} "
-                   "TO=0x{:x}, which this response answers",
+       fmt::format("frame {}, read as little-endian, requests {} octets from STag=0x{:08x} "
+                   "TO=0x{:x} to STag=0x{:08x} TO=0x{:x}, which this response answers",
                    turned.frame, r.size, r.source_stag.value, r.source_to.value, r.sink_stag.value,
                    r.sink_to.value));
 }
@@ -425,11 +425,11 @@ void Session::State::read_response(End& sender, End& receiver) {
   const Request& due = requests.front();
   join(due);
   if (due.read && !is_its(due)) {
-    note(
-        now, Rule::kReadSink,
-        fmt::format("STag 0x{:08x} TO 0x{:x}, the request of frame {} says STag 0x{:08x} TO 0x{:x}",
-                    h.stag.value, h.to.value, due.frame, due.read->sink_stag.value,
-                    due.read->sink_to.value + now.octets_before));
+    note(now, Rule::kReadSink,
+         fmt::format(
+             "STag 0x{:08x} TO 0x{:x}, the request in frame {} names STag 0x{:08x} TO 0x{:x}",
+             h.stag.value, h.to.value, due.frame, due.read->sink_stag.value,
+             due.read->sink_to.value + now.octets_before));
   }
   if (auto& open = sender.tagged[1]) open->operation = now.operation;
   const std::uint64_t octets = now.octets_before + now.payload_size;
@@ -459,7 +459,7 @@ void Session::State::atomic_response(End& sender, End& receiver) {
   join(due);
   if (due.atomic_id && !is_its(due)) {
     note(now, Rule::kAtomicId,
-         fmt::format("0x{:08x} where 0x{:08x} is due", response->id, *due.atomic_id));
+         fmt::format("0x{:08x} instead of 0x{:08x}", response->id, *due.atomic_id));
   }
   requests.pop_front();
 }

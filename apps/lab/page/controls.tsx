@@ -6,13 +6,13 @@ import { STEPS, Step } from './module';
 import { LETTERS, NAMES, State } from './state';
 
 interface Setting { name: string; label: string; values: [string, string][] }
-const ENDS: [string, string][] = [['none', 'nobody'], ['a', 'initiator'], ['b', 'responder'], ['both', 'both']];
+const ENDS: [string, string][] = [['none', 'neither end'], ['a', 'initiator'], ['b', 'responder'], ['both', 'both']];
 const SETTINGS: Setting[] = [
   { name: 'revision', label: 'MPA revision', values: [['1', '1 (RFC 5044)'], ['2', '2 (RFC 6581)']] },
-  { name: 'crc', label: 'CRC wanted by', values: ENDS },
-  { name: 'markers', label: 'Markers wanted by', values: ENDS },
+  { name: 'crc', label: 'CRC requested by', values: ENDS },
+  { name: 'markers', label: 'Markers requested by', values: ENDS },
   { name: 'rtr', label: 'Ready to receive', values: [['none', 'no peer-to-peer'], ['write', 'RDMA Write'], ['read', 'RDMA Read'], ['send', 'Send']] },
-  { name: 'ulpdu', label: 'ULPDU at most', values: [['0', 'what TCP takes'], ['128', '128 octets'], ['256', '256 octets'], ['512', '512 octets']] },
+  { name: 'ulpdu', label: 'ULPDU at most', values: [['0', 'one TCP segment'], ['128', '128 octets'], ['256', '256 octets'], ['512', '512 octets']] },
   { name: 'receives', label: 'Receives posted', values: [['0', '0'], ['1', '1'], ['4', '4'], ['8', '8']] },
 ];
 
@@ -42,13 +42,13 @@ export function NewSession({ script, open }: { script: string; open: (script: st
           </select></label>))}
         <label>Seed of the STags <input name="seed" inputMode="numeric" value={chosen.seed ?? ''}
           onChange={(event) => choose({ ...chosen, seed: event.target.value.replace(/\D/g, '').slice(0, 9) || '0' })} /></label>
-        <button type="submit" className="main">Begin anew with these</button>
+        <button type="submit" className="main">Begin a session with these settings</button>
       </form>
     </details>
   );
 }
 
-const TARGETS: [string, string][] = [['', 'its window'], ['stag', 'a wrong STag'], ['bounds', 'beyond its end'], ['rights', 'memory open to nobody']];
+const TARGETS: [string, string][] = [['', 'its window'], ['stag', 'a wrong STag'], ['bounds', 'beyond its end'], ['rights', 'memory without remote access']];
 
 /** Converts the text of an input field to a number for the word of an action. If the number is too large for the
  * memory, the session refuses the action and gives the reason. */
@@ -77,7 +77,7 @@ export function Operations({ state, act }: { state: State; act: (word: string) =
         {TARGETS.map(([value, says]) => <option key={value} value={value}>{says}</option>)}</select></label>
       <div className="buttons">
         {!connected && <button type="button" className="main" data-act="connect" onClick={() => act('connect')}>Connect</button>}
-        {post(`tell.${letter}`, 'Tell the STag')}
+        {post(`tell.${letter}`, 'Advertise the STag')}
         {post(`write.${letter}.${size}.${whole(offset)}${to}`, 'RDMA Write')}
         {post(`read.${letter}.${size}.${whole(offset)}${to}`, 'RDMA Read')}
         {post(`send.${letter}.${size}`, 'Send')}

@@ -101,8 +101,8 @@ function Log({ state, before }: { state: State; before: State | null }): JSX.Ele
   lines.sort((a, b) => a.at - b.at);
   React.useEffect(() => { if (box.current) box.current.scrollTop = box.current.scrollHeight; }, [state]);
   return (
-    <section className="log" aria-label="What the programs were told">
-      <h2>What the programs posted and were told</h2>
+    <section className="log" aria-label="Log of the programs">
+      <h2>What the programs posted and received</h2>
       <ol ref={box} aria-live="polite" tabIndex={0}>{lines.map((line, i) => (
         <li key={i} className={`${line.kind}${line.fresh ? ' fresh' : ''}`}>
           <span className="time">{seconds(line.at)}</span> <b>{NAMES[line.end]}</b> {line.text}</li>))}

@@ -102,7 +102,7 @@ function noteOf(state: State, row: Row): string {
   if (row.type !== 'frame') return '';
   const arrived = arrivedOf(state, row);
   if (arrived === row.size) return '';
-  if (state.cut) return arrived === 0 ? 'lost' : `lost behind octet ${arrived}`;
+  if (state.cut) return arrived === 0 ? 'lost' : `lost after octet ${arrived}`;
   return arrived === 0 ? 'in flight' : `in flight, ${arrived} of ${row.size} arrived`;
 }
 

@@ -35,7 +35,8 @@ Json Control::receive(Clock::duration time_limit) {
   auto object = Json::parse(line, nullptr, false);
   if (!object.is_object()) throw Error("the peer does not speak the protocol of iwarp perf");
   if (const auto error = object.find("error"); error != object.end()) {
-    throw Error("the peer says: " + printable(error->is_string() ? error->get<std::string>() : ""));
+    throw Error("the peer reports: " +
+                printable(error->is_string() ? error->get<std::string>() : ""));
   }
   return object;
 }
@@ -48,7 +49,7 @@ std::string Control::complaint(const std::string& otherwise) {
     return otherwise;
   } catch (const Error& error) {
     const std::string_view what = error.what();
-    return what.starts_with("the peer says: ") ? std::string(what) : otherwise;
+    return what.starts_with("the peer reports: ") ? std::string(what) : otherwise;
   }
 }
 

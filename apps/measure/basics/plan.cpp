@@ -192,7 +192,7 @@ std::chrono::milliseconds milliseconds_from(const Json& json, const char* name) 
 
 Waiting waiting_from(const std::string& name) {
   const auto* const found = std::ranges::find(kWaiting, name);
-  if (found == kWaiting.end()) throw Error("unknown way to wait: \"" + printable(name) + "\"");
+  if (found == kWaiting.end()) throw Error("unknown waiting mode: \"" + printable(name) + "\"");
   return static_cast<Waiting>(found - kWaiting.begin());
 }
 

@@ -123,7 +123,7 @@ ServerProcess::ServerProcess(Listener listener, unsigned seconds, const options:
 Measurement measure_apart(const Plan& plan) {
   const ServerProcess server(kLongest);
   std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("cannot make a pipe: " + errno_text());
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("cannot create a pipe: " + errno_text());
   const Descriptor in(ends[0]);
   Descriptor out(ends[1]);
   const Process client(

@@ -123,7 +123,7 @@ async function demo(view) {
   await shoot(view, 'terminate');
   await view.keyboard.press('r');
   has('its cause', await heading(view), 'RDMA Write');
-  has('memory that was refused', await view.locator('.memory .now').first().innerText(), 'Refused: frame 11');
+  has('memory that was refused', await view.locator('.memory .now').first().innerText(), 'Refused by the Terminate in frame 11');
   await view.keyboard.press('End');
   has('the end', await heading(view), 'closed by both ends (FIN)');
 }
@@ -163,7 +163,7 @@ async function rping(view) {
   await view.focus('#rows');
   await view.keyboard.press('r');
   has('the request', await heading(view), 'RDMA Read Request');
-  has('memory', await view.locator('.memory .now').first().innerText(), 'asks to read 3000 octets');
+  has('memory', await view.locator('.memory .now').first().innerText(), 'requests 3000 octets');
 }
 
 async function many(view) {

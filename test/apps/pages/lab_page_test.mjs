@@ -171,7 +171,7 @@ async function markers(view) {
 async function begin(view, settings = {}) {
   if (!(await view.locator('select[name=revision]').isVisible())) await view.click('summary:has-text("New session")');
   for (const [name, value] of Object.entries(settings)) await view.selectOption(`select[name=${name}]`, value);
-  await view.click('button:has-text("Begin anew")');
+  await view.click('button:has-text("Begin a session")');
   await view.check('text=initiator >> input');
   await view.fill('input[name=length]', '64');
   await view.selectOption('select[name=target]', '');
@@ -232,7 +232,7 @@ async function faults(view) {
   await forward(view, 'octet');
   await act(view, 'cut');
   has('cut', await due(view), 'The link is cut.');
-  has('lost', await view.locator('.row.selected').innerText(), 'lost behind octet 1');
+  has('lost', await view.locator('.row.selected').innerText(), 'lost after octet 1');
   same('both noticed', [await fact(view, 'near', 'qp'), await fact(view, 'far', 'qp')], ['Error', 'Error']);
   await shoot(view, 'cut');
   await act(view, 'tell');
@@ -245,13 +245,13 @@ async function settings(view) {
   const before = await script(view);
   await view.fill('input[name=length]', '99999');
   await act(view, 'write');
-  has('too much', await view.locator('.trouble').innerText(), 'there are only 512 octets of memory');
+  has('too much', await view.locator('.trouble').innerText(), 'the memory has only 512 octets');
   same('nothing was posted', await script(view), before);
   await view.fill('input[name=length]', '300');
   await act(view, 'write');
   await run(view);
   same('segments', (await view.locator('.row .says').allInnerTexts()).filter((text) => text.includes('RDMA Write')).length, 3);
-  await view.click('button:has-text("Begin anew")');
+  await view.click('button:has-text("Begin a session")');
   await view.fill('input[name=length]', '64');
   await act(view, 'write');
   has('a Write before Connect', await due(view), '1 posted, to be sent once connected');

@@ -15,11 +15,11 @@ from guest import GUEST_ADDRESS, LIFE, Guest, environment_path, need_guest, run_
 MOST_GUESTS = 40
 # Sessions that no handwritten case covers, with siw's reaction. See rfc-notes/peers.md.
 KNOWN = {
-    "in-read-response/RDMA Read Response/STag=another key": "goes on",
-    "in-read-response/RDMA Read Response/TO=largest": "goes on",
-    "after-send/Terminate/CRC=first bit": "the end without a Terminate",
-    "in-send/Send with Solicited Event/none": "the end without a Terminate",
-    "after-send/RDMA Write/Opcode=7": "the end without a Terminate",
+    "in-read-response/RDMA Read Response/STag=another key": "continues",
+    "in-read-response/RDMA Read Response/TO=largest": "continues",
+    "after-send/Terminate/CRC=first bit": "connection closed without a Terminate",
+    "in-send/Send with Solicited Event/none": "connection closed without a Terminate",
+    "after-send/RDMA Write/Opcode=7": "connection closed without a Terminate",
     "after-send/RDMA Read Request/Size=half the range": "Terminate 0/1/ff",
 }
 

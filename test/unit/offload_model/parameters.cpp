@@ -75,7 +75,7 @@ TEST_CASE("invalid files are refused with the key and the unit") {
   CHECK(contains(error_of(R"({"parameters": 7})"), "parameters"));
   const auto deep = std::string(200'000, '[') + std::string(200'000, ']');
   CHECK(contains(error_of(R"({"parameters": {}, "machine": {"a": )" + deep + "}}"), "too deep"));
-  CHECK(contains(error_of(file_with(R"("speed": {})")), "no parameter speed"));
+  CHECK(contains(error_of(file_with(R"("speed": {})")), "unknown parameter speed"));
   const auto ack = [](std::string_view rest) {
     return error_of(file_with(R"("ack": )" + std::string(rest)));
   };
@@ -83,11 +83,12 @@ TEST_CASE("invalid files are refused with the key and the unit") {
   CHECK(contains(ack(R"({"value": 1})"), "\"unit\" is missing"));
   CHECK(contains(ack(R"({"value": 1, "unit": "ns"})"), "\"unit\" is \"ns\""));
   CHECK(contains(ack(R"({"unit": "us"})"), "\"value\" is missing"));
-  CHECK(contains(ack(R"({"value": "1", "unit": "us"})"), "no number"));
-  CHECK(contains(ack(R"({"value": -1, "unit": "us"})"), "below zero"));
+  CHECK(contains(ack(R"({"value": "1", "unit": "us"})"), "not a number"));
+  CHECK(contains(ack(R"({"value": -1, "unit": "us"})"), "negative"));
   CHECK(contains(ack(R"({"value": 1e999, "unit": "us"})"), "not JSON"));
   CHECK(contains(ack(R"({"value": 1, "unit": "us"})"), "uncertainty"));
-  CHECK(contains(ack(R"({"value": 1, "unit": "us", "uncertainty": 0, "mark": "?"})"), "no mark"));
+  CHECK(contains(ack(R"({"value": 1, "unit": "us", "uncertainty": 0, "mark": "?"})"),
+                 "unknown source mark"));
   CHECK(contains(ack(R"({"value": 1, "unit": "us", "uncertainty": 0, "mark": "X"})"), "source"));
   CHECK(contains(error_of(file_with(R"("mss": {"value": 0, "unit": "octets"})")), "not be 0"));
 }

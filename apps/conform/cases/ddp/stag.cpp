@@ -92,7 +92,7 @@ void unpredictable(Script& s) {
   }
   const bool constant = std::ranges::all_of(steps, [&](auto step) { return step == steps[0]; });
   require(!constant, "STags without a pattern",
-          fmt::format("each {} above the one before", steps[0]));
+          fmt::format("each STag is {} above the previous one", steps[0]));
 }
 
 // Bounds -----------------------------------------------------------------------------------------
@@ -219,14 +219,14 @@ constexpr Case kCases[] = {
     {"ddp/stag/zero", "RFC 5041 7.2", "DDP-73 VRB-27", "terminates on a Write to STag 0", kMust, kEither, stag_0},
     {"ddp/stag/later-segment", "RFC 5041 7.1", "DDP-73 DDP-25", "checks the STag of each segment", kMust, kEither, later_segment},
     {"ddp/stag/earlier-connection", "RFC 5042 6.1.1", "DDP-94 SEC-9", "terminates on a Write to an STag of a closed connection", kMust, kEither, earlier_connection},
-    {"ddp/stag/other-connection", "RFC 5042 6.1.1", "DDP-74 DDP-93 SEC-7 SEC-8 RDMAP-107", "lets no connection write memory advertised to another", kMust, kListens, other_connection},
-    {"ddp/stag/read-other-connection", "RFC 5042 6.1.1", "RDMAP-102 RDMAP-107 SEC-8", "lets no connection read memory advertised to another", kMust, kListens, read_other_connection},
-    {"ddp/stag/unpredictable", "RFC 5040 8.1.1", "RDMAP-114 SEC-10", "draws STags that cannot be predicted from the previous one", kMust, kEither, unpredictable},
-    {"ddp/bounds/last-octet", "RFC 5041 7.1", "DDP-76", "accepts a Write that ends with the memory", kMust, kEither, last_octet},
+    {"ddp/stag/other-connection", "RFC 5042 6.1.1", "DDP-74 DDP-93 SEC-7 SEC-8 RDMAP-107", "refuses a Write to memory advertised on another connection", kMust, kListens, other_connection},
+    {"ddp/stag/read-other-connection", "RFC 5042 6.1.1", "RDMAP-102 RDMAP-107 SEC-8", "refuses a Read of memory advertised on another connection", kMust, kListens, read_other_connection},
+    {"ddp/stag/unpredictable", "RFC 5040 8.1.1", "RDMAP-114 SEC-10", "chooses STags that cannot be predicted from the previous one", kMust, kEither, unpredictable},
+    {"ddp/bounds/last-octet", "RFC 5041 7.1", "DDP-76", "accepts a Write that ends at the end of the memory", kMust, kEither, last_octet},
     {"ddp/bounds/before-start", "RFC 5041 7.1", "DDP-75 DDP-95 SEC-12", "terminates on a Write that begins one octet early", kMust, kEither, before_start},
     {"ddp/bounds/one-past-end", "RFC 5041 7.1", "DDP-76 DDP-95 SEC-12", "terminates on a Write that ends one octet late", kMust, kEither, one_past_end},
     {"ddp/bounds/at-end", "RFC 5041 7.1", "DDP-75 DDP-95 SEC-12", "terminates on a Write of one octet after the memory", kMust, kEither, at_end},
-    {"ddp/bounds/whole-and-one", "RFC 5041 7.1", "DDP-76 DDP-95 SEC-12", "terminates on a Write of one octet more than there is", kMust, kEither, whole_and_one},
+    {"ddp/bounds/whole-and-one", "RFC 5041 7.1", "DDP-76 DDP-95 SEC-12", "terminates on a Write one octet longer than the memory", kMust, kEither, whole_and_one},
     {"ddp/bounds/far-away", "RFC 5041 7.1", "DDP-75", "terminates on a Write far from the memory", kMust, kEither, far_away},
     {"ddp/bounds/upper-half", "RFC 5041 7.1", "DDP-75", "compares all 64 bits of TO", kMust, kEither, upper_half},
     {"ddp/bounds/later-segment", "RFC 5041 7.1", "DDP-75 DDP-79", "checks the bounds of each segment", kMust, kEither, later_segment_past_end},

@@ -187,7 +187,7 @@ void own_empty(Script& s) {
   const auto memory = learn_memory(s);
   s.watch([](const Segment& seen) {
     require(!seen.is(rdmap::Opcode::kReadResponse) || seen.header.last, "one segment with L",
-            "a segment without");
+            "a segment without L");
   });
   read_peer(s, memory, 0, 0);
   s.expect_silence(std::chrono::milliseconds(50));

@@ -146,7 +146,7 @@ void no_receive(Script& s) {
     const Received received = s.receive();
     const bool segment = received.kind == Received::Kind::kSegment;
     if (segment && !received.segment->is(rdmap::Opcode::kTerminate)) continue;
-    if (!segment) throw Skipped{"the peer's program did not let its receives run out"};
+    if (!segment) throw Skipped{"the peer's program never ran out of receives"};
     const auto terminate = read_terminate(*received.segment);
     const auto& fault = terminate.terminate.fault;
     // Both layers have an error code for a catastrophic local failure. A peer may report this
@@ -243,13 +243,13 @@ constexpr Case kCases[] = {
     {"ddp/untagged/msn-changes", "RFC 5041 4.3", "DDP-34 DDP-52", "does not join segments of different MSNs", Level::kMust, PeerRole::kEither, msn_changes},
     {"ddp/untagged/mo-first-not-zero", "RFC 5041 4.3", "DDP-35 DDP-52", "does not deliver a message whose beginning is missing", Level::kMust, PeerRole::kEither, mo_first_not_zero},
     {"ddp/untagged/mo-gap", "RFC 5041 5.4", "DDP-41 DDP-52", "does not deliver a message with a gap in it", Level::kMust, PeerRole::kEither, mo_gap},
-    {"ddp/untagged/mo-back", "RFC 5041 4.1", "DDP-16", "does not accept a last segment below another one", Level::kShould, PeerRole::kEither, mo_back},
+    {"ddp/untagged/mo-back", "RFC 5041 4.1", "DDP-16", "does not accept a last segment whose MO is below the expected one", Level::kShould, PeerRole::kEither, mo_back},
     {"ddp/untagged/mo-far", "RFC 5041 7.1", "DDP-70 DDP-83", "terminates on an MO beyond the receive buffer", Level::kMust, PeerRole::kEither, mo_far<0x10000000>},
-    {"ddp/untagged/mo-wrap", "RFC 5041 7.1", "DDP-70 DDP-83", "terminates on an MO that wraps with the length added", Level::kMust, PeerRole::kEither, mo_far<0xFFFFFFF8>},
+    {"ddp/untagged/mo-wrap", "RFC 5041 7.1", "DDP-70 DDP-83", "terminates when the sum of MO and length wraps", Level::kMust, PeerRole::kEither, mo_far<0xFFFFFFF8>},
     {"ddp/untagged/queue-4", "RFC 5041 7.1", "DDP-67 DDP-83", "terminates on the first unused queue number", Level::kMust, PeerRole::kEither, queue<4>},
     {"ddp/untagged/queue-last", "RFC 5041 7.1", "DDP-67 DDP-83", "terminates on queue number 0xFFFFFFFF", Level::kMust, PeerRole::kEither, queue<0xFFFFFFFF>},
     {"ddp/untagged/too-long", "RFC 5041 7.1", "DDP-71 DDP-83 RDMAP-51", "terminates on a Send longer than the receive buffer", Level::kMust, PeerRole::kEither, too_long},
-    {"ddp/untagged/too-long-later", "RFC 5041 7.1", "DDP-71 DDP-83 RDMAP-51", "terminates when a later segment passes the receive buffer", Level::kMust, PeerRole::kEither, too_long_later},
+    {"ddp/untagged/too-long-later", "RFC 5041 7.1", "DDP-71 DDP-83 RDMAP-51", "terminates when a later segment exceeds the receive buffer", Level::kMust, PeerRole::kEither, too_long_later},
     {"ddp/untagged/no-receive", "RFC 5041 7.1", "DDP-68 DDP-83 RDMAP-49", "terminates on a Send without a receive buffer", Level::kMust, PeerRole::kEither, no_receive},
     {"ddp/untagged/two-segments", "RFC 5041 5.2", "DDP-40 DDP-53", "reassembles a message of two segments", Level::kMust, PeerRole::kEither, two_segments},
     {"ddp/untagged/octet-segments", "RFC 5041 5.2", "DDP-40 DDP-53", "reassembles a message of one-octet segments", Level::kMust, PeerRole::kEither, octet_segments},

@@ -157,7 +157,7 @@ void behind_good_one(Script& s) {
 void own_right(Script& s) {
   s.establish();
   const auto check = [](const Segment& segment) {
-    require(segment.crc == trace::CrcVerdict::kGood, "FPDUs with right CRCs",
+    require(segment.crc == trace::CrcVerdict::kGood, "FPDUs with correct CRCs",
             "an FPDU with a wrong CRC");
   };
   s.watch(check);
@@ -172,7 +172,7 @@ void own_terminate(Script& s) {
   s.establish();
   s.fpdu(victim(learn_memory(s)), {.crc_xor = 1});
   const auto received = s.expect_terminate({mpa::kCrcMismatch});
-  require(received.segment.crc == trace::CrcVerdict::kGood, "a Terminate with a right CRC",
+  require(received.segment.crc == trace::CrcVerdict::kGood, "a Terminate with a correct CRC",
           "one with a wrong CRC");
 }
 
@@ -192,17 +192,17 @@ constexpr Case kCases[] = {
     {"mpa/crc/flipped-pad", "RFC 5044 4.4", "MPA-44 MPA-46", "terminates on a flipped bit in the PAD", kMust, kEither, flipped<kPadAt>},
     {"mpa/crc/flipped-field-first", "RFC 5044 4.4", "MPA-46", "compares the first octet of the CRC field", kMust, kEither, flipped<kCrcAt>},
     {"mpa/crc/flipped-field-last", "RFC 5044 4.4", "MPA-46", "compares the last octet of the CRC field", kMust, kEither, flipped<kLastAt>},
-    {"mpa/crc/length-not-covered", "RFC 5044 4.4", "MPA-44", "terminates on a CRC made without ULPDU_Length", kMust, kEither, length_not_covered},
-    {"mpa/crc/pad-not-covered", "RFC 5044 4.4", "MPA-44", "terminates on a CRC made without the PAD", kMust, kEither, pad_not_covered},
+    {"mpa/crc/length-not-covered", "RFC 5044 4.4", "MPA-44", "terminates on a CRC computed without ULPDU_Length", kMust, kEither, length_not_covered},
+    {"mpa/crc/pad-not-covered", "RFC 5044 4.4", "MPA-44", "terminates on a CRC computed without the PAD", kMust, kEither, pad_not_covered},
     {"mpa/crc/empty-write", "RFC 5044 4.4", "MPA-46", "checks the CRC of a Write of no octets", kMust, kEither, empty_write},
     {"mpa/crc/first-fpdu", "RFC 5044 4.4", "MPA-46 MPA-93", "ends the stream when the first FPDU has a wrong CRC", kMust, kListens, first_fpdu},
     {"mpa/crc/last-segment", "RFC 5044 4.4", "MPA-46", "checks the CRC of the last segment of a message", kMust, kEither, last_segment},
     {"mpa/crc/send-not-delivered", "RFC 5044 6", "MPA-46 MPA-59", "does not deliver a Send with a wrong CRC", kMust, kEither, send_not_delivered},
     {"mpa/crc/read-not-answered", "RFC 5044 6", "MPA-46 MPA-59", "does not answer a Read Request with a wrong CRC", kMust, kEither, read_not_answered},
     {"mpa/crc/nothing-behind", "RFC 5044 8", "MPA-113", "accepts nothing after an FPDU with a wrong CRC", kMust, kEither, nothing_behind},
-    {"mpa/crc/behind-good-one", "RFC 5044 4.4", "MPA-46", "checks the second FPDU of a TCP segment too", kMust, kEither, behind_good_one},
-    {"mpa/crc/own-right", "RFC 5044 4.4", "MPA-35 MPA-43 MPA-44", "sends right CRCs, whatever the length of the ULPDU", kMust, kEither, own_right},
-    {"mpa/crc/own-terminate", "RFC 5044 4.4", "MPA-43", "sends a Terminate with a right CRC", kMust, kEither, own_terminate},
+    {"mpa/crc/behind-good-one", "RFC 5044 4.4", "MPA-46", "also checks the second FPDU of a TCP segment", kMust, kEither, behind_good_one},
+    {"mpa/crc/own-right", "RFC 5044 4.4", "MPA-35 MPA-43 MPA-44", "sends correct CRCs, whatever the length of the ULPDU", kMust, kEither, own_right},
+    {"mpa/crc/own-terminate", "RFC 5044 4.4", "MPA-43", "sends a Terminate with a correct CRC", kMust, kEither, own_terminate},
 };
 // clang-format on
 

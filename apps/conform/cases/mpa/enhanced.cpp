@@ -54,7 +54,7 @@ void expect_flags(const EnhancedWord& word, const EnhancedWord& wanted) {
 // Opens a connection. Returns an enhanced Request that has not been sent, so that the case can
 // corrupt it.
 Octets enhanced_request(Script& s) {
-  if (s.target().revision < 2) throw Skipped{"the peer knows RFC 5044 only"};
+  if (s.target().revision < 2) throw Skipped{"the peer supports only RFC 5044"};
   s.open();
   return s.make_startup(Setup{});
 }
@@ -77,7 +77,7 @@ void expect_plain_or_end(Script& s) {
   const auto reply = s.startup_or_end();
   if (!reply) return;
   s.begin();
-  if (reply->enhanced) throw Failed{"S=0 in the Reply, or the end", "S=1"};
+  if (reply->enhanced) throw Failed{"a Reply with S=0, or the end of the connection", "S=1"};
 }
 
 void s_flag_in_revision_1(Script& s) {
@@ -199,7 +199,7 @@ void reply_word_too_short(Script& s) {
 void reply_kinds_without_a(Script& s) {
   Setup setup = s.await_peer();
   must_be_enhanced(s);
-  if (setup.peer_to_peer) throw Skipped{"the peer asks for peer-to-peer mode"};
+  if (setup.peer_to_peer) throw Skipped{"the peer requests peer-to-peer mode"};
   setup.word = EnhancedWord{
       .rtr_send = true, .ird = setup.ird, .rtr_write = true, .rtr_read = true, .ord = setup.ord};
   s.send_startup(setup);
@@ -225,8 +225,8 @@ constexpr Case kCases[] = {
     {"mpa/enhanced/reply-form", "RFC 6581 10", "EMPA-4 EMPA-7 EMPA-45", "answers an enhanced Request with an enhanced Reply", Level::kMust, PeerRole::kResponder, enhanced_reply},
     {"mpa/enhanced/s-in-revision-1", "RFC 6581 6", "EMPA-3 EMPA-4 EMPA-46", "does not treat S in revision 1 as an enhanced Request", Level::kMust, PeerRole::kResponder, s_flag_in_revision_1},
     {"mpa/enhanced/revision-2-without-s", "RFC 6581 6", "EMPA-46", "answers revision 2 without S plainly, or closes", Level::kMust, PeerRole::kResponder, revision_2_without_s},
-    {"mpa/enhanced/no-word", "RFC 6581 6", "EMPA-7", "closes or rejects when S=1 and there is no private data", Level::kMust, PeerRole::kResponder, word_too_short<0>},
-    {"mpa/enhanced/word-of-3-octets", "RFC 6581 6", "EMPA-7", "closes or rejects when S=1 and there are 3 octets", Level::kMust, PeerRole::kResponder, word_too_short<3>},
+    {"mpa/enhanced/no-word", "RFC 6581 6", "EMPA-7", "closes or rejects when S=1 and the private data is empty", Level::kMust, PeerRole::kResponder, word_too_short<0>},
+    {"mpa/enhanced/word-of-3-octets", "RFC 6581 6", "EMPA-7", "closes or rejects when S=1 and the private data has 3 octets", Level::kMust, PeerRole::kResponder, word_too_short<3>},
     {"mpa/enhanced/total-513", "RFC 6581 7", "EMPA-10 MPA-79", "closes on 513 octets of private data, word included", Level::kMust, PeerRole::kResponder, enhanced_513},
     {"mpa/enhanced/client-server", "RFC 6581 9.2", "EMPA-41 EMPA-42", "echoes A=0, with B=C=D=0", Level::kMust, PeerRole::kResponder, client_server},
     {"mpa/enhanced/kinds-without-a", "RFC 6581 9.2", "EMPA-42 EMPA-43", "ignores B, C and D when A=0", Level::kMust, PeerRole::kResponder, kinds_without_a},
@@ -235,7 +235,7 @@ constexpr Case kCases[] = {
     {"mpa/enhanced/write-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names a kind when Write is offered", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kWrite>},
     {"mpa/enhanced/read-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names a kind when Read is offered", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kRead>},
     {"mpa/enhanced/send-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names a kind when Send is offered", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kSend>},
-    {"mpa/enhanced/nothing-offered", "RFC 6581 9.2", "EMPA-37", "names a kind that it supports when none is common", Level::kMust, PeerRole::kResponder, no_kind},
+    {"mpa/enhanced/nothing-offered", "RFC 6581 9.2", "EMPA-37", "names a kind that it supports when the ends have none in common", Level::kMust, PeerRole::kResponder, no_kind},
     {"mpa/enhanced/all-common-kinds", "RFC 6581 9.2", "EMPA-34", "names every kind that is offered and supported", Level::kShould, PeerRole::kResponder, same_kinds_when_asked_together},
     {"mpa/enhanced/request-word", "RFC 6581 6", "EMPA-7", "sends the enhanced word with S=1", Level::kMust, PeerRole::kInitiator, request_word},
     {"mpa/enhanced/request-flags", "RFC 6581 9.2", "EMPA-31 EMPA-40 EMPA-42", "names kinds of RTR with A=1, and none with A=0", Level::kMust, PeerRole::kInitiator, request_flags},

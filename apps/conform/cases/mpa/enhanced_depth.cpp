@@ -63,7 +63,7 @@ void no_read_without_ird(Script& s) {
 template <std::uint16_t Ord>
 void ird_is_there(Script& s) {
   const auto word = answer_to(s, 16, Ord);
-  if (word.ird == kNoNegotiation) throw Skipped{"the peer does not say its IRD"};
+  if (word.ird == kNoNegotiation) throw Skipped{"the peer does not negotiate its IRD"};
   if (word.ird == 0) throw Skipped{"the peer offers no Reads"};
   read_burst(s, std::min<std::size_t>({word.ird, Ord, kLongestBurst}));
   exchange(s);
@@ -102,7 +102,7 @@ Setup meet_enhanced(Script& s) {
 }
 
 std::uint16_t negotiated_ird(const Script& s) {
-  if (s.peer_word().ird >= kMost) throw Skipped{"the peer does not say its IRD"};
+  if (s.peer_word().ird >= kMost) throw Skipped{"the peer does not negotiate its IRD"};
   return s.peer_word().ird;
 }
 
@@ -151,7 +151,7 @@ void far_more_than_requested(Script& s) {
 template <std::uint16_t Ird>
 void our_ird(Script& s) {
   Setup setup = meet_enhanced(s);
-  if (setup.peer_to_peer && Ird == 0) throw Skipped{"the peer asks for peer-to-peer mode"};
+  if (setup.peer_to_peer && Ird == 0) throw Skipped{"the peer requests peer-to-peer mode"};
   setup.ird = Ird;
   s.send_startup(setup);
   carry_on(s, setup);
@@ -176,7 +176,7 @@ constexpr Case kCases[] = {
     {"mpa/depth/our-ord-0", "RFC 6581 9.1", "EMPA-15", "works with an ORD of 0", Level::kMust, PeerRole::kResponder, no_reads_wanted},
     {"mpa/depth/our-ord-1", "RFC 6581 9.1", "EMPA-22 RDMAP-81", "has room for the Read of ORD 1", Level::kMust, PeerRole::kResponder, ird_is_there<1>},
     {"mpa/depth/our-ord-16", "RFC 6581 9.1", "EMPA-22 RDMAP-81", "has room for as many Reads at once as its IRD allows", Level::kMust, PeerRole::kResponder, ird_is_there<16>},
-    {"mpa/depth/our-ord-128", "RFC 6581 9.1", "EMPA-22 RDMAP-81", "has room for its IRD when 128 Reads are asked for", Level::kMust, PeerRole::kResponder, ird_is_there<128>},
+    {"mpa/depth/our-ord-128", "RFC 6581 9.1", "EMPA-22 RDMAP-81", "has room for as many Reads as its IRD allows, with an ORD of 128", Level::kMust, PeerRole::kResponder, ird_is_there<128>},
     {"mpa/depth/our-ord-16382", "RFC 6581 9.1", "EMPA-15 EMPA-51 RDMAP-81", "offers no IRD beyond its resources to ORD 16382", Level::kMust, PeerRole::kResponder, ird_is_there<kMost>},
     {"mpa/depth/ord-not-negotiated", "RFC 6581 9.1", "EMPA-26", "answers IRD 0x3FFF to ORD 0x3FFF", Level::kMust, PeerRole::kResponder, ord_not_negotiated},
     {"mpa/depth/ird-not-negotiated", "RFC 6581 9.1", "EMPA-28", "answers ORD 0x3FFF to IRD 0x3FFF", Level::kMust, PeerRole::kResponder, ird_not_negotiated},

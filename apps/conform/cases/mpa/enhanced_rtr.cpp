@@ -152,7 +152,7 @@ void damaged_rtr(Script& s) {
 
 Setup meet_peer_to_peer(Script& s) {
   const Setup setup = s.await_peer();
-  if (!setup.peer_to_peer) throw Skipped{"the peer does not ask for peer-to-peer mode"};
+  if (!setup.peer_to_peer) throw Skipped{"the peer does not request peer-to-peer mode"};
   return setup;
 }
 
@@ -221,7 +221,7 @@ void sends_one_rtr(Script& s) {
   answer_read(s, rtr);
   const Segment next = first_segment(s);
   if (!next.is(rdmap::Opcode::kSend) || next.payload().empty()) {
-    throw Failed{"the program's Send behind the one RTR", "another RTR, or something else"};
+    throw Failed{"the program's Send after exactly one RTR", "another RTR, or something else"};
   }
 }
 
@@ -256,7 +256,7 @@ void no_kind_named(Script& s) {
 void no_rtr_with_a_0(Script& s) {
   Setup setup = s.await_peer();
   if (setup.revision != 2) throw Skipped{"the peer's Request is not enhanced"};
-  if (setup.peer_to_peer) throw Skipped{"the peer asks for peer-to-peer mode"};
+  if (setup.peer_to_peer) throw Skipped{"the peer requests peer-to-peer mode"};
   s.send_startup(setup);
   s.begin();
   const Segment first = first_segment(s);
@@ -284,9 +284,9 @@ constexpr Case kCases[] = {
     {"mpa/rtr/waits-for-it", "RFC 6581 5", "MPA-93", "sends no FPDU before it has received the RTR", Level::kMust, PeerRole::kResponder, waits_for_rtr},
     {"mpa/rtr/split", "RFC 6581 9.2", "EMPA-38 MPA-56", "accepts an RTR in two TCP segments", Level::kMust, PeerRole::kResponder, rtr_split},
     {"mpa/rtr/with-the-next", "RFC 6581 9.2", "EMPA-38 MPA-56", "accepts an RTR followed by the next FPDU", Level::kMust, PeerRole::kResponder, rtr_and_more},
-    {"mpa/rtr/damaged", "RFC 5044 4.4", "MPA-46 MPA-93", "ends when the RTR has a wrong CRC", Level::kMust, PeerRole::kResponder, damaged_rtr, kLast},
-    {"mpa/rtr/other-kind", "RFC 6581 9.3", "EMPA-44", "works or ends when the RTR is of another kind", Level::kShould, PeerRole::kResponder, other_kind_than_agreed},
-    {"mpa/rtr/missing", "RFC 6581 9.3", "EMPA-44", "works or ends when a Send comes instead of the RTR", Level::kShould, PeerRole::kResponder, no_rtr_at_all},
+    {"mpa/rtr/damaged", "RFC 5044 4.4", "MPA-46 MPA-93", "ends the stream when the RTR has a wrong CRC", Level::kMust, PeerRole::kResponder, damaged_rtr, kLast},
+    {"mpa/rtr/other-kind", "RFC 6581 9.3", "EMPA-44", "accepts an RTR of another kind, or ends the stream", Level::kShould, PeerRole::kResponder, other_kind_than_agreed},
+    {"mpa/rtr/missing", "RFC 6581 9.3", "EMPA-44", "accepts a Send in place of the RTR, or ends the stream", Level::kShould, PeerRole::kResponder, no_rtr_at_all},
     {"mpa/rtr/sends-write", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Write first when that is agreed", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kWrite>},
     {"mpa/rtr/sends-read", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Read first when that is agreed", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kRead>},
     {"mpa/rtr/sends-send", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Send first when that is agreed", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kSend>},

@@ -203,14 +203,16 @@ void own_within_emss(Script& s) {
 void own_fills_emss(Script& s) {
   s.advertise_mss(kSmallMss);
   const auto segments = receive_long_message(s, {}, kLong);
-  if (s.advertised_mss() > kSmallMss) throw Skipped{"TCP does not take an MSS of 536 from us"};
+  if (s.advertised_mss() > kSmallMss)
+    throw Skipped{"the tester's TCP does not support an MSS of 536"};
   // A lower bound for the ULPDU: TCP options take up to 40 octets, and the peer may round its
   // payload down to a multiple of 8.
   const auto least = mpa::mulpdu_for(s.advertised_mss() - 40, false).octets - 8;
   const auto before_last = segments.size() - 1;
   for (const Segment& segment : std::span(segments).first(before_last)) {
     const auto size = segment.ulpdu.size();
-    require(size >= least, fmt::format("segments of {} octets or more but for the last", least),
+    require(size >= least,
+            fmt::format("segments of at least {} octets, except for the last", least),
             fmt::format("one of {}", size));
   }
 }
@@ -253,7 +255,7 @@ constexpr Case kCases[] = {
     {"mpa/fpdu/unaligned-20", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts FPDUs in TCP segments of 20 octets", kMust, kEither, in_pieces_of<20>},
     {"mpa/fpdu/waits-for-all", "RFC 5044 6", "MPA-59 MPA-61", "does not process an FPDU before its CRC has arrived", kMust, kEither, waits_for_all},
     {"mpa/fpdu/own-pad", "RFC 5044 4.1", "MPA-14 MPA-15", "sends PAD of zero", kMust, kEither, own_pad},
-    {"mpa/fpdu/own-within-emss", "RFC 5044 4.5", "MPA-4 MPA-48 DDP-37", "keeps its ULPDUs within the MULPDU that EMSS gives", kMust, kEither, own_within_emss},
+    {"mpa/fpdu/own-within-emss", "RFC 5044 4.5", "MPA-4 MPA-48 DDP-37", "keeps its ULPDUs within the MULPDU that follows from EMSS", kMust, kEither, own_within_emss},
     {"mpa/fpdu/own-within-64768", "RFC 5044 3", "MPA-6 MPA-7", "sends no ULPDU above 64768 octets", kMust, kEither, own_within_64768},
     {"mpa/fpdu/own-fills-emss", "RFC 5044 4.5", "MPA-50", "fills its segments up to MULPDU", kShould, kEither, own_fills_emss},
 };

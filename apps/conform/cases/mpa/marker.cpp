@@ -35,7 +35,7 @@ constexpr std::size_t kBeforeCrc = 24;
 
 PeerMemory establish_marked(Script& s) {
   s.establish();
-  if (!s.framing().markers) throw Skipped{"the peer does not ask for markers"};
+  if (!s.framing().markers) throw Skipped{"the peer does not request markers"};
   return learn_memory(s);
 }
 
@@ -79,7 +79,7 @@ void everywhere(Script& s) {
 
 void several_in_one(Script& s) {
   s.establish();
-  if (!s.framing().markers) throw Skipped{"the peer does not ask for markers"};
+  if (!s.framing().markers) throw Skipped{"the peer does not request markers"};
   constexpr std::uint32_t kSize = 3000;
   const auto memory = learn_or_skip(s, kSize);
   const Octets text = pattern(kSize, 31);
@@ -178,7 +178,7 @@ void first_octets(Script& s) {
   ask_for_markers(s);
   const auto octets = bytes::View(first->octets).first(mpa::kMarkerSize);
   const bool zero = std::ranges::all_of(octets, [](std::byte b) { return b == std::byte{0}; });
-  require(first->position == 0 && zero, "a marker of zero before the first FPDU",
+  require(first->position == 0 && zero, "a marker with value 0 before the first FPDU",
           "other octets first");
 }
 
@@ -242,7 +242,7 @@ void own_without_crc(Script& s) {
 
 void both_ways(Script& s) {
   const auto memory = ask_for_markers(s);
-  if (!s.framing().markers) throw Skipped{"the peer does not ask for markers"};
+  if (!s.framing().markers) throw Skipped{"the peer does not request markers"};
   for (int i = 0; i < kSweep; ++i) {
     const Octets text = pattern(kPiece, static_cast<std::uint32_t>(i));
     write(s, memory, 0, text);
@@ -257,7 +257,7 @@ constexpr auto kEither = PeerRole::kEither;
 // clang-format off
 constexpr Case kCases[] = {
     {"mpa/marker/both-ways", "RFC 5044 7.1.1", "MPA-70", "sends and accepts markers on one connection", kMust, kEither, both_ways},
-    {"mpa/marker/own-first", "RFC 5044 4.3", "MPA-26 MPA-97", "sends a marker of zero before its first FPDU", kMust, kEither, first_octets},
+    {"mpa/marker/own-first", "RFC 5044 4.3", "MPA-26 MPA-97", "sends a marker with value 0 before its first FPDU", kMust, kEither, first_octets},
     {"mpa/marker/own-pointers", "RFC 5044 4.3", "MPA-27 MPA-28 MPA-31", "points FPDUPTR at ULPDU_Length, at every alignment", kMust, kEither, own_pointers},
     {"mpa/marker/own-several", "RFC 5044 4.3", "MPA-30", "points all markers of an FPDU at its start", kMust, kEither, own_several_in_one},
     {"mpa/marker/own-crc", "RFC 5044 4.4", "MPA-29 MPA-44 MPA-45", "covers its markers with the CRC, at every alignment", kMust, kEither, own_crc},
@@ -276,13 +276,13 @@ constexpr Case kCases[] = {
     {"mpa/marker/flipped-leading", "RFC 5044 4.4", "MPA-29 MPA-44", "terminates on a flipped bit in a marker before an FPDU", kMust, kEither, flipped<kBefore>},
     {"mpa/marker/flipped-inner", "RFC 5044 4.4", "MPA-44", "terminates on a flipped bit in a marker inside an FPDU", kMust, kEither, flipped<kInPayload>},
     {"mpa/marker/flipped-before-crc", "RFC 5044 4.4", "MPA-45", "terminates on a flipped bit in a marker before the CRC", kMust, kEither, flipped<kBeforeCrc>},
-    {"mpa/marker/leading-not-covered", "RFC 5044 4.4", "MPA-29 MPA-44", "terminates on a CRC made without the marker before", kMust, kEither, not_covered<kBefore>},
-    {"mpa/marker/inner-not-covered", "RFC 5044 4.4", "MPA-44", "terminates on a CRC made without the marker inside", kMust, kEither, not_covered<kInPayload>},
+    {"mpa/marker/leading-not-covered", "RFC 5044 4.4", "MPA-29 MPA-44", "terminates on a CRC computed without the marker before the FPDU", kMust, kEither, not_covered<kBefore>},
+    {"mpa/marker/inner-not-covered", "RFC 5044 4.4", "MPA-44", "terminates on a CRC computed without the marker inside the FPDU", kMust, kEither, not_covered<kInPayload>},
     {"mpa/marker/missing", "RFC 5044 8", "MPA-108", "terminates when a marker is missing", kMust, kEither, missing},
-    {"mpa/marker/early", "RFC 5044 8", "MPA-108 MPA-110", "terminates when a marker comes 4 octets early", kShould, kEither, early},
-    {"mpa/marker/late", "RFC 5044 8", "MPA-108 MPA-110", "terminates when a marker comes 4 octets late", kShould, kEither, late},
+    {"mpa/marker/early", "RFC 5044 8", "MPA-108 MPA-110", "terminates when a marker is 4 octets early", kShould, kEither, early},
+    {"mpa/marker/late", "RFC 5044 8", "MPA-108 MPA-110", "terminates when a marker is 4 octets late", kShould, kEither, late},
     {"mpa/marker/wrong-pointer", "RFC 5044 8", "MPA-108 MPA-110", "terminates on an FPDUPTR that disagrees with the length", kShould, kEither, wrong_pointer<kInPayload>},
-    {"mpa/marker/wrong-leading-pointer", "RFC 5044 8", "MPA-108 MPA-110", "terminates on a marker before an FPDU that is not zero", kShould, kEither, wrong_pointer<kBefore>},
+    {"mpa/marker/wrong-leading-pointer", "RFC 5044 8", "MPA-108 MPA-110", "terminates on a nonzero FPDUPTR in a marker before an FPDU", kShould, kEither, wrong_pointer<kBefore>},
 };
 // clang-format on
 

@@ -142,7 +142,7 @@ void rejected(Script& s) {
 
 void crc_in_request_only(Script& s) {
   Setup setup = s.await_peer();
-  if ((request_flags(s) & kFlagC) == std::byte{0}) throw Skipped{"the peer does not ask for CRC"};
+  if ((request_flags(s) & kFlagC) == std::byte{0}) throw Skipped{"the peer does not request CRC"};
   setup.crc = false;
   s.send_startup(setup);
   s.begin(setup.peer_to_peer ? setup.rtr : mpa::Rtr::kNone);
@@ -172,7 +172,8 @@ void slow_reply(Script& s) {
     s.octets(bytes::View(&octet, 1));
     const Received received = s.receive(500ms);
     if (received.kind == Received::Kind::kClosed || received.kind == Received::Kind::kReset) return;
-    if (received.kind != Received::Kind::kNothing) throw Failed{"the end", describe(received)};
+    if (received.kind != Received::Kind::kNothing)
+      throw Failed{"the end of the connection", describe(received)};
   }
   throw Failed{"the end of the connection", "nothing for 18 s, with two octets sent each second"};
 }
@@ -184,9 +185,9 @@ constexpr Case kCases[] = {
     {"mpa/initiator/request-revision", "RFC 6581 6", "MPA-75 EMPA-4 EMPA-5", "sends revision 1 with S=0 or revision 2 with S=1", Level::kMust, PeerRole::kInitiator, request_revision},
     {"mpa/initiator/waits-for-reply", "RFC 5044 7.1.2", "MPA-78 MPA-89", "sends nothing between its Request and the Reply", Level::kMust, PeerRole::kInitiator, request_then_silence},
     {"mpa/initiator/goes-on", "RFC 5044 7.1.2", "MPA-92", "sends its first FPDU once it has an accepting Reply", Level::kMust, PeerRole::kInitiator, goes_on},
-    {"mpa/initiator/key-first-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "gives up when the first octet of the key is wrong", Level::kMust, PeerRole::kInitiator, wrong_key_octet<0>},
-    {"mpa/initiator/key-last-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "gives up when the last octet of the key is wrong", Level::kMust, PeerRole::kInitiator, wrong_key_octet<15>},
-    {"mpa/initiator/request-instead", "RFC 5044 7.1.2", "MPA-68 MPA-98", "gives up on a Request where a Reply belongs", Level::kMust, PeerRole::kInitiator, request_for_reply},
+    {"mpa/initiator/key-first-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "gives up on a key whose first octet is wrong", Level::kMust, PeerRole::kInitiator, wrong_key_octet<0>},
+    {"mpa/initiator/key-last-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "gives up on a key whose last octet is wrong", Level::kMust, PeerRole::kInitiator, wrong_key_octet<15>},
+    {"mpa/initiator/request-instead", "RFC 5044 7.1.2", "MPA-68 MPA-98", "gives up on a Request in place of a Reply", Level::kMust, PeerRole::kInitiator, request_for_reply},
     {"mpa/initiator/malformed-no-fpdu", "RFC 5044 8", "MPA-90 MPA-111", "closes without an FPDU on a malformed Reply", Level::kShould, PeerRole::kInitiator, silent_on_malformed},
     {"mpa/initiator/revision-0", "RFC 5044 7.1.1", "MPA-76 MPA-77", "gives up on a Reply of revision 0", Level::kMust, PeerRole::kInitiator, unknown_revision<0>},
     {"mpa/initiator/revision-3", "RFC 5044 7.1.1", "MPA-76 MPA-77", "gives up on a Reply of revision 3", Level::kMust, PeerRole::kInitiator, unknown_revision<3>},
@@ -198,15 +199,15 @@ constexpr Case kCases[] = {
     {"mpa/initiator/private-data-513", "RFC 5044 7.1.1", "MPA-79 MPA-90 MPA-101", "gives up on a Reply with 513 octets of private data", Level::kMust, PeerRole::kInitiator, too_much_private_data<513>, kLast},
     {"mpa/initiator/private-data-65535", "RFC 5044 7.1.1", "MPA-79 MPA-100", "gives up on a Reply with 65535 octets of private data", Level::kMust, PeerRole::kInitiator, too_much_private_data<65535>, kLast},
     {"mpa/initiator/length-65535-alone", "RFC 5044 7.1.1", "MPA-79 MPA-101", "gives up on PD_Length 65535 without private data", Level::kMust, PeerRole::kInitiator, length_65535_alone, kLast},
-    {"mpa/initiator/truncated-key", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up when TCP ends inside the key", Level::kMust, PeerRole::kInitiator, truncated<10>},
-    {"mpa/initiator/truncated-header", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up when TCP ends before PD_Length", Level::kMust, PeerRole::kInitiator, truncated<18>},
-    {"mpa/initiator/truncated-private-data", "RFC 5044 7.1.2", "MPA-79 MPA-100 MPA-101", "gives up when TCP ends inside the private data", Level::kMust, PeerRole::kInitiator, truncated<30>},
-    {"mpa/initiator/more-than-said", "RFC 5044 7.1.1", "MPA-79 MPA-101", "ends when bad octets follow the Reply", Level::kMust, PeerRole::kInitiator, more_than_said},
+    {"mpa/initiator/truncated-key", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up on a FIN inside the key", Level::kMust, PeerRole::kInitiator, truncated<10>},
+    {"mpa/initiator/truncated-header", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up on a FIN before PD_Length", Level::kMust, PeerRole::kInitiator, truncated<18>},
+    {"mpa/initiator/truncated-private-data", "RFC 5044 7.1.2", "MPA-79 MPA-100 MPA-101", "gives up on a FIN inside the private data", Level::kMust, PeerRole::kInitiator, truncated<30>},
+    {"mpa/initiator/more-than-said", "RFC 5044 7.1.1", "MPA-79 MPA-101", "ends the stream when invalid octets follow the Reply", Level::kMust, PeerRole::kInitiator, more_than_said},
     {"mpa/initiator/rejected", "RFC 5044 7.1.2", "MPA-91", "sends no FPDU once it is rejected", Level::kMust, PeerRole::kInitiator, rejected<0>},
     {"mpa/initiator/rejected-with-data", "RFC 5044 7.1.2", "MPA-91", "sends no FPDU once it is rejected with private data", Level::kMust, PeerRole::kInitiator, rejected<100>},
     {"mpa/initiator/crc-in-request-only", "RFC 5044 7.1.1", "MPA-72", "uses CRCs as it requested, although the Reply says C=0", Level::kMust, PeerRole::kInitiator, crc_in_request_only},
-    {"mpa/initiator/fin-instead", "RFC 5044 8", "MPA-108", "closes when TCP ends instead of a Reply", Level::kMust, PeerRole::kInitiator, closed_instead},
-    {"mpa/initiator/never", "RFC 5044 7.1.2", "MPA-102", "closes in finite time when no Reply comes", Level::kShould, PeerRole::kInitiator, silence},
+    {"mpa/initiator/fin-instead", "RFC 5044 8", "MPA-108", "closes on a FIN in place of a Reply", Level::kMust, PeerRole::kInitiator, closed_instead},
+    {"mpa/initiator/never", "RFC 5044 7.1.2", "MPA-102", "closes in finite time when no Reply arrives", Level::kShould, PeerRole::kInitiator, silence},
     {"mpa/initiator/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "closes in finite time on a Reply that trickles in", Level::kShould, PeerRole::kInitiator, slow_reply},
 };
 // clang-format on

@@ -65,7 +65,7 @@ bool peer_asks_for_crc(const Script& s) {
 
 void establish_without_c(Script& s) {
   const Setup setup = s.await_peer({.crc = false});
-  if (setup.crc) throw Skipped{"the peer asks for CRC"};
+  if (setup.crc) throw Skipped{"the peer requests CRC"};
   s.send_startup(setup);
   s.expect_accept();
   s.begin(setup.peer_to_peer ? setup.rtr : mpa::Rtr::kNone);
@@ -78,7 +78,7 @@ void crc_by_default(Script& s) {
     s.expect_startup();
     s.begin();
   }
-  if (!peer_asks_for_crc(s)) throw Failed{"C=1, unless it was configured otherwise", "C=0"};
+  if (!peer_asks_for_crc(s)) throw Failed{"C=1, unless configured otherwise", "C=0"};
 }
 
 void expect_wrong_crc_caught(Script& s) {
@@ -95,13 +95,13 @@ void crc_when_we_ask(Script& s) {
 
 void crc_when_peer_asks(Script& s) {
   establish_without_c(s);
-  if (!peer_asks_for_crc(s)) throw Skipped{"the peer does not ask for CRC"};
+  if (!peer_asks_for_crc(s)) throw Skipped{"the peer does not request CRC"};
   expect_wrong_crc_caught(s);
 }
 
 void crc_off_on_both_sides(Script& s) {
   establish_without_c(s);
-  if (peer_asks_for_crc(s)) throw Skipped{"the peer asks for CRC"};
+  if (peer_asks_for_crc(s)) throw Skipped{"the peer requests CRC"};
   const auto memory = learn_memory(s);
   for (const std::uint32_t field : {0U, 1U, 0xDEADBEEFU, 0xFFFFFFFFU}) {
     s.fpdu(make_ulpdu(tagged(rdmap::Opcode::kWrite, memory.stag, memory.to), {}),

@@ -103,7 +103,7 @@ void expect_terminate_or_skip(Script& script, const bytes::Fault& fault, const c
   const auto terminate = read_terminate(*received.segment);
   if (terminate.terminate.fault != fault) throw Failed{wanted, describe(terminate)};
   const Received end = script.receive();
-  if (!ended(end)) throw Failed{"the end of the connection behind the Terminate", describe(end)};
+  if (!ended(end)) throw Failed{"the end of the connection after the Terminate", describe(end)};
 }
 
 void leave_in_order(Script& script) {

@@ -154,7 +154,7 @@ void fin_behind_terminate(Script& s) {
   for (;;) {
     const Received received = s.receive();
     if (received.kind == Received::Kind::kSegment) continue;
-    require(received.kind == Received::Kind::kClosed, "FIN behind the Terminate",
+    require(received.kind == Received::Kind::kClosed, "FIN after the Terminate",
             describe(received));
     return;
   }
@@ -189,8 +189,8 @@ constexpr auto kConnects = PeerRole::kInitiator;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"closing/fin/idle", "RFC 5041 6.2.1", "DDP-60 RDMAP-90", "closes when the other end closes between messages", kMust, kEither, fin_idle},
-    {"closing/fin/after-startup", "RFC 5041 6.2.1", "DDP-60 RDMAP-90", "closes when the other end closes before any FPDU", kMust, kEither, fin_after_startup},
+    {"closing/fin/idle", "RFC 5041 6.2.1", "DDP-60 RDMAP-90", "closes on a FIN between messages", kMust, kEither, fin_idle},
+    {"closing/fin/after-startup", "RFC 5041 6.2.1", "DDP-60 RDMAP-90", "closes on a FIN before any FPDU", kMust, kEither, fin_after_startup},
     {"closing/fin/in-length", "RFC 5044 8", "MPA-61 MPA-108 RDMAP-90", "closes on a FIN inside ULPDU_Length", kMust, kEither, fin_inside<1>},
     {"closing/fin/in-header", "RFC 5044 8", "MPA-61 MPA-108 RDMAP-90", "closes on a FIN inside the DDP header", kMust, kEither, fin_inside<10>},
     {"closing/fin/in-payload", "RFC 5044 8", "MPA-61 MPA-108 RDMAP-90", "closes on a FIN inside the payload", kMust, kEither, fin_inside<20>},

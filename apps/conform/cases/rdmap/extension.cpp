@@ -69,7 +69,7 @@ std::uint64_t original(Script& s, const Atomic& a, std::uint32_t number) {
     throw Failed{fmt::format("12 octets on queue 3, MSN {}", number), "another message"};
   }
   bytes::Reader reader(received.segment->payload());
-  if (reader.u32() != a.id) throw Failed{"the Request Identifier as it came", "another one"};
+  if (reader.u32() != a.id) throw Failed{"the Request Identifier of the request", "another one"};
   return reader.u64();
 }
 
@@ -83,7 +83,7 @@ class Word {
     const bool segment = received.kind == Received::Kind::kSegment;
     if (segment && received.segment->is(Opcode::kTerminate) &&
         reports(read_terminate(*received.segment), rdmap::kAccessRights)) {
-      throw Skipped{"the peer's memory is not open to atomics"};
+      throw Skipped{"the peer's memory does not permit atomics"};
     }
     if (!segment || received.segment->opcode() != 0xB) {
       throw Failed{"an Atomic Response", describe(received)};
@@ -184,7 +184,7 @@ void two_at_once(Script& s) {
   s.octets(octets);
   const auto number = word.answered();
   if (original(s, first, number + 1) != kValue || original(s, second, number + 2) != kValue + 1) {
-    throw Failed{"what the atomic before it left", "another value"};
+    throw Failed{"the result of the previous atomic", "another value"};
   }
 }
 
@@ -200,7 +200,7 @@ void between_reads(Script& s) {
   original(s, swap, word.answered() + 1);
   const auto after = s.expect(Opcode::kReadResponse).payload;
   if (before != Octets(8) || after != Octets(8, std::byte{0xFF})) {
-    throw Failed{"zeroes before the atomic and ones behind it", "other octets"};
+    throw Failed{"zeroes before the atomic and ones after it", "other octets"};
   }
 }
 
@@ -212,7 +212,8 @@ void behind_write(Script& s) {
 
 void beyond_agreed(Script& s) {
   Word word(s);
-  if (s.peer_word().ird >= kMany) throw Skipped{"the peer agreed to more than one TCP segment has"};
+  if (s.peer_word().ird >= kMany)
+    throw Skipped{"the peer agreed to more requests than fit into one TCP segment"};
   Octets together;
   for (std::uint32_t n = 0; n < kMany; ++n) {
     const auto one =
@@ -322,9 +323,9 @@ constexpr Case kCases[] = {
     {"ext/atomic/cmp-swap-masked", "RFC 7306 5.1.2", "EXT-14", "compares and swaps under the masks", kMust, kAny, cmp_swap_masked},
     {"ext/atomic/reserved-bits", "RFC 7306 5.2.1", "EXT-22", "ignores the reserved bits of an Atomic Request", kMust, kAny, reserved_bits},
     {"ext/atomic/identifier", "RFC 7306 5.2.2", "EXT-37", "returns the Request Identifier unchanged", kMust, kAny, identifier},
-    {"ext/atomic/two-at-once", "RFC 7306 7", "EXT-57 EXT-39 EXT-48", "answers two atomics at once one after the other", kMust, kAny, two_at_once},
+    {"ext/atomic/two-at-once", "RFC 7306 7", "EXT-57 EXT-39 EXT-48", "executes two atomics from one TCP segment in order", kMust, kAny, two_at_once},
     {"ext/atomic/between-reads", "RFC 7306 7", "EXT-56 EXT-18 EXT-30", "answers Reads and atomics in the order of the requests", kMust, kAny, between_reads},
-    {"ext/atomic/behind-write", "RFC 7306 5.4", "EXT-43 EXT-45", "operates on the data of the Write before it", kMust, kAny, behind_write},
+    {"ext/atomic/behind-write", "RFC 7306 5.4", "EXT-43 EXT-45", "operates on the data of the preceding Write", kMust, kAny, behind_write},
     {"ext/atomic/beyond-agreed", "RFC 7306 5.2.1", "EXT-25 EXT-34", "terminates on more atomics at once than agreed", kMust, kAny, beyond_agreed},
     {"ext/atomic/opcode-1", "RFC 7306 5.2.1", "EXT-27", "refuses atomic opcode 1", kMust, kAny, unsupported<1>},
     {"ext/atomic/opcode-3", "RFC 7306 5.2.1", "EXT-27", "refuses atomic opcode 3", kMust, kAny, unsupported<3>},

@@ -37,7 +37,7 @@ void taken(Script& s) {
   const Received received = s.receive(std::chrono::milliseconds(300));
   if (received.kind == Received::Kind::kSegment && received.segment->is(Opcode::kTerminate) &&
       is_objection(read_terminate(*received.segment))) {
-    throw Failed{"no objection of RDMAP or DDP", describe(received)};
+    throw Failed{"no Terminate from RDMAP or DDP", describe(received)};
   }
 }
 
@@ -48,7 +48,7 @@ void of_size(Script& s) {
   const Received received = s.receive();
   if (received.kind != Received::Kind::kSegment || !received.segment->is(Opcode::kTerminate) ||
       !is_objection(read_terminate(*received.segment))) {
-    throw Failed{"a Terminate of RDMAP or DDP", describe(received)};
+    throw Failed{"a Terminate from RDMAP or DDP", describe(received)};
   }
 }
 
@@ -63,7 +63,7 @@ void no_receive(Script& s) {
   for (;;) {
     const Received received = s.receive();
     if (received.kind != Received::Kind::kSegment) {
-      throw Skipped{"the peer's program did not let its receives run out"};
+      throw Skipped{"the peer's program never ran out of receives"};
     }
     if (!received.segment->is(Opcode::kTerminate)) continue;
     const auto terminate = read_terminate(*received.segment);

@@ -40,7 +40,7 @@ void empty_send(Script& s) {
     return;
   const auto fault = read_terminate(*received.segment).terminate.fault;
   if (fault.layer == bytes::Layer::kRdma && fault.type == 0) return;
-  throw Failed{"no objection of RDMAP or DDP", describe(received)};
+  throw Failed{"no Terminate from RDMAP or DDP", describe(received)};
 }
 
 template <Opcode kOpcode>
@@ -65,7 +65,8 @@ void invalidate_advertised(Script& s) {
     if (received.kind == Received::Kind::kClosed || received.kind == Received::Kind::kReset) return;
     const bool segment = received.kind == Received::Kind::kSegment;
     if (!segment || received.segment->is(Opcode::kReadResponse)) {
-      throw Failed{"an STag that cannot be invalidated, or is invalid", describe(received)};
+      throw Failed{"an STag that cannot be invalidated, or is invalid afterwards",
+                   describe(received)};
     }
   }
 }
@@ -135,7 +136,7 @@ void read_behind_write(Script& s) {
     const auto text = pattern(memory.length, round);
     s.write(memory.stag, memory.to, text);
     if (read_peer(s, memory, 0, memory.length) != text) {
-      throw Failed{"the octets that the Write before the Read brought", "other octets"};
+      throw Failed{"the octets of the Write that precedes the Read", "other octets"};
     }
   }
 }
@@ -154,7 +155,7 @@ void read_behind_small_writes(Script& s) {
   }
   s.octets(together);
   if (read_peer(s, memory, 0, count) != text) {
-    throw Failed{"the octets that the Writes before the Read brought", "other octets"};
+    throw Failed{"the octets of the Writes that precede the Read", "other octets"};
   }
 }
 
@@ -163,15 +164,15 @@ void read_behind_small_writes(Script& s) {
 void expect_octet(const Segment& segment, std::size_t at, unsigned value, const char* what) {
   const auto came = std::to_integer<unsigned>(segment.ulpdu.at(at));
   if (came == value) return;
-  throw Failed{std::string(what) + " right in octet " + std::to_string(at) + " of the ULPDU",
-               "another value there: " + std::to_string(came)};
+  throw Failed{std::string(what) + " in octet " + std::to_string(at) + " of the ULPDU",
+               "another value: " + std::to_string(came)};
 }
 
 Segment next_of(Script& s, Opcode opcode) {
   const Received received = s.receive();
   if (received.kind == Received::Kind::kSegment && received.segment->is(opcode))
     return *received.segment;
-  throw Failed{std::string("a message of the kind ") + std::string(rdmap::info(opcode).name),
+  throw Failed{std::string("a message with the opcode ") + std::string(rdmap::info(opcode).name),
                describe(received)};
 }
 
@@ -210,7 +211,7 @@ void own_read_request(Script& s) {
   if (segment.payload().size() != rdmap::kReadRequestSize || !request ||
       request->source_stag.value != Script::kOurStag ||
       request->source_to.value != Script::kOurTo || request->size != kExchangeSize) {
-    throw Failed{"28 octets that ask for what was advertised", "something else"};
+    throw Failed{"28 octets that request the advertised memory", "something else"};
   }
 }
 
@@ -226,7 +227,7 @@ void own_write(Script& s) {
     expect_octet(segment, 0, h.last ? 0xC1 : 0x81, "T=1, reserved bits 0 and DV=1");
     expect_octet(segment, 1, 0x40, "RV=1, reserved bits 0 and the opcode");
     if (h.stag.value != Script::kOurStag || h.to.value != to) {
-      throw Failed{"the STag of the advert, and each TO behind the octets before", "others"};
+      throw Failed{"the advertised STag, and consecutive TOs", "others"};
     }
     to += segment.payload().size();
     if (h.last) break;
@@ -239,7 +240,7 @@ constexpr auto kServer = PeerRole::kResponder;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"rdmap/operations/exchange", "RFC 5040 5", "RDMAP-24 RDMAP-35 RDMAP-52", "a Send, a Read and a Write round", Level::kMust, kAny, send_read_write},
+    {"rdmap/operations/exchange", "RFC 5040 5", "RDMAP-24 RDMAP-35 RDMAP-52", "exchanges a Send, a Read and a Write", Level::kMust, kAny, send_read_write},
     {"rdmap/operations/own-sends", "RFC 5040 4.1", "RDMAP-6 RDMAP-8 RDMAP-9 RDMAP-10 RDMAP-48 RDMAP-54 DDP-18 DDP-31 DDP-32 DDP-35", "formats its Sends as RFC 5040 requires", Level::kMust, kAny, own_sends},
     {"rdmap/operations/own-read-request", "RFC 5040 4.4", "RDMAP-11 RDMAP-12 RDMAP-30 RDMAP-33 DDP-32", "formats its Read Requests as RFC 5040 requires", Level::kMust, kServer, own_read_request},
     {"rdmap/operations/own-write", "RFC 5040 5.1", "RDMAP-23 RDMAP-27 RDMAP-71 DDP-13 DDP-14 DDP-25 DDP-43", "formats its Writes as RFC 5040 requires, before the Send", Level::kMust, kServer, own_write},
@@ -253,10 +254,10 @@ constexpr Case kCases[] = {
     {"rdmap/send/solicited", "RFC 5040 5.3", "RDMAP-53 RDMAP-52", "accepts a Send with Solicited Event as a Send", Level::kMust, kAny, solicited},
     {"rdmap/send/empty", "RFC 5040 5.3", "RDMAP-56", "accepts a Send without payload", Level::kMust, kAny, empty_send},
     {"rdmap/send/invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses to invalidate an unknown STag", Level::kMust, kAny, invalidate_unknown<Opcode::kSendInvalidate>},
-    {"rdmap/send/solicited-invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses to invalidate it with Solicited Event", Level::kMust, kAny, invalidate_unknown<Opcode::kSendSolicitedInvalidate>},
+    {"rdmap/send/solicited-invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses to invalidate an unknown STag with Solicited Event", Level::kMust, kAny, invalidate_unknown<Opcode::kSendSolicitedInvalidate>},
     {"rdmap/send/invalidate-advertised", "RFC 5040 5.3", "RDMAP-58 RDMAP-113", "invalidates an advertised STag, or refuses to", Level::kMust, kAny, invalidate_advertised},
     {"rdmap/write/unseen", "RFC 5040 5.1", "RDMAP-24", "does not notify its program of a Write", Level::kMust, kAny, write_unseen},
-    {"rdmap/order/read-behind-write", "RFC 5040 5.5", "RDMAP-69 RDMAP-75", "answers a Read with the data of the Write before it", Level::kMust, kAny, read_behind_write},
+    {"rdmap/order/read-behind-write", "RFC 5040 5.5", "RDMAP-69 RDMAP-75", "answers a Read with the data of the preceding Write", Level::kMust, kAny, read_behind_write},
     {"rdmap/order/read-behind-small-writes", "RFC 5040 5.5", "RDMAP-69 RDMAP-75", "answers a Read after many Writes in one TCP segment", Level::kMust, kAny, read_behind_small_writes},
 };
 // clang-format on

@@ -51,7 +51,7 @@ void expect_empty_response(Script& s, const ReadRequest& request) {
   const auto response = s.expect(Opcode::kReadResponse);
   if (response.segments != 1 || !response.payload.empty() ||
       response.header.stag != request.sink_stag || response.header.to != request.sink_to) {
-    throw Failed{"one empty Read Response to the sink asked for", "another one"};
+    throw Failed{"one empty Read Response to the requested sink", "another one"};
   }
 }
 
@@ -94,7 +94,10 @@ void sink_copied(Script& s) {
     const auto control = std::to_integer<unsigned>(segment.ulpdu[0]);
     if (control != (last ? 0xC1 : 0x81) || segment.ulpdu[1] != std::byte{0x42} ||
         segment.header.stag != request.sink_stag || segment.header.to.value != to) {
-      throw Failed{"C1 42 (81 42: not the last), the sink's STag, its TO and on", "another header"};
+      throw Failed{
+          "C1 42 (81 42 before the last segment), the sink's STag, and TOs that continue from its "
+          "TO",
+          "another header"};
     }
     to += segment.payload().size();
   }
@@ -134,7 +137,7 @@ void burst(Script& s, const PeerMemory& memory, std::uint32_t count) {
 PeerMemory with_depth(Script& s, std::uint32_t& depth) {
   const auto frame = s.establish({.ord = kDepth});
   const auto allowed = s.peer_word().ird;
-  if (!frame.enhanced || allowed == 0) throw Skipped{"the peer agreed to no number of Reads"};
+  if (!frame.enhanced || allowed == 0) throw Skipped{"the peer did not negotiate a nonzero IRD"};
   depth = std::min<std::uint32_t>(kDepth, allowed);
   return learn_memory(s);
 }
@@ -158,7 +161,7 @@ void beyond_agreed(Script& s) {
   std::uint32_t depth = 0;
   const auto memory = with_depth(s, depth);
   if (s.peer_word().ird >= kBurst) {
-    throw Skipped{"the peer agreed to more than one TCP segment has"};
+    throw Skipped{"the peer agreed to more requests than fit into one TCP segment"};
   }
   burst(s, memory, kBurst);
   const bytes::Fault right[] = {ddp::kUntaggedNoBuffer, ddp::kUntaggedMsnRange,
@@ -174,7 +177,7 @@ void beyond_agreed(Script& s) {
     }
     throw Failed{"Terminate 1/2/02, 1/2/03 or 0/2/07", describe(received)};
   }
-  throw Skipped{"the peer answers as fast as one TCP segment can ask"};
+  throw Skipped{"the peer answered all Reads of the burst before it exceeded the limit"};
 }
 
 // Invalid source ----------------------------------------------------------------------------------
@@ -287,11 +290,11 @@ constexpr auto kMust = Level::kMust;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"rdmap/read/whole", "RFC 5040 5.2.1", "RDMAP-29 RDMAP-32 RDMAP-37", "answers a Read of all its memory, unseen by its program", kMust, kAny, whole},
+    {"rdmap/read/whole", "RFC 5040 5.2.1", "RDMAP-29 RDMAP-32 RDMAP-37", "answers a Read of all its memory without involving its program", kMust, kAny, whole},
     {"rdmap/read/odd-offsets", "RFC 5040 4.4", "RDMAP-14 RDMAP-37", "answers Reads of any part of its memory", kMust, kAny, odd_offsets},
     {"rdmap/read/empty", "RFC 5040 5.2.1", "RDMAP-38 RDMAP-41", "answers a zero-length Read with an empty Read Response", kMust, kAny, empty},
     {"rdmap/read/empty-unknown", "RFC 5040 5.2.1", "RDMAP-40 RDMAP-41 SEC-19", "does not check STag and TO of a zero-length Read", kMust, kAny, empty_unknown},
-    {"rdmap/read/sink-copied", "RFC 5040 5.2.2", "RDMAP-13 RDMAP-42 RDMAP-47 DDP-13 DDP-14 DDP-43", "copies the sink's STag and TO to the answer", kMust, kAny, sink_copied},
+    {"rdmap/read/sink-copied", "RFC 5040 5.2.2", "RDMAP-13 RDMAP-42 RDMAP-47 DDP-13 DDP-14 DDP-43", "copies the sink's STag and TO to the response", kMust, kAny, sink_copied},
     {"rdmap/read/reserved-bits", "RFC 5040 4.1", "RDMAP-9 RDMAP-10 DDP-19", "ignores reserved bits and InvSTag of a Read Request", kMust, kAny, reserved_bits},
     {"rdmap/read/two-segments", "RFC 5041 5.2", "DDP-40", "accepts a Read Request of two segments", Level::kShould, kAny, two_segments},
     {"rdmap/read/as-agreed", "RFC 5040 6.1", "RDMAP-43 RDMAP-45 RDMAP-78 RDMAP-81", "answers as many Reads at once as agreed, in order", kMust, kAny, as_agreed},

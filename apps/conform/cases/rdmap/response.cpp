@@ -108,19 +108,19 @@ void too_long_unended(Script& s) {
 void too_short(Script& s) {
   const auto request = await_read(s);
   respond(s, request, 0, kExchangeSize - 1, true);
-  expect_end_or_skip(s, "the peer does not compare the length, as it may");
+  expect_end_or_skip(s, "the peer does not check the length, which is optional");
 }
 
 void empty(Script& s) {
   const auto request = await_read(s);
   respond(s, request, 0, 0, true);
-  expect_end_or_skip(s, "the peer does not compare the length, as it may");
+  expect_end_or_skip(s, "the peer does not check the length, which is optional");
 }
 
 void elsewhere_inside(Script& s) {
   const auto request = await_read(s);
   respond(s, request, 8, 8, true);
-  expect_end_or_skip(s, "the peer does not compare the TO, as it may");
+  expect_end_or_skip(s, "the peer does not check the TO, which is optional");
 }
 
 // Sends a response whose second segment has an incomplete header. The peer must check this header

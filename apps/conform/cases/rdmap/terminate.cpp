@@ -128,7 +128,7 @@ void reserved_bits(Script& s) {
   const auto payload = received.segment.payload();
   const std::byte mask{received.standard_layout ? std::uint8_t{0x1F} : std::uint8_t{0xF8}};
   if ((payload[2] & mask) != std::byte{0} || payload[3] != std::byte{0}) {
-    throw Failed{"13 reserved bits of zero behind M, D and R", "some that are set"};
+    throw Failed{"13 reserved bits of zero after M, D and R", "some that are set"};
   }
 }
 
@@ -159,13 +159,13 @@ void brings(Script& s) {
 // possible" for this error.
 void brings_for_opcode(Script& s) {
   const auto flags = flags_of(opcode_error(s).received);
-  if (flags.r || flags.m != flags.d) throw Failed{"R=0 and M as D", words(flags)};
+  if (flags.r || flags.m != flags.d) throw Failed{"R=0, and M equal to D", words(flags)};
 }
 
 bytes::View behind_control(const ReceivedTerminate& received, std::size_t skip, std::size_t size) {
   const auto payload = received.segment.payload();
   if (payload.size() < kControlSize + skip + size) {
-    throw Failed{"all that M, D and R announce", "a Terminate that ends before it"};
+    throw Failed{"all fields that M, D and R announce", "a shorter Terminate"};
   }
   return payload.subspan(kControlSize + skip, size);
 }
@@ -173,7 +173,7 @@ bytes::View behind_control(const ReceivedTerminate& received, std::size_t skip, 
 template <Provoke kProvoke>
 void header(Script& s) {
   const auto provoked = kProvoke(s);
-  if (!flags_of(provoked.received).d) throw Skipped{"the peer sends no DDP header back"};
+  if (!flags_of(provoked.received).d) throw Skipped{"the peer does not return the DDP header"};
   const std::size_t size = (provoked.ulpdu[0] & std::byte{0x80}) != std::byte{0} ? 14 : 18;
   if (!std::ranges::equal(behind_control(provoked.received, kLengthSize, size),
                           bytes::View(provoked.ulpdu).first(size))) {
@@ -183,7 +183,7 @@ void header(Script& s) {
 
 void read_request(Script& s) {
   const auto provoked = read_error(s);
-  if (!flags_of(provoked.received).r) throw Skipped{"the peer sends no RDMA header back"};
+  if (!flags_of(provoked.received).r) throw Skipped{"the peer does not return the RDMA header"};
   constexpr std::size_t kHeader = ddp::kUntaggedHeaderSize;
   if (!std::ranges::equal(
           behind_control(provoked.received, kLengthSize + kHeader, rdmap::kReadRequestSize),
@@ -195,7 +195,8 @@ void read_request(Script& s) {
 template <Provoke kProvoke>
 void length(Script& s) {
   const auto provoked = kProvoke(s);
-  if (!flags_of(provoked.received).m) throw Skipped{"the peer sends no DDP Segment Length back"};
+  if (!flags_of(provoked.received).m)
+    throw Skipped{"the peer does not return the DDP Segment Length"};
   bytes::Reader reader(behind_control(provoked.received, 0, kLengthSize));
   const std::size_t came = reader.u16();
   if (came != provoked.ulpdu.size()) {
@@ -254,10 +255,10 @@ constexpr Case kCases[] = {
     {"rdmap/terminate/brings-invalidate", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "returns the DDP header of an invalid Invalidate", kMust, kAny, brings<invalidate_error, true, false>},
     {"rdmap/terminate/brings-opcode", "RFC 5040 4.8", "RDMAP-17", "returns no RDMA header after a wrong opcode", Level::kShould, kAny, brings_for_opcode},
     {"rdmap/terminate/brings-crc", "RFC 5040 4.8", "RDMAP-92 RDMAP-17", "returns no headers after a CRC error", kMust, kAny, brings<crc_error, false, false>},
-    {"rdmap/terminate/header-write", "RFC 5040 4.8", "RDMAP-20", "returns the right DDP header of a Write", kMust, kAny, header<write_error>},
-    {"rdmap/terminate/header-send", "RFC 5040 4.8", "RDMAP-20", "returns the right DDP header of a Send", kMust, kAny, header<send_error>},
-    {"rdmap/terminate/header-read", "RFC 5040 4.8", "RDMAP-20", "returns the right DDP header of a Read Request", kMust, kAny, header<read_error>},
-    {"rdmap/terminate/read-request", "RFC 5040 4.8", "RDMAP-21", "returns the right header of a Read Request", kMust, kAny, read_request},
+    {"rdmap/terminate/header-write", "RFC 5040 4.8", "RDMAP-20", "returns the correct DDP header of a Write", kMust, kAny, header<write_error>},
+    {"rdmap/terminate/header-send", "RFC 5040 4.8", "RDMAP-20", "returns the correct DDP header of a Send", kMust, kAny, header<send_error>},
+    {"rdmap/terminate/header-read", "RFC 5040 4.8", "RDMAP-20", "returns the correct DDP header of a Read Request", kMust, kAny, header<read_error>},
+    {"rdmap/terminate/read-request", "RFC 5040 4.8", "RDMAP-21", "returns the correct header of a Read Request", kMust, kAny, read_request},
     {"rdmap/terminate/length-write", "RFC 5040 4.8", "RDMAP-19", "reports the length of the segment of an invalid Write", kMust, kAny, length<write_error>},
     {"rdmap/terminate/length-send", "RFC 5040 4.8", "RDMAP-19", "reports the length of the segment of an invalid Send", kMust, kAny, length<send_error>},
     {"rdmap/terminate/length-read", "RFC 5040 4.8", "RDMAP-19", "reports the length of an invalid Read Request", kMust, kAny, length<read_error>},

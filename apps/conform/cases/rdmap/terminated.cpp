@@ -104,7 +104,7 @@ constexpr auto kMust = Level::kMust;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"rdmap/terminated/minimal", "RFC 5040 5.4", "RDMAP-61 RDMAP-62 RDMAP-90", "ends the stream on a Terminate, with none of its own", kMust, kAny, control<0x00, 0x00, 0x00, 0x00>},
+    {"rdmap/terminated/minimal", "RFC 5040 5.4", "RDMAP-61 RDMAP-62 RDMAP-90", "ends the stream on a Terminate, without sending one", kMust, kAny, control<0x00, 0x00, 0x00, 0x00>},
     {"rdmap/terminated/first", "RFC 5040 5.4", "RDMAP-61 RDMAP-90", "accepts a Terminate as the first message", kMust, kAny, first},
     {"rdmap/terminated/while-it-reads", "RFC 5040 5.4", "RDMAP-61 RDMAP-90", "accepts a Terminate in place of a Read Response", kMust, PeerRole::kResponder, while_it_reads},
     {"rdmap/terminated/headers", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-90", "accepts a Terminate with headers", kMust, kAny, headers},
