@@ -124,7 +124,8 @@ TEST_CASE("the program may reuse an inline buffer at once, and it needs no lkey"
   Pair pair;
   REQUIRE_EQ(pair.b.post_recv(1, 0, 200), 0);
   std::string payload(128, 'x');
-  ibv_sge sge{.addr = reinterpret_cast<std::uint64_t>(payload.data()), .length = 128};
+  ibv_sge sge{
+      .addr = reinterpret_cast<std::uint64_t>(payload.data()), .length = 128, .lkey = 0xDEADBEEF};
   ibv_send_wr wr{
       .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_INLINE};
   ibv_send_wr* bad = nullptr;

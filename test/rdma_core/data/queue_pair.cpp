@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests queue pairs: creation attributes, states and teardown.
 #include <array>
+#include <bit>
 
 #include "support.hpp"
 
 using namespace data;
 
 namespace {
+
+constexpr int kNone = 28836;  ///< a number without an enumerator
 
 ibv_qp_init_attr basic(End& end) {
   return {.send_cq = end.cq,
@@ -28,7 +31,7 @@ int error_of(End& end, ibv_qp_init_attr attr) {
 TEST_CASE("only reliable connections exist") {
   End end;
   for (const auto type : {IBV_QPT_UD, IBV_QPT_UC, IBV_QPT_RAW_PACKET, IBV_QPT_XRC_SEND,
-                          IBV_QPT_XRC_RECV, IBV_QPT_DRIVER}) {
+                          IBV_QPT_XRC_RECV, IBV_QPT_DRIVER, std::bit_cast<ibv_qp_type>(kNone)}) {
     auto attr = basic(end);
     attr.qp_type = type;
     CHECK_EQ(error_of(end, attr), EOPNOTSUPP);
@@ -42,6 +45,8 @@ TEST_CASE("sizes are checked, and the actual sizes are at least the requested on
   const auto most = static_cast<std::uint32_t>(device.max_qp_wr);
   const auto sges = static_cast<std::uint32_t>(device.max_sge);
   auto attr = basic(end);
+  attr.cap.max_send_wr = most;
+  CHECK_EQ(error_of(end, attr), 0);
   attr.cap.max_send_wr = most + 1;
   CHECK_EQ(error_of(end, attr), EINVAL);
   attr = basic(end);
@@ -106,8 +111,9 @@ TEST_CASE("a new queue pair is in RESET, and passes through the states") {
   End end;
   CHECK_EQ(end.qp->state, IBV_QPS_RESET);
   CHECK_EQ(end.state(), IBV_QPS_INIT);
-  CHECK_EQ(end.modify(IBV_QPS_RTR), EINVAL);
-  CHECK_EQ(end.modify(IBV_QPS_RTS), EINVAL);
+  for (const auto state : {IBV_QPS_RTR, IBV_QPS_RTS, std::bit_cast<ibv_qp_state>(kNone)}) {
+    CHECK_EQ(end.modify(state), EINVAL);
+  }
   CHECK_EQ(end.qp->state, IBV_QPS_RESET);
   const std::array states{IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_ERR, IBV_QPS_RESET};
   for (const auto state : states) {

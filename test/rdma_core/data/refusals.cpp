@@ -231,17 +231,29 @@ TEST_CASE("a window has its new key once its bind is posted, by any of the calls
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
-TEST_CASE("the device has a vendor, a speed, and the atomics that programs look for") {
+TEST_CASE("the device and its port have the attributes that programs look for") {
   const End end;
   ibv_device_attr device{};
   REQUIRE_EQ(ibv_query_device(end.context, &device), 0);
   // The device has no OUI. The kernel's software devices report the same value.
   CHECK_EQ(device.vendor_id, 0xFFFFFF);
   CHECK_EQ(device.atomic_cap, IBV_ATOMIC_HCA);
+  CHECK_EQ(device.phys_port_cnt, 1);
+  CHECK_GT(device.max_qp, 0);
+  CHECK_GT(device.max_qp_rd_atom, 0);
+  ibv_device_attr_ex extended{};
+  REQUIRE_EQ(ibv_query_device_ex(end.context, nullptr, &extended), 0);
+  CHECK_EQ(extended.orig_attr.max_cqe, device.max_cqe);
+  CHECK_EQ(extended.phys_port_cnt_ex, 1);
+  CHECK_EQ(end.context->device->node_type, IBV_NODE_RNIC);
+  CHECK_EQ(end.context->device->transport_type, IBV_TRANSPORT_IWARP);
   ibv_port_attr port{};
   REQUIRE_EQ(ibv_query_port(end.context, 1, &port), 0);
   CHECK_NE(port.active_speed, 0);
   CHECK_NE(port.active_width, 0);
+  CHECK_EQ(port.state, IBV_PORT_ACTIVE);
+  CHECK_EQ(port.link_layer, IBV_LINK_LAYER_ETHERNET);
+  CHECK_EQ(ibv_query_port(end.context, 2, &port), EINVAL);
 }
 
 TEST_CASE("an atomic whose target is not aligned is an invalid request, whatever its lkey") {

@@ -187,7 +187,13 @@ TEST_CASE("a list that was begun is aborted or abandoned without harm") {
     set_sge(qp, pair.a.sge(0, 8));
     CHECK_EQ(ibv_wr_complete(qp), 0);
   };
-  SUBCASE("and another thread continues") { std::thread(read).join(); }
+  SUBCASE("and another thread continues") {
+    std::thread([&] {
+      CHECK_EQ(pair.a.modify(IBV_QPS_RTS), 0);
+      CHECK_EQ(pair.a.post_recv(3, 0, 8), 0);
+      read();
+    }).join();
+  }
   SUBCASE("and the same thread continues") { read(); }
   if (qp->wr_id == 1) read();
   CHECK_EQ(success(pair.a.cq).wr_id, 2);

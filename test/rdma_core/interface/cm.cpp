@@ -11,6 +11,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <held_clock.hpp>
@@ -78,6 +79,12 @@ TEST_CASE("as many requests as the backlog wait for the program, and no more") {
     rdma_destroy_id(child);
   }
   CHECK_FALSE(is_readable(channel->fd));
+}
+
+TEST_CASE("a port space that is not supported is refused") {
+  rdma_cm_id* id = nullptr;
+  CHECK(rdma_create_id(nullptr, &id, nullptr, std::bit_cast<rdma_port_space>(28836)) == -1);
+  CHECK(errno == EPROTONOSUPPORT);
 }
 
 TEST_CASE("an id has no device while it is bound to a wildcard or loopback address") {

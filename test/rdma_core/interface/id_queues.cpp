@@ -104,6 +104,20 @@ TEST_CASE(
   rdma_destroy_srq(id.get());
 }
 
+TEST_CASE("objects of a device that was opened twice can be used together") {
+  const Context one = open_device();
+  const Context two = open_device();
+  CHECK(one != two);
+  Pair pair({.pd_context = two.get()});
+  CHECK(pair.client.id->verbs != two.get());
+  const Buffer out(pair.client.pd.get(), "from a domain of another context");
+  const Buffer in(pair.server.pd.get(), 64);
+  REQUIRE(pair.server.receive(in.sge()) == 0);
+  REQUIRE(pair.client.send(out.sge()) == 0);
+  const auto wc = End::done(pair.server.receive_cq);
+  CHECK(in.text(wc.byte_len) == "from a domain of another context");
+}
+
 TEST_CASE("the calls of rdma_verbs.h gather, scatter, write and read") {
   Pair pair({.all_signaled = true});
   rdma_cm_id* const client = pair.client.id.get();

@@ -34,6 +34,15 @@ TEST_CASE("the GUID of the device equals its attribute, and the index counts fro
   CHECK(ibv_get_device_index(context->device) >= 0);
 }
 
+TEST_CASE("the connection manager lists the same device") {
+  int count = 0;
+  const std::unique_ptr<ibv_context*, Destroyer> list(rdma_get_devices(&count));
+  REQUIRE(list);
+  CHECK(count == 1);
+  CHECK(std::string(ibv_get_device_name(list.get()[0]->device)) == "iwarp0");
+  CHECK(list.get()[1] == nullptr);
+}
+
 TEST_CASE("there is one P_Key; another index or port returns -1 and sets errno") {
   const Context context = open_device();
   CHECK(port_of(context.get()).pkey_tbl_len == 1);
@@ -117,6 +126,7 @@ TEST_CASE("the text functions describe every enumerator, and also values outside
     CHECK(ibv_node_type_str(static_cast<ibv_node_type>(none)) != nullptr);
     CHECK(ibv_port_state_str(static_cast<ibv_port_state>(none)) != nullptr);
     CHECK(ibv_event_type_str(static_cast<ibv_event_type>(none)) != nullptr);
+    CHECK(std::string(ibv_wc_status_str(static_cast<ibv_wc_status>(none))) == "unknown");
   }
 }
 

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tests threads that wait for events while signals interrupt them, or while the object in which
+// they wait is destroyed.
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "support.hpp"
+
+namespace {
+
+using namespace data;
+
+std::atomic<int> signals_here = 0;
+std::atomic<int> signals_elsewhere = 0;
+std::atomic<long> program_thread = 0;
+
+void count_signal(int /*number*/) {
+  ++(::syscall(SYS_gettid) == program_thread ? signals_here : signals_elsewhere);
+}
+
+TEST_CASE("frequent signals interrupt only the program's thread, and no transfer fails") {
+  Pair pair;
+  pair.a.write(0, "stormy");
+  program_thread = ::syscall(SYS_gettid);
+  struct sigaction action{};
+  struct sigaction before{};
+  action.sa_handler = count_signal;  // Without SA_RESTART, the signal interrupts system calls.
+  REQUIRE_EQ(::sigaction(SIGALRM, &action, &before), 0);
+  const itimerval every{.it_interval = {0, 500}, .it_value = {0, 500}};
+  REQUIRE_EQ(::setitimer(ITIMER_REAL, &every, nullptr), 0);
+  for (int i = 0; i < 200 || signals_here < 100; ++i) {
+    pair.b.write(0, "......");
+    REQUIRE_EQ(ibv_req_notify_cq(pair.b.cq, 0), 0);
+    REQUIRE_EQ(pair.b.post_recv(0, 0, 8), 0);
+    REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 6), 0);
+    ibv_cq* from = nullptr;
+    void* context = nullptr;
+    int error = 0;
+    do {
+      error = ibv_get_cq_event(pair.b.channel, &from, &context);
+    } while (error != 0 && errno == EINTR);
+    REQUIRE_EQ(error, 0);
+    REQUIRE_EQ(pair.b.text(0, 6), "stormy");
+    ibv_ack_cq_events(from, 1);
+    success(pair.b.cq);
+    success(pair.a.cq);
+  }
+  const itimerval never{};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
+  CHECK_EQ(signals_elsewhere, 0);
+}
+
+/// A thread that waits for an event. The constructor returns once the thread is blocked.
+class Waiter {
+ public:
+  explicit Waiter(std::function<void()> wait) : wait_(std::move(wait)) {
+    REQUIRE(pthread_create(&thread_, nullptr, run, this) == 0);
+    while (!sleeps()) std::this_thread::yield();
+  }
+  void cancel() {
+    pthread_cancel(thread_);
+    pthread_join(thread_, nullptr);
+  }
+  void interrupt() {
+    pthread_kill(thread_, SIGUSR1);
+    pthread_join(thread_, nullptr);
+  }
+
+ private:
+  static void* run(void* self) {
+    auto& waiter = *static_cast<Waiter*>(self);
+    waiter.tid_ = ::syscall(SYS_gettid);
+    waiter.wait_();
+    return nullptr;
+  }
+  bool sleeps() const {
+    std::ifstream in("/proc/self/task/" + std::to_string(tid_) + "/syscall");
+    long number = -1;
+    return (in >> number) && (number == SYS_read || number == SYS_poll || number == SYS_ppoll);
+  }
+
+  const std::function<void()> wait_;
+  std::atomic<long> tid_ = 0;
+  pthread_t thread_{};
+};
+
+// If a cancelled system call unwinds a thread, ThreadSanitizer misses later atomic operations of
+// that thread.
+#ifdef __SANITIZE_THREAD__
+constexpr std::array kCancelled{false};
+#else
+constexpr std::array kCancelled{true, false};
+#endif
+
+bool is_open(int fd) { return ::fcntl(fd, F_GETFD) >= 0; }
+
+TEST_CASE("an object in which a thread waits exists until the thread is cancelled or returns") {
+  struct sigaction action{};
+  struct sigaction before{};
+  action.sa_handler = [](int) {};
+  REQUIRE(::sigaction(SIGUSR1, &action, &before) == 0);
+  for (const bool cancelled : kCancelled) {
+    const auto end = [cancelled](Waiter& waiter, int fd) {
+      CHECK(is_open(fd));
+      cancelled ? waiter.cancel() : waiter.interrupt();
+      CHECK_FALSE(is_open(fd));
+    };
+    ibv_context* const device = open_device();
+    ibv_comp_channel* const channel = ibv_create_comp_channel(device);
+    Waiter in_channel([channel] {
+      ibv_cq* cq = nullptr;
+      void* context = nullptr;
+      CHECK(ibv_get_cq_event(channel, &cq, &context) == -1);
+    });
+    const int channel_fd = channel->fd;
+    REQUIRE(ibv_destroy_comp_channel(channel) == 0);
+    end(in_channel, channel_fd);
+
+    Waiter in_device([device] {
+      ibv_async_event event{};
+      CHECK(ibv_get_async_event(device, &event) == -1);
+    });
+    const int device_fd = device->async_fd;
+    REQUIRE(ibv_close_device(device) == 0);
+    end(in_device, device_fd);
+  }
+  ::sigaction(SIGUSR1, &before, nullptr);
+}
+
+}  // namespace
