@@ -158,9 +158,11 @@ TEST_CASE(
   const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_fetch_add(*pair.a, 2, sge(mine, 0, 8), remote(theirs), 1);
-  pair.run();
-  SUBCASE("fetch and add") { post_fetch_add(*pair.a, 3, sge(mine, 8, 8), remote(theirs, 4), 1); }
-  SUBCASE("compare and swap") {
+  SUBCASE("fetch and add, sent with the atomic before it") {
+    post_fetch_add(*pair.a, 3, sge(mine, 8, 8), remote(theirs, 4), 1);
+  }
+  SUBCASE("compare and swap, sent later") {
+    pair.run();
     post_cmp_swap(*pair.a, 3, sge(mine, 8, 8), remote(theirs, 4), 0, 1);
   }
   post_write(*pair.a, 4, sge(mine, 0, 8), remote(theirs));
