@@ -58,20 +58,6 @@ TEST_CASE("a frame that is split anywhere has the same meaning as in one piece [
   }
 }
 
-TEST_CASE("a frame that arrives octet by octet has the same meaning as in one piece [MPA-56]") {
-  for (const auto& vector : vectors()) {
-    auto whole = receiver_of(vector.kind);
-    whole.receive(vector.octets, kStart);
-    auto end = receiver_of(vector.kind);
-    for (const std::byte octet : vector.octets) {
-      REQUIRE(waiting(end));
-      CHECK(end.receive(bytes::View(&octet, 1), kStart) == 1);
-    }
-    CHECK(end.state() == whole.state());
-    CHECK(text(end.peer_private_data()) == text(whole.peer_private_data()));
-  }
-}
-
 TEST_CASE("if the stream closes in the middle of a frame, the result is kTcpLost [MPA-108]") {
   for (const auto& vector : vectors()) {
     for (std::size_t n = 0; n < vector.octets.size(); ++n) {
