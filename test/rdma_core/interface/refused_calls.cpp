@@ -288,13 +288,10 @@ TEST_CASE("calls with which programs probe the device are silent") {
 struct Pair {
   explicit Pair(void (*change)(ibv_qp_attr& attr)) {
     for (const auto& [end, peer] : {std::pair{&a, &b}, {&b, &a}}) {
-      for (const auto& [state, mask] :
-           {std::pair{IBV_QPS_INIT, kToInit}, {IBV_QPS_RTR, kToRtr}, {IBV_QPS_RTS, kToRts}}) {
-        ibv_qp_attr attr = end->attributes(state);
-        attr.dest_qp_num = peer->qp->qp_num;
-        change(attr);
-        check(end->step(attr, mask) == 0, "a step");
-      }
+      ibv_qp_attr attr = end->attributes(IBV_QPS_INIT);
+      attr.dest_qp_num = peer->qp->qp_num;
+      change(attr);
+      end->bring_up(attr);
     }
   }
   void send() const {
