@@ -201,7 +201,7 @@ class Spoiled(Case):
         middle = self.scratch / "middle"
         middle.write_bytes(capture[:24] + b"".join(packets[20:]))
         text = self.assert_ok(run("explain", middle))
-        self.assertIn("the capture begins in the middle: ", text)
+        self.assertIn("the capture begins in the middle of the connection: ", text)
         self.assertIn(" 0 violations\n", text)
         side = self.scratch / "side"
         # At offset 26 of the Ethernet packet is the source address, here 10.0.2.15.

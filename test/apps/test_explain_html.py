@@ -68,7 +68,7 @@ class File(Case):
             self.assert_fails(run("explain", rival, "--html", page, SIW / "rping-stock.pcap"), 2, "excludes")
         result = run("explain", "--html", page, self.scratch / "none")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("No MPA connection", page.read_text())
+        self.assertIn("contains no MPA connection", page.read_text())
 
 
 class Sources(Case):

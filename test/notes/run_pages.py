@@ -27,7 +27,7 @@ EXCEPT = {
     "README.md": {"apps/demo.sh": BUILDS, "test/run.sh": BUILDS, "apps/lab.sh": FOREVER, "cmake": BUILDS,
                   "build/release/apps/iwarp conform 192.0.2.7": PEER},
     "CONTRIBUTING.md": {
-        "cmake": BUILDS, ".ci/package": CI, "IWARP_PACKAGES=1 ctest": CI, "test/portability.sh": CI,
+        "cmake": BUILDS, ".ci/package": CI, "IWARP_PACKAGES=1 test/run.sh": CI, "test/portability.sh": CI,
         "test/bench/": LONG, "build/release/test/chaos/chaos": LONG, "build/release/test/failing/failing": LONG,
         "build/release/test/load/load": LONG, "build/release/apps/iwarp conform HOST": PEER,
         "IWARP=build/release/apps/iwarp test/interop": CI, "test/conform/compare.py": PEER,
@@ -48,6 +48,8 @@ EXCEPT = {
     "rfc-notes/qlog.md": {"build/release/apps/iwarp run --trace": PEER},
     "rfc-notes/robustness.md": {
         "build/release/test/chaos/chaos": LONG, "IWARP_LONG=1 build/release/test": LONG,
+        "IWARP_AS=iwarp build/release/test/sequences/sequences --seeds 20000": LONG,
+        "IWARP_AS=roce build/release/test/sequences/sequences --seeds 3000": LONG,
         "build/release/test/load/load": LONG, "build/release/test/failing/failing": LONG,
         "build/release/apps/iwarp conform HOST": PEER, "IWARP=build/release/apps/iwarp": CI,
         "test/conform/compare.py": PEER},

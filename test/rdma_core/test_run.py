@@ -101,7 +101,7 @@ class Environment(Run):
         spaced = self.scratch / "a b"
         folder.rename(spaced)
         self.assert_fails(self.iwarp_run("true", IWARP_LIB_DIR=str(spaced)), 1,
-                          "a space or a colon$")
+                          r"a space or a colon \(use another folder\)$")
 
     def test_a_library_of_careful_mode_only(self):
         """The library must be first in LD_PRELOAD. A build with a sanitizer, which has its own allocator, leaves it

@@ -163,7 +163,7 @@ class Refused(Tls):
             self.check(self.run_program(*self.CALL, "-c", "-p", self.port,
                                         options=self.own("client")))
             said = self.check(server.wait()).err
-        for why in ("this end uses TLS and the peer does not (use TLS at both ends or at neither)",
+        for why in ("this end uses TLS and the peer does not \\(use TLS at both ends or at neither\\)",
                     "TLS handshake: peer did not return a certificate",
                     "the peer refused the TLS handshake: unknown ca"):
             self.assertRegex(said, rf"(?m)^iwarp: 127\.0\.0\.1:\d+ is refused: {why}$")

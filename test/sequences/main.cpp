@@ -255,6 +255,7 @@ class Run {
         Request barrier{.id = ++marker_, .opcode = *opcode, .flags = IBV_SEND_SIGNALED};
         barrier.sges = {{.at = kScratch, .length = 8}};
         barrier.remote_at = kScratch + 8;
+        if (model_.is_full(end)) await(end, false);
         send(end, {barrier});
       }
     }

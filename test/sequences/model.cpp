@@ -155,8 +155,12 @@ int Model::refuse(const End& end, const Request& request) const {
   const bool is_inline = (request.flags & IBV_SEND_INLINE) != 0;
   if (is_inline && length_of(request.sges) > end.options.cap.max_inline_data) return EINVAL;
   if (request.opcode == IBV_WR_DRIVER1) return EINVAL;
-  // A slot is free again when the completion of its request, or of a later one, was polled.
-  return end.posted[0] - end.retired[0] == end.options.cap.max_send_wr ? ENOMEM : 0;
+  return is_full(end) ? ENOMEM : 0;
+}
+
+// A slot is free again when the completion of its request, or of a later one, was polled.
+bool Model::is_full(const End& end) {
+  return end.posted[0] - end.retired[0] == end.options.cap.max_send_wr;
 }
 
 Result Model::post_recv(int end, std::span<const Receive> list) {

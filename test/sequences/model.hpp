@@ -128,6 +128,8 @@ class Model {
   /// Returns the opcode of a request whose completion proves that the peer has carried out all
   /// earlier requests, or nullopt if the end cannot post one.
   std::optional<ibv_wr_opcode> barrier(int end) const;
+  /// Returns whether the send queue has no room for another request.
+  bool is_full(int end) const { return is_full(ends_[at(end)]); }
   /// Returns whether the end must leave its present state without another call.
   bool is_leaving(int end) const { return ends_[at(end)].is_leaving; }
   bool may_leave(int end) const { return ends_[at(end)].may_leave; }
@@ -159,6 +161,7 @@ class Model {
   static std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
   int refuse(const End& end, const Request& request) const;
+  static bool is_full(const End& end);
   void execute(int end, const Request& request);
   const Rule* judge(const End& peer, const Request& request) const;
   void fail(int end, const Request& request, const Rule& rule);

@@ -99,7 +99,7 @@ class PortOffset(Case):
     def test_a_port_out_of_range_is_named(self):
         result = self.run_program("ucmatose", "-p", 65000, "-s", "127.0.0.1", statuses=(0, 1, 255),
                                   options=("--port-offset", 1000))
-        self.assertRegex(result.err, r"(?m)^iwarp: port 65000 with IWARP_PORT_OFFSET=1000 is no TCP")
+        self.assertRegex(result.err, r"(?m)^iwarp: port 65000 is out of range with IWARP_PORT_OFFSET=1000 \(")
         self.assertIn("Cannot assign requested address", result.out + result.err)
 
 

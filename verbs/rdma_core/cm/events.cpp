@@ -239,7 +239,9 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   if (id != nullptr) {
     (void)guarded([&] {
       log_outcome(*id, qp, event);
-      if (is_left) note_left(qp, cm().ports.describe(cm().ports.to_tcp(id->destination())));
+      // An rsocket posts messages that its program does not know of (credits, shutdown).
+      const bool is_noted = is_left && !id->is_rsocket;
+      if (is_noted) note_left(qp, cm().ports.describe(cm().ports.to_tcp(id->destination())));
       return 0;
     });
     told = tell(*id, qp, event, made);
