@@ -102,7 +102,7 @@ TEST_CASE("octets from a peer that are not text do not break a report") {
   Report report{.peer = "\xff\xfe"};
   report.results.push_back({.what = &kFails, .outcome = Outcome::kFail, .came = "\x80<\x02"});
   CHECK(nlohmann::json::parse(to_json(report, kDate)).is_object());
-  CHECK(has(to_junit(report, kDate), "came ?&lt;?\""));
+  CHECK(has(to_junit(report, kDate), "observed ?&lt;?\""));
 }
 
 TEST_CASE("the JUnit report has a suite per section, and a SHOULD does not fail it") {
