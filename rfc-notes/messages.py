@@ -37,20 +37,23 @@ def unescaped(text):
 
 
 def literals(text):
-    """Yields the string literals. Joins adjacent literals, which only white space or comments separate."""
-    joined, in_assert, depth = None, False, 0
+    """Yields each string literal as (line, text). Joins adjacent literals, which only white space or comments
+    separate; the line is that of the first one."""
+    joined, first, in_assert, depth = None, 0, False, 0
     for token in TOKEN.finditer(text):
         words = token[0]
         literal = token["raw"] if token["raw"] is not None else token["text"]
         if literal is not None and words.startswith(('"', 'R"')):
             if token["raw"] is None:
                 literal = unescaped(literal)
-            joined = (joined or "") + ("" if in_assert else literal)
+            if joined is None:
+                joined, first = "", token.start()
+            joined += "" if in_assert else literal
             continue
         if words.isspace() or words.startswith(("//", "/*")):
             continue
         if joined:
-            yield joined
+            yield text.count("\n", 0, first) + 1, joined
         joined = None
         if words.replace(" ", "").endswith("assert("):
             in_assert, depth = True, 1
@@ -58,26 +61,35 @@ def literals(text):
             depth += (words == "(") - (words == ")")
             in_assert = depth > 0
     if joined:
-        yield joined
+        yield text.count("\n", 0, first) + 1, joined
 
 
 def is_message(text):
     return len(WORD.findall(text)) >= 3 and " " in text.strip()
 
 
+def is_source(path):
+    inside = path.relative_to(ROOT)
+    return (inside.parts[0] in FOLDERS and path.suffix in (".cpp", ".hpp", ".in")
+            and "node_modules" not in inside.parts and str(inside) not in NOT_SENTENCES)
+
+
+def messages_of(path):
+    """Yields the messages of a source as (line, text)."""
+    for line, text in literals(path.read_text()):
+        for paragraph in re.split(r"\n\s*\n", text):
+            said = " ".join(paragraph.split())
+            if is_message(said):
+                yield line, said
+
+
 def messages():
     """Returns {folder: messages}; the messages are in the order of the files."""
     out = collections.defaultdict(dict)
     for path in sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*.*")):
-        inside = path.relative_to(ROOT)
-        is_source = path.suffix in (".cpp", ".hpp", ".in") and "node_modules" not in inside.parts
-        if not is_source or str(inside) in NOT_SENTENCES:
-            continue
-        for text in literals(path.read_text()):
-            for paragraph in re.split(r"\n\s*\n", text):
-                said = " ".join(paragraph.split())
-                if is_message(said):
-                    out[str(inside.parent)].setdefault(said)
+        if is_source(path):
+            for _, said in messages_of(path):
+                out[str(path.relative_to(ROOT).parent)].setdefault(said)
     return out
 
 

@@ -8,7 +8,8 @@ Without a PATH it also checks the commits made since this file exists: each need
 of at most 72 characters, and a body that says why.
 
 It reads the comments of all sources and scripts, Markdown outside of code, and string literals of C++ and
-TypeScript outside of test/. A rule is a pattern with a suggestion. A line that needs such words for a good
+TypeScript outside of test/. For the rule "dialect" it reads the messages that rfc-notes/messages.py finds in a C++
+source. A rule is a pattern with a suggestion. A line that needs such words for a good
 reason is listed in prose_exceptions.txt, as PATH: TEXT, with the reason in a comment above it."""
 import argparse
 import collections
@@ -20,10 +21,13 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "rfc-notes"))
+import messages  # noqa: E402
+
 GENERATED = {"build", "node_modules", ".git", ".cache", "__pycache__"}
-# The check skips quotations of RFCs, texts of other projects, and files that are generated from sources which are
+# The check skips texts of other projects, and files that are generated from sources which are
 # checked themselves.
-NOT_OURS = ("LICENSE", "rfc-notes/requirements/", "rfc-notes/messages.md", "test/vectors/", "test/fuzz/regressions/")
+NOT_OURS = ("LICENSE", "rfc-notes/messages.md", "test/vectors/", "test/fuzz/regressions/")
 EXCEPTIONS = pathlib.Path(__file__).with_name("prose_exceptions.txt")
 SLASHES = {".cpp", ".hpp", ".h", ".c", ".ts", ".tsx", ".js", ".css"}
 HASHES = {".py", ".sh", ".cmake", ".yml", ".yaml"}
@@ -40,6 +44,8 @@ RULES = {
     "truth": (r"(?:^|[.;]\s+)(?:True|False)(?: also)?(?::|\s(?:if|when|where)\b)",
               "write \"Returns ... if\", or return an enum"),
 }
+DIALECT = (r"(?i:\bbehind\b|\b(?:is|there is) no\b(?! longer)|\basked for\b|\btold\b|\bcame\b|\bof which\b)",
+           "say after, is not, requested, reported, arrived, or name the whole")
 VERBLESS = (r"^(?:All or none|From now on|The same|More than once|Null: none|Any time|Once|Some of them|Mostly)\b[^.]*\.?$",
             "a contract needs a verb")
 SUBJECT = re.compile(r"^[a-z0-9_./-]+(?:, [a-z0-9_./-]+)*: [a-z].{2,}$")
@@ -135,8 +141,9 @@ def findings(path, allowed):
     if not is_read(path):
         return
     text = (ROOT / path).read_text(errors="replace")
-    for line, kind, words in blocks(path, text):
-        rules = dict(RULES)
+    shown = messages.messages_of(ROOT / path) if messages.is_source(ROOT / path) else ()
+    for line, kind, words in (*blocks(path, text), *((line, "message", words) for line, words in shown)):
+        rules = {"dialect": DIALECT} if kind == "message" else dict(RULES)
         if kind == "doc":
             rules["verbless"] = VERBLESS
         for name, (pattern, advice) in rules.items():

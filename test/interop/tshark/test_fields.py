@@ -86,8 +86,9 @@ class Fields(unittest.TestCase):
         theirs, ours = fields.Tshark(path), fields.Explain(IWARP, path)
         frames = agreed = 0
         for number in sorted(set(theirs.packets) | set(ours.packets)):
-            pairs = fields.pairs(theirs.packets.get(number, []), ours.packets.get(number, []))
-            self.assertIsNotNone(pairs, f"packet {number}: the numbers of frames differ")
+            frames_of = theirs.packets.get(number, []), ours.packets.get(number, [])
+            pairs = fields.pairs(*frames_of)
+            self.assertIsNotNone(pairs, f"packet {number}: tshark and iwarp explain differ in their frames: {frames_of}")
             for their_fields, record, our_fields in pairs:
                 findings, same = fields.compare_frame(their_fields, record, our_fields)
                 self.assertEqual(findings, [], f"packet {number}: {record['text']}")
