@@ -47,6 +47,11 @@ if grep -E 'boost|nlohmann|CLI/|fmt/' "$scratch/read"; then
   echo "public headers include another library" >&2
   exit 1
 fi
+# Neither the headers nor a program that names only some members of a struct may cause a warning.
+for each in "$compiler" $(command -v clang++-19); do
+  "$each" -std=c++23 -Wall -Wextra -Wpedantic -Werror -I "$prefix/include" -fsyntax-only \
+    "$scratch/build/all_headers.cpp" "$here/consumer/initializers.cpp"
+done
 
 if command -v pkg-config >/dev/null; then
   export PKG_CONFIG_PATH=$libraries/pkgconfig

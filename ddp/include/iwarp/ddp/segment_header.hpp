@@ -26,10 +26,10 @@ struct SegmentHeader {
   std::uint8_t version = kDdpVersion;  ///< DV: every segment has the same version [DDP-21]
   std::uint8_t rsvd_ulp = 0;           ///< first octet of RsvdULP, tagged and untagged
   std::uint32_t rsvd_ulp_rest = 0;     ///< last four octets of RsvdULP, untagged only [DDP-28]
-  Stag stag;                           ///< tagged: STag of the buffer
-  TaggedOffset to;                     ///< tagged: TO of this payload
+  Stag stag{};                         ///< tagged: STag of the buffer
+  TaggedOffset to{};                   ///< tagged: TO of this payload
   Qn qn = 0;                           ///< untagged: QN, the queue of the message
-  Msn msn;                             ///< untagged: MSN of the message
+  Msn msn{};                           ///< untagged: MSN of the message
   std::uint32_t mo = 0;                ///< untagged: MO, the offset of this payload in the message
 
   /// Returns the size of the header on the wire in octets.

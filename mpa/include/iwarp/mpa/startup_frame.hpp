@@ -67,7 +67,7 @@ struct StartupFrame {
   bool enhanced = false;      ///< S: the private data begins with the enhanced word (RFC 6581)
   std::uint8_t revision = 1;  ///< Rev: MPA revision
   /// All PD_Length octets, the enhanced word included. In a decoded frame, a view into the input.
-  bytes::View private_data;
+  bytes::View private_data{};
 };
 
 //  0                   1                   2                   3

@@ -59,7 +59,7 @@ struct StartupOptions {
   Rtr rtr = Rtr::kNone;
   /// Initiator: the RTR kinds that this end offers, in addition to `rtr`. Responder: the RTR kinds
   /// that this end accepts; an empty set stands for RDMA Write.
-  RtrSet rtr_supported;
+  RtrSet rtr_supported{};
   std::uint16_t ird = 16;  ///< inbound RDMA Reads that this end can answer at a time, at most 16382
   std::uint16_t ord = 16;  ///< outbound RDMA Reads that this end wants at a time, at most 16382
   /// Initiator: refuses a Reply that needs a larger IRD (Terminate 2/0/06).
@@ -123,7 +123,7 @@ struct PeerOffer {
 
 /// Why startup failed, and what the driver has to do about it.
 struct Failure {
-  bytes::Fault fault;
+  bytes::Fault fault{};
   bool timed_out = false;  ///< StartupOptions::timeout has passed
   /// Initiator: startup entered full operation only so that the driver can report this fault to the
   /// peer. The driver sends one Terminate and then closes.

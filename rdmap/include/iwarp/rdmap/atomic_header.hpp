@@ -37,8 +37,8 @@ inline constexpr std::size_t kAtomicWord = 8;
 struct AtomicRequest {
   AtomicOpcode opcode = AtomicOpcode::kFetchAdd;
   std::uint32_t id = 0;           ///< Request Identifier, which the response repeats
-  ddp::Stag stag;                 ///< Remote STag: names memory of the responder
-  ddp::TaggedOffset to;           ///< Remote Tagged Offset: address of the word
+  ddp::Stag stag{};               ///< Remote STag: names memory of the responder
+  ddp::TaggedOffset to{};         ///< Remote Tagged Offset: address of the word
   std::uint64_t add_or_swap = 0;  ///< FetchAdd: the value to add; CmpSwap: the new value
   /// FetchAdd: the word consists of fields, and the addition to each field is separate. The mask
   /// has a bit for the top bit of each field; 0 stands for one field of 64 bits. CmpSwap: the bits

@@ -44,12 +44,12 @@ inline constexpr Qn kAtomicResponseQueue = 3;  // [EXT-19]
 /// One row for each kind of message: the DDP model and queue that carry the message, and its
 /// properties.
 struct OpcodeInfo {
-  Opcode opcode;
-  std::string_view name;  ///< name of the message in the RFC
-  bool tagged;            ///< the message uses tagged segments [RDMAP-5]
-  Qn qn;                  ///< untagged: queue of the message [RDMAP-7]
-  bool solicited;         ///< the message asks for a Solicited Event
-  bool invalidates;       ///< the message carries an Invalidate STag
+  Opcode opcode{};
+  std::string_view name{};  ///< name of the message in the RFC
+  bool tagged{};            ///< the message uses tagged segments [RDMAP-5]
+  Qn qn{};                  ///< untagged: queue of the message [RDMAP-7]
+  bool solicited{};         ///< the message asks for a Solicited Event
+  bool invalidates{};       ///< the message carries an Invalidate STag
 };
 
 inline constexpr std::array<OpcodeInfo, 12> kOpcodes{{
@@ -146,11 +146,11 @@ constexpr std::optional<Msn> held_message(Stag stag, TaggedOffset to) {
 /// The header of an RDMA Read Request. It names one source buffer and one sink buffer, and an
 /// offset in each. [RDMAP-12] [RDMAP-14] [RDMAP-36] [RDMAP-47]
 struct ReadRequest {
-  Stag sink_stag;
-  TaggedOffset sink_to;
+  Stag sink_stag{};
+  TaggedOffset sink_to{};
   std::uint32_t size = 0;  ///< octets to read
-  Stag source_stag;
-  TaggedOffset source_to;
+  Stag source_stag{};
+  TaggedOffset source_to{};
   constexpr bool operator==(const ReadRequest&) const = default;
 };
 

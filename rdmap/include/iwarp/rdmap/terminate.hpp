@@ -47,8 +47,8 @@ struct TerminatedSegment {
 // |  Terminated RDMA header (if R) ...
 /// A Terminate message.
 struct Terminate {
-  bytes::Fault fault;  ///< in a decoded Terminate, explain() provides `why`
-  std::optional<TerminatedSegment> segment;
+  bytes::Fault fault{};  ///< in a decoded Terminate, explain() provides `why`
+  std::optional<TerminatedSegment> segment{};
 };
 
 /// Returns the Terminate for a fault, with those parts of `segment` that RFC 5040 section 4.8
@@ -84,12 +84,12 @@ struct Subject {
   struct Segment {
     bool last = false;
     std::uint32_t length = 0;  ///< payload octets of the segment; some peers send 0
-    ddp::Msn msn;              ///< untagged: MSN of the message
-    ddp::Stag stag;            ///< tagged: STag of the buffer
-    ddp::TaggedOffset to;      ///< tagged: TO of the segment
+    ddp::Msn msn{};            ///< untagged: MSN of the message
+    ddp::Stag stag{};          ///< tagged: STag of the buffer
+    ddp::TaggedOffset to{};    ///< tagged: TO of the segment
   };
   /// If nullopt, `kind` is kUnknown or was derived from DDP's error type.
-  std::optional<Segment> segment;
+  std::optional<Segment> segment{};
 };
 /// Returns the message that caused a Terminate.
 Subject subject_of(const Terminate& terminate);

@@ -52,7 +52,7 @@ struct DatagramPath {
 
 /// The destination of a datagram: an address handle and a queue pair.
 struct DatagramTarget {
-  DatagramPath path;
+  DatagramPath path{};
   QpNum qp = 0;             ///< number of the queue pair; kMulticastQp for a group
   std::uint32_t q_key = 0;  ///< if the top bit is set, the sender's own Q_Key is sent instead
 };
@@ -62,9 +62,9 @@ struct DatagramTarget {
 struct DatagramWr {
   std::uint64_t wr_id = 0;
   SendFlags flags = SendFlags::kNone;  ///< only kSignaled, kSolicited and kInline are allowed
-  std::span<const Sge> sgl;
-  std::optional<std::uint32_t> immediate;
-  DatagramTarget to;
+  std::span<const Sge> sgl{};
+  std::optional<std::uint32_t> immediate{};
+  DatagramTarget to{};
 };
 
 /// Why a datagram was not delivered.
@@ -109,7 +109,7 @@ struct DatagramQpInit {
   /// Gets the completions of receives; not null, may be `send_cq`.
   CompletionQueue* recv_cq = nullptr;
   SharedReceiveQueue* srq = nullptr;  ///< replaces the queue pair's own receive queue, if not null
-  QpLimits limits;                    ///< sizes of the queues
+  QpLimits limits{};                  ///< sizes of the queues
   bool signal_all = false;     ///< whether all requests are signaled, regardless of their flags
   std::uint32_t instance = 0;  ///< value of DatagramHeader::instance, an unpredictable number
   /// Largest payload of a request in bytes, at most kMaxDatagramPayload. Requests with more payload

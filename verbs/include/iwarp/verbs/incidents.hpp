@@ -17,9 +17,9 @@ struct Incidents {
   /// How often memory was deregistered or invalidated while the connection was using it.
   std::uint64_t pins_broken = 0;
   /// fault in the Terminate of this end, if it sent one
-  std::optional<bytes::Fault> terminate_sent;
+  std::optional<bytes::Fault> terminate_sent{};
   /// fault in the peer's Terminate, if one arrived
-  std::optional<bytes::Fault> terminate_received;
+  std::optional<bytes::Fault> terminate_received{};
 };
 
 }  // namespace iwarp::verbs

@@ -23,7 +23,7 @@ struct WorkPosted {
   // The next members are valid only if `queue` is kSend.
   WrOpcode opcode = WrOpcode::kSend;
   SendFlags flags = SendFlags::kNone;
-  RemoteAddress remote;  ///< remote memory of Writes, Reads and atomics
+  RemoteAddress remote{};  ///< remote memory of Writes, Reads and atomics
   bool operator==(const WorkPosted&) const = default;
 };
 
@@ -42,8 +42,8 @@ struct WorkCompleted {
   WcStatus status = WcStatus::kSuccess;
   // The next members are valid only if `status` is kSuccess.
   WcOpcode opcode = WcOpcode::kSend;
-  std::uint64_t length = 0;         ///< WorkCompletion::byte_len of the completion
-  std::optional<Stag> invalidated;  ///< STag that the received Send invalidated
+  std::uint64_t length = 0;           ///< WorkCompletion::byte_len of the completion
+  std::optional<Stag> invalidated{};  ///< STag that the received Send invalidated
   bool operator==(const WorkCompleted&) const = default;
 };
 
@@ -59,7 +59,7 @@ enum class MemoryUse : std::uint8_t {
 /// The connection has used registered memory of this end.
 struct MemoryUsed {
   MemoryUse use = MemoryUse::kWrite;
-  Stag stag;                 ///< STag of the memory; not for kReceive
+  Stag stag{};               ///< STag of the memory; not for kReceive
   std::uint64_t to = 0;      ///< tagged offset in the memory; not for kReceive
   std::uint64_t length = 0;  ///< bytes
   bool operator==(const MemoryUsed&) const = default;
@@ -68,7 +68,7 @@ struct MemoryUsed {
 /// This end has refused the peer access to memory, for the reason `why`.
 struct MemoryRefused {
   MemoryUse use = MemoryUse::kWrite;
-  Stag stag;
+  Stag stag{};
   std::uint64_t to = 0;
   std::uint64_t length = 0;
   rdmap::AccessError why = rdmap::AccessError::kStagInvalid;
@@ -86,8 +86,8 @@ enum class Machine : std::uint8_t {
 /// states.
 struct StateUpdated {
   Machine machine = Machine::kStartup;
-  std::string_view before;  ///< former state; empty before the first state of the RDMAP stream
-  std::string_view now;
+  std::string_view before{};  ///< former state; empty before the first state of the RDMAP stream
+  std::string_view now{};
   bool operator==(const StateUpdated&) const = default;
 };
 

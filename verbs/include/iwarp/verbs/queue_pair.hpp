@@ -41,7 +41,7 @@ struct QpInit {
   /// Gets the completions of receives; not null, may be `send_cq`.
   CompletionQueue* recv_cq = nullptr;
   SharedReceiveQueue* srq = nullptr;  ///< replaces the queue pair's own receive queue, if not null
-  QpLimits limits;                    ///< sizes of the queues
+  QpLimits limits{};                  ///< sizes of the queues
   bool signal_all = false;  ///< whether all requests are signaled, as by SendFlags::kSignaled
   /// If set, the destructor and reset() remove from the completion queues this queue pair's failed
   /// completions that have not been polled.
@@ -57,7 +57,7 @@ struct PeerTimeouts {
   /// time-outs apply.
   std::chrono::nanoseconds answer{0};
   /// Replaces ConnectionOptions::receive_hold; kForEver: no limit.
-  std::optional<std::chrono::nanoseconds> receive_hold;
+  std::optional<std::chrono::nanoseconds> receive_hold{};
   static constexpr auto kForEver = std::chrono::nanoseconds::max();
 };
 
@@ -70,8 +70,8 @@ struct QpAttributes {
   bool send_immediate = false;       ///< whether the peer agreed to WrOpcode::kSendImmediate
   std::size_t send_outstanding = 0;  ///< number of requests posted and not completed
   std::size_t recv_outstanding = 0;  ///< number of receives posted and not consumed; 0 with an SRQ
-  std::optional<rdmap::Terminate> terminate_sent;
-  std::optional<rdmap::Terminate> terminate_received;
+  std::optional<rdmap::Terminate> terminate_sent{};
+  std::optional<rdmap::Terminate> terminate_received{};
   bool local_error = false;  ///< whether the connection ended because of an error of this end
 };
 

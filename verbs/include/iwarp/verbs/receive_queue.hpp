@@ -25,7 +25,7 @@ using SgeList = bytes::BoundedList<Sge, bytes::kMaxSge>;
 /// A posted receive, copied from the application's arrays.
 struct PostedReceive {
   std::uint64_t wr_id = 0;
-  SgeList sgl;
+  SgeList sgl{};
 };
 
 /// Result of take_for(), which takes a receive with a minimum length.

@@ -21,7 +21,7 @@ struct EndedWork {
   std::uint64_t length = 0;  ///< total size of the buffers in bytes
   // The next members are valid only if `queue` is kSend.
   WrOpcode opcode = WrOpcode::kSend;
-  RemoteAddress remote;  ///< remote memory of Writes, Reads and atomics
+  RemoteAddress remote{};  ///< remote memory of Writes, Reads and atomics
 };
 
 /// Memory of this end to which access was refused.
@@ -34,7 +34,7 @@ struct RefusedMemory {
     kAtomic,   ///< an atomic of the peer: `stag` is an rkey
   };
   User user = User::kThisEnd;
-  Stag stag;
+  Stag stag{};
   std::uint64_t to = 0;
   /// size of the access in bytes; for the peer's Write, size of one segment
   std::uint64_t length = 0;
@@ -57,10 +57,10 @@ struct StreamEnd {
     kCloseTimeout,       ///< the peer did not close its half in time
   };
   Cause cause = Cause::kNone;
-  std::optional<rdmap::Terminate> terminate;
+  std::optional<rdmap::Terminate> terminate{};
   /// the failed work; if none failed, the oldest outstanding request
-  std::optional<EndedWork> work;
-  std::optional<RefusedMemory> memory;
+  std::optional<EndedWork> work{};
+  std::optional<RefusedMemory> memory{};
   std::uint64_t outstanding = 0;  ///< number of outstanding requests when the stream ended
   /// For kLocalError: whether a completion was lost because a completion queue was full.
   bool completion_lost = false;

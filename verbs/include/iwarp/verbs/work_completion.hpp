@@ -85,7 +85,7 @@ struct WorkCompletion {
   std::uint32_t qp_num = 0;     ///< number of the queue pair whose request completed
   bool solicited = false;       ///< for a receive: whether the peer set SendFlags::kSolicited
   bool invalidated = false;     ///< for kRecv: whether the Send has invalidated `invalidated_stag`
-  Stag invalidated_stag;        ///< STag that the Send has invalidated, if `invalidated`
+  Stag invalidated_stag{};      ///< STag that the Send has invalidated, if `invalidated`
   std::uint32_t source_qp = 0;  ///< for a datagram: number of the sending queue pair
   /// For a datagram: true if the GRH holds an IPv4 header, false if it holds an IPv6 header.
   bool over_ipv4 = false;
@@ -128,7 +128,7 @@ struct AsyncEvent {
   std::uint32_t qp_num = 0;  ///< number of the queue pair; 0 if the event is about a CQ or an SRQ
   const void* object = nullptr;  ///< kCqOverflow: the CQ; kSrqLimit: the SRQ
   /// The Terminate of kTerminateReceived or kTerminateSent.
-  std::optional<rdmap::Terminate> terminate;
+  std::optional<rdmap::Terminate> terminate{};
 };
 
 }  // namespace iwarp::verbs

@@ -47,12 +47,12 @@ struct Sge {
   /// region.
   std::byte* address = nullptr;
   std::uint32_t length = 0;  ///< length in bytes; if 0, `lkey` is not checked
-  Stag lkey;                 ///< STag of the region that contains the memory
+  Stag lkey{};               ///< STag of the region that contains the memory
 };
 
 /// An address in the peer's memory, as the peer advertised it.
 struct RemoteAddress {
-  Stag rkey;
+  Stag rkey{};
   std::uint64_t to = 0;  ///< tagged offset of the first byte
   bool operator==(const RemoteAddress&) const = default;
 };
@@ -101,7 +101,7 @@ constexpr bool has(SendFlags set, SendFlags flag) {
 
 /// For kFastRegister: the memory to which the STag will refer.
 struct Registration {
-  Stag stag;                      ///< STag from allocate_fast_region(); `key` replaces its key
+  Stag stag{};                    ///< STag from allocate_fast_region(); `key` replaces its key
   std::uint8_t key = 0;           ///< the application's new key [VRB-26]
   std::byte* address = nullptr;   ///< start of the memory, not null
   std::uint64_t length = 0;       ///< length in bytes, at least 1
@@ -110,9 +110,9 @@ struct Registration {
 
 /// For kBindWindow: the part of a region to which the window gives the peer access.
 struct WindowBind {
-  Stag window;           ///< STag from allocate_window()
+  Stag window{};         ///< STag from allocate_window()
   std::uint8_t key = 0;  ///< the application's new key; the old one becomes invalid [VRB-36]
-  Stag region;           ///< STag of a valid region with Access::kBindWindow that is not zero-based
+  Stag region{};         ///< STag of a valid region with Access::kBindWindow that is not zero-based
   std::byte* address = nullptr;  ///< start of the window in the region, as in Sge::address
   std::uint64_t length = 0;      ///< length in bytes, at least 1; see also `type_1`
   /// any of kRemoteRead, kRemoteWrite, kRemoteAtomic and kZeroBased
@@ -147,12 +147,12 @@ struct SendWr {
   /// Local buffers. A Send or Write reads them. A Read fills them: each element that is not empty
   /// is one Read Request on the wire, and kReadInvalidate takes exactly one element. An atomic
   /// takes one element, which receives the former value of the word.
-  std::span<const Sge> sgl;
-  RemoteAddress remote;       ///< remote memory of Writes, Reads and atomics
-  Stag invalidate;            ///< STag that kSendInvalidate or kLocalInvalidate invalidates
-  Registration registration;  ///< memory of a kFastRegister
-  WindowBind bind;            ///< window and memory of a kBindWindow
-  Atomic atomic;              ///< operands of kFetchAdd and kCmpSwap
+  std::span<const Sge> sgl{};
+  RemoteAddress remote{};       ///< remote memory of Writes, Reads and atomics
+  Stag invalidate{};            ///< STag that kSendInvalidate or kLocalInvalidate invalidates
+  Registration registration{};  ///< memory of a kFastRegister
+  WindowBind bind{};            ///< window and memory of a kBindWindow
+  Atomic atomic{};              ///< operands of kFetchAdd and kCmpSwap
   /// Value of the Immediate. kImmediate (which has an empty `sgl`) and kWriteImmediate: 64 bits.
   /// kSendImmediate: the upper 32 bits; the lower 32 bits are 0.
   std::uint64_t immediate = 0;
@@ -161,8 +161,8 @@ struct SendWr {
 /// Receive queue work request. Posting copies the array `sgl`. The memory that `sgl` names needs
 /// Access::kLocalWrite and must stay registered until the receive completes.
 struct RecvWr {
-  std::uint64_t wr_id = 0;   ///< chosen by the application; WorkCompletion::wr_id repeats it
-  std::span<const Sge> sgl;  ///< buffers that the message fills in order
+  std::uint64_t wr_id = 0;     ///< chosen by the application; WorkCompletion::wr_id repeats it
+  std::span<const Sge> sgl{};  ///< buffers that the message fills in order
 };
 
 }  // namespace iwarp::verbs

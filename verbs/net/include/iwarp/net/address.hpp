@@ -14,7 +14,7 @@ namespace iwarp::net {
 /// A TCP endpoint: the name or numeric address of a host, and a port. The port number of an RDMA
 /// connection is that of its TCP connection.
 struct Address {
-  std::string host;  ///< name, IPv4 address, or IPv6 address without brackets; empty: any address
+  std::string host{};  ///< name, IPv4 address, or IPv6 address without brackets; empty: any address
   std::uint16_t port = 0;
   bool operator==(const Address&) const = default;
 };

@@ -31,7 +31,7 @@ class CarrierSocket {
 
 /// Why a carrier failed.
 struct CarrierFailure {
-  std::string why;  ///< the reason, as a sentence of printable characters
+  std::string why{};  ///< the reason, as a sentence of printable characters
   /// Whether TCP was closed without a close message of the carrier. If true, a retry may succeed.
   bool cut_short = false;
 };

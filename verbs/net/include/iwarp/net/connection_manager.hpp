@@ -36,17 +36,17 @@ using TapFactory = std::function<std::unique_ptr<verbs::WireTap>(
 
 /// Options of an initiator.
 struct ConnectOptions {
-  verbs::ConnectionOptions connection;  ///< options of MPA and of the connection
+  verbs::ConnectionOptions connection{};  ///< options of MPA and of the connection
   /// Private data of the Request: at most 512 bytes, or 508 with revision 2. Some peers (kernel
   /// siw, cxgb4) close the connection if there are more than 256 bytes, including the 4 bytes that
   /// revision 2 adds; the event kConnectFailed then mentions this limit.
-  std::vector<std::byte> private_data;
+  std::vector<std::byte> private_data{};
   /// Octets that follow `private_data` in a Request of revision 2, and count towards its limits.
   /// Omitted when the initiator connects again with revision 1.
-  std::vector<std::byte> private_trailer;
+  std::vector<std::byte> private_trailer{};
   /// Numeric address to connect from; port 0 means any port. A port that a BoundSocket of the
   /// application holds is allowed.
-  std::optional<Address> local;
+  std::optional<Address> local{};
   /// Limit for the time to resolve the name and connect TCP, both together.
   std::chrono::milliseconds tcp_timeout = std::chrono::seconds(10);
   /// Name of the TCP congestion control, see TCP_CONGESTION in tcp(7). If empty, a connection
@@ -54,7 +54,7 @@ struct ConnectOptions {
   /// named congestion control is not available or not permitted, connecting fails with
   /// `Errc::kInvalidArgument`. An adopted socket keeps pacing if its former congestion control used
   /// pacing.
-  std::string congestion;
+  std::string congestion{};
   /// Whether to connect again with revision 1, without RTR and without the tag of RFC 7306, if the
   /// peer closes or resets TCP after an enhanced Request. [EMPA-50]
   bool fall_back_to_revision_1 = true;
@@ -62,25 +62,25 @@ struct ConnectOptions {
   /// closes or resets it before the first octet of the Reply has arrived. For programs that may
   /// connect before their peer listens. Revision 1 is tried only after this time has passed.
   std::chrono::milliseconds retry_refused_for = std::chrono::seconds(0);
-  TapFactory tap;  ///< makes the tap of the connection; may be empty
+  TapFactory tap{};  ///< makes the tap of the connection; may be empty
   /// Makes the carrier of the connection; null if MPA uses TCP directly. The time for setting up
   /// the carrier counts towards StartupOptions::timeout.
-  std::shared_ptr<const CarrierFactory> carrier;
+  std::shared_ptr<const CarrierFactory> carrier{};
 };
 
 /// Options of a responder.
 struct ListenOptions {
-  verbs::ConnectionOptions connection;  ///< options of MPA and of the connections
+  verbs::ConnectionOptions connection{};  ///< options of MPA and of the connections
   /// Maximum number of connection requests to this port that are on the channel, waiting to be
   /// polled. The device resets the connections of further requests.
   int backlog = 1024;
-  std::string congestion;  ///< see ConnectOptions::congestion
-  TapFactory tap;          ///< makes the tap of each connection; may be empty
-  std::shared_ptr<const CarrierFactory> carrier;  ///< see ConnectOptions::carrier
+  std::string congestion{};  ///< see ConnectOptions::congestion
+  TapFactory tap{};          ///< makes the tap of each connection; may be empty
+  std::shared_ptr<const CarrierFactory> carrier{};  ///< see ConnectOptions::carrier
   /// Called, by any thread, for each set-up that Statistics::passive counts as failed, unless the
   /// application has abandoned it. The function must not wait or call the Rnic.
   std::function<void(const Address& peer, SetupFailure reason, const std::string& why)>
-      setup_failed;
+      setup_failed{};
 };
 
 /// A peer's request for a connection. Not thread-safe. The destructor rejects the request unless it
@@ -148,24 +148,24 @@ struct CmEvent {
   /// Number of `qp`. Destroying a queue pair removes its events from the channel. An event that the
   /// application has already polled keeps its `qp`, which then dangles; `qp_num` stays valid.
   verbs::QpNum qp_num = 0;
-  std::unique_ptr<ConnectRequest> request;  ///< set for kConnectRequest only
-  std::vector<std::byte> private_data;      ///< private data of the peer's Request or Reply
-  std::optional<mpa::PeerOffer> offer;      ///< the offer in the peer's Request or Reply
-  Address local;  ///< numeric address of this end; port 0 if TCP was not connected
-  Address peer;   ///< numeric address of the peer; port 0 if its name was not resolved
+  std::unique_ptr<ConnectRequest> request{};  ///< set for kConnectRequest only
+  std::vector<std::byte> private_data{};      ///< private data of the peer's Request or Reply
+  std::optional<mpa::PeerOffer> offer{};      ///< the offer in the peer's Request or Reply
+  Address local{};  ///< numeric address of this end; port 0 if TCP was not connected
+  Address peer{};   ///< numeric address of the peer; port 0 if its name was not resolved
   /// kRejected: `Errc::kRejected`. kConnectFailed: `Errc::kConnectionRefused`, kConnectionReset,
   /// kTimedOut, kAddressInvalid, kAddressInUse (ConnectOptions::local), kInvalidArgument
   /// (congestion), kMpaProtocol, kCarrierFailed or kSystem.
-  std::error_code error;
+  std::error_code error{};
   /// kConnectFailed, kRejected, kDisconnected: a sentence that names the peer and the reason.
-  std::string why;
-  std::optional<verbs::StreamEnd> end;  ///< set for kDisconnected only
-  std::string peer_identity;  ///< kConnectRequest, kEstablished: the Carrier::peer_identity()
+  std::string why{};
+  std::optional<verbs::StreamEnd> end{};  ///< set for kDisconnected only
+  std::string peer_identity{};  ///< kConnectRequest, kEstablished: the Carrier::peer_identity()
   /// kRejected: the TCP socket, open and non-blocking. Destroying the event closes the socket
   /// unless the application has moved it. Empty if TCP had not accepted the whole Request, or if
   /// there is a carrier. [MPA-91]
-  UniqueFd socket;
-  std::vector<std::byte> read_ahead;  ///< octets that arrived on `socket` after the Reply
+  UniqueFd socket{};
+  std::vector<std::byte> read_ahead{};  ///< octets that arrived on `socket` after the Reply
 };
 
 /// The channel of connection manager events.

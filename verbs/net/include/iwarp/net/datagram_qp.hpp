@@ -16,9 +16,9 @@ class Rnic;
 
 /// Options of a datagram queue pair.
 struct DatagramQpOptions {
-  verbs::DatagramQpInit init;  ///< the Rnic fills in num, pd and instance
-  PortRange ports;             ///< range of UDP ports; with {0, 0}, the system chooses a port
-  std::shared_ptr<verbs::DatagramTap> tap;  ///< observes the datagrams; may be null
+  verbs::DatagramQpInit init{};  ///< the Rnic fills in num, pd and instance
+  PortRange ports{};             ///< range of UDP ports; with {0, 0}, the system chooses a port
+  std::shared_ptr<verbs::DatagramTap> tap{};  ///< observes the datagrams; may be null
 };
 
 /// A datagram queue pair. Thread-safe; no call waits for the network.

@@ -50,7 +50,7 @@ struct MemoryOptions {
   /// The number that the first byte of the region has as its TO and as its address in an Sge. If
   /// unset, that number is the virtual address of the byte. The region must end below 2^64. Not
   /// allowed together with Access::kZeroBased.
-  std::optional<std::uint64_t> iova;
+  std::optional<std::uint64_t> iova{};
 };
 
 /// A region, fast-register region or window. Movable. Empty after default construction, after a

@@ -18,8 +18,8 @@ namespace iwarp::net {
 
 /// The address of a metrics server: a port on a loopback address, or a Unix socket.
 struct MetricsAddress {
-  Address tcp;       ///< numeric loopback address; used if `path` is empty
-  std::string path;  ///< path of the Unix socket; empty if `tcp` is used
+  Address tcp{};       ///< numeric loopback address; used if `path` is empty
+  std::string path{};  ///< path of the Unix socket; empty if `tcp` is used
 };
 
 /// Parses "PORT" (on 127.0.0.1), "ADDR:PORT" with a numeric loopback address, or "unix:PATH", in

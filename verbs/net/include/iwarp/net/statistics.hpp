@@ -49,7 +49,7 @@ struct SetupStatistics {
 
 /// The numbers of Terminates, sent and received, that carried the error `fault`.
 struct TerminateCount {
-  bytes::Fault fault;
+  bytes::Fault fault{};
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
 };
@@ -58,25 +58,25 @@ struct TerminateCount {
 struct ConnectionStatistics {
   verbs::QpNum qp = 0;
   bool is_outgoing = false;  ///< whether this end connected
-  Address local;
-  Address peer;
-  std::string congestion;  ///< TCP congestion control, as in TCP_CONGESTION of tcp(7)
-  verbs::Counters counters;
-  verbs::Incidents incidents;
+  Address local{};
+  Address peer{};
+  std::string congestion{};  ///< TCP congestion control, as in TCP_CONGESTION of tcp(7)
+  verbs::Counters counters{};
+  verbs::Incidents incidents{};
 };
 
 /// Totals and present state of one or more Rnics.
 struct Statistics {
-  verbs::Counters counters;           ///< sum over all connections so far
-  SetupStatistics active;             ///< set-ups in which this end connects
-  SetupStatistics passive;            ///< set-ups in which a peer connects
-  verbs::DatagramCounters datagrams;  ///< sum over all datagram queue pairs so far
+  verbs::Counters counters{};           ///< sum over all connections so far
+  SetupStatistics active{};             ///< set-ups in which this end connects
+  SetupStatistics passive{};            ///< set-ups in which a peer connects
+  verbs::DatagramCounters datagrams{};  ///< sum over all datagram queue pairs so far
   /// number of times that a listener could not accept because descriptors or memory had run out
   std::uint64_t accept_pauses = 0;
-  std::uint64_t receive_holds = 0;         ///< see verbs::Incidents
-  std::uint64_t pins_broken = 0;           ///< see verbs::Incidents
-  std::vector<TerminateCount> terminates;  ///< one entry for each error, at most kMaxTerminates
-  TerminateCount other_terminates;  ///< Terminates whose errors have no entry in `terminates`
+  std::uint64_t receive_holds = 0;           ///< see verbs::Incidents
+  std::uint64_t pins_broken = 0;             ///< see verbs::Incidents
+  std::vector<TerminateCount> terminates{};  ///< one entry for each error, at most kMaxTerminates
+  TerminateCount other_terminates{};  ///< Terminates whose errors have no entry in `terminates`
 
   std::size_t pending_setups = 0;    ///< passive set-ups in progress
   std::size_t open_connections = 0;  ///< established connections that have not ended
@@ -85,7 +85,7 @@ struct Statistics {
   std::size_t srqs = 0;
   std::size_t pds = 0;
   /// the open connections with the lowest queue pair numbers, see Rnic::statistics()
-  std::vector<ConnectionStatistics> connections;
+  std::vector<ConnectionStatistics> connections{};
 
   /// Maximum size of `terminates`, more than the number of errors that the RFCs define. The limit
   /// is necessary because a peer can send 65536 different errors.

@@ -19,19 +19,20 @@ namespace iwarp::tls {
 /// connecting() and listening() read the files once. Set either certificates or a shared key, not
 /// both.
 struct TlsOptions {
-  std::string certificate;  ///< certificate of this end, followed by the chain up to its authority
-  std::string key;          ///< private key of `certificate`, without a passphrase
+  std::string
+      certificate{};  ///< certificate of this end, followed by the chain up to its authority
+  std::string key{};  ///< private key of `certificate`, without a passphrase
   /// Certificates of the authorities that this end trusts. If empty, a client trusts the
   /// authorities of the system, and a server does not ask its peers for a certificate. If set, the
   /// peers of a server must present a certificate.
-  std::string authorities;
+  std::string authorities{};
   /// Host names or addresses; the peer's certificate must be valid for one of them. If empty, a
   /// client requires a certificate for the host to which the caller connects, and a server accepts
   /// every peer with a certificate of `authorities`.
-  std::vector<std::string> peer_names;
+  std::vector<std::string> peer_names{};
   /// File of pre-shared keys, which replaces certificates in a laboratory. Each line is
   /// "IDENTITY:KEY", and KEY has 16 to 64 bytes in hex. A client uses the first line.
-  std::string shared_keys;
+  std::string shared_keys{};
   /// Number of octets that this end sends under one key before both ends replace their keys; at
   /// least 1. RFC 8446 section 5.5 requires less than 2^38.
   std::uint64_t rekey_after = std::uint64_t{1} << 36;

@@ -17,8 +17,8 @@ namespace iwarp::trace {
 /// The same moment on two clocks. Taps use the steady clock, and captures use the time of day. A
 /// file converts one to the other with this pair.
 struct CaptureClock {
-  std::chrono::system_clock::time_point wall;
-  mpa::TimePoint steady;
+  std::chrono::system_clock::time_point wall{};
+  mpa::TimePoint steady{};
 };
 
 /// A pcap file to which the taps of any number of connections write. Thread-safe.

@@ -24,8 +24,8 @@ namespace iwarp::trace {
 /// are not numeric. If one end has an IPv4 address and the other an IPv6 address, the capture shows
 /// the IPv4 address as IPv4-mapped.
 struct CaptureEnds {
-  Endpoint near;  ///< the end that is tapped
-  Endpoint far;
+  Endpoint near{};  ///< the end that is tapped
+  Endpoint far{};
   bool near_opened = true;  ///< the end `near` sent the SYN
 };
 
@@ -46,7 +46,7 @@ class CaptureTap final : public verbs::WireTap {
 
  private:
   struct End {
-    IpAddress address;
+    IpAddress address{};
     std::uint16_t port = 0;
     std::uint32_t next = 0;  ///< sequence number of the next octet that this end sends
     bool finished = false;   ///< this end has sent FIN or RST

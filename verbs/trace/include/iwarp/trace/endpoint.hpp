@@ -10,7 +10,7 @@ namespace iwarp::trace {
 
 /// The address and port of one end of a connection.
 struct Endpoint {
-  std::string host;  ///< a numeric IPv4 or IPv6 address, without brackets
+  std::string host{};  ///< a numeric IPv4 or IPv6 address, without brackets
   std::uint16_t port = 0;
 };
 

@@ -40,13 +40,13 @@ struct Frame {
   FrameKind kind = FrameKind::kUndecodable;
   std::uint64_t offset = 0;  ///< offset of the first octet in the TCP stream of that side
   /// The octets on the wire, with a zero for each octet that the observer did not see.
-  bytes::View octets;
+  bytes::View octets{};
   /// The number of octets that the observer did not see. A kUndecodable frame has either only
   /// octets that the observer saw (`missing` is 0), or only octets that it did not see (`octets` is
   /// empty).
   std::uint64_t missing = 0;
 
-  mpa::StartupFrame startup;  ///< set for kStartup only
+  mpa::StartupFrame startup{};  ///< set for kStartup only
 
   // The following members are set for kFpdu only.
   /// Number of octets, including markers, from the start of full operation to this FPDU.
@@ -55,11 +55,11 @@ struct Frame {
   /// distance is above 0 only if the sender does not count CRC fields when it places markers;
   /// `position` is then the sender's count.
   std::uint64_t markers_late = 0;
-  bytes::View ulpdu;  ///< the ULPDU without markers, up to the first octet that was not seen
-  std::size_t ulpdu_length = 0;         ///< the value of the ULPDU_Length field
-  bool marked = false;                  ///< this direction carries markers
-  std::vector<std::uint16_t> fpduptrs;  ///< the FPDUPTRs of the markers in this FPDU, in order
-  bool markers_agree = true;            ///< every marker points at this FPDU's ULPDU_Length
+  bytes::View ulpdu{};  ///< the ULPDU without markers, up to the first octet that was not seen
+  std::size_t ulpdu_length = 0;           ///< the value of the ULPDU_Length field
+  bool marked = false;                    ///< this direction carries markers
+  std::vector<std::uint16_t> fpduptrs{};  ///< the FPDUPTRs of the markers in this FPDU, in order
+  bool markers_agree = true;              ///< every marker points at this FPDU's ULPDU_Length
   /// If not `markers_agree`: the offset in `octets` of the first marker that points elsewhere, and
   /// the FPDUPTR that this marker should have.
   std::size_t wrong_marker = 0;

@@ -73,14 +73,14 @@ class StreamDecoder {
   enum class Phase : std::uint8_t { kStartup, kFpdus, kSearch, kLost };
   enum class Late : std::uint8_t { kNo, kPerhaps, kYes };
   struct Said {  ///< the contents of a side's startup frame
-    mpa::FrameKind kind;
-    bool markers;
-    bool crc;
+    mpa::FrameKind kind{};
+    bool markers{};
+    bool crc{};
   };
   struct Format {  ///< the format of the FPDUs of one direction
-    bool marked;
-    bool crc;
-    bool guessed;
+    bool marked{};
+    bool crc{};
+    bool guessed{};
     std::uint64_t proof = 0;  ///< number of octets in FPDUs that have confirmed the format
   };
   struct Hole {  ///< octets that were not seen, as offsets in the TCP stream
@@ -88,8 +88,8 @@ class StreamDecoder {
   };
   struct Direction {
     Phase phase = Phase::kStartup;
-    std::vector<std::byte> held;
-    bytes::View input;            ///< the octets being decoded: `held`, or the argument of octets()
+    std::vector<std::byte> held{};
+    bytes::View input{};          ///< the octets being decoded: `held`, or the argument of octets()
     std::size_t begin = 0;        ///< index of the first octet of `input` that is in no frame yet
     std::uint64_t offset = 0;     ///< offset of the octet at `begin` in the TCP stream
     std::uint64_t position = 0;   ///< position of the octet at `begin`, see Frame::position
@@ -100,11 +100,11 @@ class StreamDecoder {
     bool doubtful = false;        ///< the previous FPDU had a bad CRC or was not seen completely
     bool position_known = false;
     bool ended = false;
-    std::vector<Hole> holes;
+    std::vector<Hole> holes{};
     std::uint64_t searched = 0;
-    std::optional<Said> said;
-    std::optional<Format> format;
-    std::unique_ptr<BoundarySearch> search;
+    std::optional<Said> said{};
+    std::optional<Format> format{};
+    std::unique_ptr<BoundarySearch> search{};
     const char* why = "";
   };
 

@@ -39,7 +39,7 @@ class TeeTap final : public verbs::WireTap {
     void see(const verbs::LocalEvent& event) override {
       for (const auto& one : list) one->see(event);
     }
-    std::vector<std::shared_ptr<verbs::LocalObserver>> list;
+    std::vector<std::shared_ptr<verbs::LocalObserver>> list{};
   };
 
   std::vector<std::unique_ptr<verbs::WireTap>> taps_;

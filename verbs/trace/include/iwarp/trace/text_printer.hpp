@@ -24,7 +24,7 @@ struct PrinterOptions {
   bool colour = false;           ///< use an ANSI colour for each direction, and red for faults
   std::size_t max_payload = 16;  ///< maximum number of payload octets shown per frame
   bool header_octets = false;    ///< also show the header octets of each layer
-  std::optional<mpa::TimePoint> start;  ///< time zero; if empty, the time of the first octets
+  std::optional<mpa::TimePoint> start{};  ///< time zero; if empty, the time of the first octets
 };
 
 /// Returns the text of a frame: `heading`, followed by the layers.
