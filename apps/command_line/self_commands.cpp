@@ -41,6 +41,7 @@ const Command* with_group(const Command& command, const std::string& group) {
 /// Returns what `iwarp help` explains: the names of the commands, and the topics.
 std::vector<std::string> known_words(const Command& command, bool is_root) {
   std::vector<std::string> out;
+  out.reserve(command.commands.size() + 1);
   for (const auto& sub : command.commands) out.push_back(sub.name);
   if (is_root) out.emplace_back(kConnectionTopic);
   return out;

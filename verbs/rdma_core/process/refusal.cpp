@@ -78,7 +78,8 @@ int log_refused(int code, std::size_t reason, fmt::string_view why,
          .event = "refused_call",
          .message = std::string(call) + ": " + fmt::vformat(why, args),
          .fields = {{"call", call}, {"error", std::generic_category().message(code)}}});
-  } catch (...) {  // The call fails with `code` even if there is no memory for the line.
+  } catch (...) {
+    return code;  // The call fails with `code` even if there is no memory for the line.
   }
   return code;
 }

@@ -65,7 +65,7 @@ std::size_t open_descriptors(int newest) noexcept {
 
 // The kernel assigns the lowest free number, so every number below `newest` is open.
 std::size_t known_descriptors(int newest) noexcept {
-  const auto below = static_cast<std::size_t>(newest + 1);
+  const auto below = static_cast<std::size_t>(newest) + 1;  // 0 if there is no `newest`
   auto count = below;
   for (std::size_t i = below / kBits; i < open_now.size(); ++i) {
     Word above = open_now[i].load(std::memory_order_relaxed);
