@@ -197,8 +197,12 @@ std::string End::told(const verbs::WorkCompletion& wc) const {
 bool End::look(TimePoint now) {
   using Type = verbs::ConnectionEvent::Type;
   constexpr std::array<std::string_view, 6> kSays{
-      "connect request: accepted", "connected",    "rejected",
-      "the connection failed",     "disconnected", "registered memory is no longer mapped"};
+      "connect request: accepted",
+      "connected",
+      "rejected",
+      "the connection could not be established",
+      "the connection ended",
+      "a registered region was unmapped (register it again)"};
   now_ = now;
   const auto before = log_.size();
   while (const auto event = connection_->event()) {

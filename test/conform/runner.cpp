@@ -41,7 +41,7 @@ TEST_CASE("a peer that disappears during the run ends it after three cases") {
   CHECK(report.results[3].outcome == Outcome::kFail);
   CHECK(report.results[3].came == "cannot connect to 192.0.2.7:7174: refused");
   CHECK(report.ended_early ==
-        "the peer is no longer reachable: cannot connect to 192.0.2.7:7174: refused");
+        "cannot connect to 192.0.2.7:7174: refused (start the peer again, then repeat the run)");
 }
 
 TEST_CASE("the run continues with a peer that comes back") {

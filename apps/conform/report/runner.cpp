@@ -135,7 +135,8 @@ void run_all(const std::vector<const Case*>& cases, const Target& target, const 
     observer.ended(result);
     in_vain = result.unreachable ? in_vain + 1 : 0;
     if (in_vain == kTimeout) {
-      report.ended_early = fmt::format("the peer is no longer reachable: {}", result.came);
+      report.ended_early =
+          fmt::format("{} (start the peer again, then repeat the run)", result.came);
       break;
     }
   }
