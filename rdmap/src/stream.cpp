@@ -8,12 +8,12 @@
 namespace iwarp::rdmap {
 namespace {
 
-// Values of OutSegment::token: 0 means no token, 1 means the Terminate, kAnswerToken means an
-// answer, and any other value is a cookie of the ULP plus 2.
+// Values of OutSegment::token: 0 means no token, then follow kAnswerToken and the Terminate, and
+// any other value is a cookie of the ULP plus 3.
 constexpr std::uint64_t kNoToken = 0;
-constexpr std::uint64_t kTerminateToken = 1;
-constexpr std::uint64_t ulp_token(std::uint64_t cookie) { return cookie + 2; }
-constexpr std::uint64_t ulp_cookie(std::uint64_t token) { return token - 2; }
+constexpr std::uint64_t kTerminateToken = kAnswerToken + 1;
+constexpr std::uint64_t ulp_token(std::uint64_t cookie) { return cookie + kTerminateToken + 1; }
+constexpr std::uint64_t ulp_cookie(std::uint64_t token) { return token - kTerminateToken - 1; }
 
 // Returns the fault for an access error that occurred while a Read or Atomic of the peer was being
 // answered. [RDMAP-39] [EXT-67]
@@ -418,7 +418,7 @@ void Stream::terminate_segment(OutSegment& out) {
 }
 
 void Stream::sent(std::uint64_t token) {
-  if (token == kNoToken || token == kAnswerToken) return;
+  if (token <= kAnswerToken) return;
   if (token == kTerminateToken) {
     step(StreamEvent::kTerminateLeft);
   } else {

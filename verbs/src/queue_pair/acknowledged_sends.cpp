@@ -53,12 +53,6 @@ bool SendQueue::next_acknowledged(bool read_credit, rdmap::Request& out) {
   return true;
 }
 
-// Counts the MSNs of the Send queue. Each DDP queue has its own MSNs, which increase by one;
-// start_other() counts the MSNs of Reads and atomics. [DDP-31] [DDP-32]
-void SendQueue::note_message(const rdmap::OpcodeInfo& message) {
-  if (!message.tagged && message.qn == rdmap::kSendQueue) ++acks_.last_msn;
-}
-
 void SendQueue::note_started() {
   // Skip retired slots, because they belong to the application again.
   acks_.noted = std::max(acks_.noted, ring_.retired.load());

@@ -103,7 +103,8 @@ Check InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
     if (hold_on_empty_) return {};
     return fault(ddp::kUntaggedNoBuffer);
   }
-  out.cut = !resolve_receive(out.pieces);
+  if (!resolve_receive(out.pieces)) [[unlikely]]
+    out.cut = true;
   return {};
 }
 

@@ -113,13 +113,13 @@ bool SendQueue::next_other(bool read_credit, rdmap::Request& out) {
 }
 
 inline bool SendQueue::start_plain(SendSlot& slot, rdmap::Request& out) {
-  if (!pin_buffers(slot, reader_, out.payload)) return false;
-  slot.stage = SendSlot::Stage::kStarted;
-  out.cookie = started_++;
   out.opcode = message_opcode(slot.opcode, slot.flags);
   out.length = slot.length;
   out.stag = slot.remote.rkey;
   out.to = rdmap::TaggedOffset{slot.remote.to};
+  if (!pin_buffers(slot, reader_, out.payload)) return false;
+  slot.stage = SendSlot::Stage::kStarted;
+  out.cookie = started_++;
   return true;
 }
 

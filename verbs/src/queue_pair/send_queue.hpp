@@ -84,8 +84,12 @@ class SendQueue {
   std::uint64_t outstanding() const {
     return is_idle() ? 0 : ring_.posted.load(std::memory_order_acquire) - ring_.retired.load();
   }
-  /// Counts the MSN of a message that has been started.
-  void note_message(const rdmap::OpcodeInfo& message);
+  /// Counts the MSN of a message of the Send queue that has been started. Each DDP queue has its
+  /// own MSNs, which increase by one; start_other() counts those of Reads and atomics. [DDP-31]
+  /// [DDP-32]
+  void note_message(const rdmap::OpcodeInfo& message) {
+    if (!message.tagged && message.qn == rdmap::kSendQueue) ++acks_.last_msn;
+  }
   /// Returns true once when a failure at this end has to end the stream. If a request has failed,
   /// that is when every request before it is complete. Call only while QpShared::local_failure is
   /// not kNone.

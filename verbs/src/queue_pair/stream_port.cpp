@@ -129,6 +129,13 @@ void StreamPort::peer_fault(const rdmap::Terminate& terminate, bool departs) {
             terminate);
 }
 
+// Refuses to invalidate memory in which an answer will be placed. Nothing would be received until
+// the memory is unpinned, so the answer would never arrive.
+bytes::Check StreamPort::invalidating_send_received(const rdmap::ReceivedSend& send) {
+  if (send_.awaits_answer_into(send.invalidated)) return bytes::fault(rdmap::kCannotInvalidate);
+  return inbound_.send_received(send);
+}
+
 void StreamPort::terminate_received(const rdmap::Terminate& terminate) {
   {
     const std::lock_guard lock(qp_.post);

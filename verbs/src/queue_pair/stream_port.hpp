@@ -169,15 +169,12 @@ class StreamPort final : private rdmap::Ulp {
     return inbound_.receive_buffer(out);
   }
   bytes::Check send_received(const rdmap::ReceivedSend& send) override {
-    // Refuse to invalidate memory in which an answer will be placed. Nothing would be received
-    // until the memory is unpinned, so the answer would never arrive.
-    if (send.invalidate && send_.awaits_answer_into(send.invalidated)) {
-      return bytes::fault(rdmap::kCannotInvalidate);
-    }
-    return inbound_.send_received(send);
+    return send.invalidate ? invalidating_send_received(send) : inbound_.send_received(send);
   }
   void terminate_received(const rdmap::Terminate& terminate) override;
 
+  [[gnu::cold, gnu::noinline]] bytes::Check invalidating_send_received(
+      const rdmap::ReceivedSend& send);
   void lose_link();
   void flush();
   void tell_last_receive(QpState before) const;

@@ -29,7 +29,7 @@ struct StreamOptions {
 };
 
 /// OutSegment::token of the segments that answer a Read or Atomic of the peer.
-inline constexpr std::uint64_t kAnswerToken = ~std::uint64_t{0};
+inline constexpr std::uint64_t kAnswerToken = 1;
 
 /// A segment ready for the layer below.
 struct OutSegment {
