@@ -24,8 +24,10 @@ def run(*arguments, timeout=TIMEOUT, **options):
 
 
 def start(*arguments, **options):
+    """Starts a command. It blocks if its output is not read and exceeds 1 MiB, the largest size of a pipe. The log of a
+    server with some thousand clients is larger than the usual size, 64 KiB."""
     return subprocess.Popen([IWARP, *map(str, arguments)], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, **options)
+                            stderr=subprocess.PIPE, pipesize=1 << 20, text=True, **options)
 
 
 def wait_until(condition, what, timeout=TIMEOUT):
