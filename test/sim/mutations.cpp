@@ -51,7 +51,7 @@ std::vector<Way> ways() {
     out.push_back({.options = small_segments(false, markers), .plain = !markers});
     for (const bool crc : {true, false}) {  // Payload of this size is placed as it arrives.
       Way way{
-          .options = small_segments(crc, markers), .plain = !markers, .size = 9000, .stride = 13};
+          .options = small_segments(crc, markers), .plain = !markers, .size = 9000, .stride = 61};
       way.options.max_ulpdu = 5000;
       way.options.placement = verbs::Placement::kDirect;
       out.push_back(way);
