@@ -29,9 +29,10 @@ EXPECTED = (
     (r"^ibv_srq_pingpong ", "destroyed-in-use", "ends when its queue pairs have sent enough in total"),
     (r"^tgtd ", "armed-not-polled", "arms, and polls only in the next turn of its loop, after other events"),
     (r"^tgtd ", "read-sink-rights", "registers its pool only with IBV_ACCESS_LOCAL_WRITE, and Reads into it"),
-    (r"^ucx_perftest |mpirun .*pml ucx|mpiexec\.mpich ", "send-changed",
+    (r"^(ucx_perftest|ucx_read_only|io_demo) |mpirun .*pml ucx|mpiexec\.mpich ", "send-changed",
      "ud_verbs treats the peer's acknowledgement as a completion; also the last put of ucp_put_bw"),
-    (r"^ucx_perftest |mpirun .*pml ucx|mpiexec\.mpich ", "receive-written", "a defect of UCX before 1.14"),
+    (r"^(ucx_perftest|ucx_read_only|io_demo) |mpirun .*pml ucx|mpiexec\.mpich ", "receive-written",
+     "a defect of UCX before 1.14"),
 )
 
 
