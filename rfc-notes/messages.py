@@ -5,6 +5,8 @@ can review all of them in one sitting.
 
   messages.py             check; exit 1 if messages.md differs from the sources
   messages.py --update    write messages.md
+  messages.py --sample 40 --seed 1
+                          print 40 messages, chosen at random, for somebody who judges how they read
 
 A message is a string literal of at least three words in a C++ source of the commands or libraries:
 errors, refusals, log lines, explanations and help. Adjacent literals count as one. `{}` stands for a
@@ -12,6 +14,7 @@ value. The texts of web pages are not listed."""
 import argparse
 import collections
 import pathlib
+import random
 import re
 import signal
 import sys
@@ -109,7 +112,13 @@ def quoted(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--update", action="store_true")
+    parser.add_argument("--sample", type=int, metavar="COUNT", help="only print COUNT messages")
+    parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if options.sample:
+        listed = [f"{folder}: {text}" for folder, texts in sorted(messages().items()) for text in texts]
+        print(*random.Random(options.seed).sample(listed, min(options.sample, len(listed))), sep="\n")
+        return 0
     wanted = page()
     if options.update:
         PAGE.write_text(wanted)
