@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads captures through libpcap. dlopen() loads libpcap when the first capture is read: if the
-// command were linked to libpcap, every run would also load libdbus, libsystemd and libgcrypt.
+// Reads captures through libpcap.
 #include "explain/capture_reader.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <pcap/pcap.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
+
+#include "iwarp/trace/pcap_library.hpp"
 
 namespace iwarp::apps::explain {
 namespace {
@@ -24,55 +23,17 @@ std::string unreadable(const std::string& name, const std::string& what) {
                      what);
 }
 
-/// The functions of libpcap that this file uses to read a capture.
-struct ReadingLibrary {
-  decltype(&::pcap_fopen_offline_with_tstamp_precision) open = nullptr;
-  decltype(&::pcap_close) close = nullptr;
-  decltype(&::pcap_geterr) error = nullptr;
-  decltype(&::pcap_next_ex) next = nullptr;
-  decltype(&::pcap_datalink) link_type = nullptr;
-};
-
-using MaybeLibrary = std::expected<ReadingLibrary, std::string>;
-
-template <typename Function>
-bool find_function(void* library, const char* name, Function& out) {
-  out = reinterpret_cast<Function>(::dlsym(library, name));
-  return out != nullptr;
-}
-
-MaybeLibrary load_library() {
-  void* library = ::dlopen("libpcap.so.0.8", RTLD_NOW | RTLD_LOCAL);  // Debian's file name
-  if (library == nullptr) library = ::dlopen("libpcap.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) return std::unexpected("libpcap is not installed (package libpcap0.8)");
-  ReadingLibrary out;
-  const bool complete =
-      find_function(library, "pcap_fopen_offline_with_tstamp_precision", out.open) &&
-      find_function(library, "pcap_close", out.close) &&
-      find_function(library, "pcap_geterr", out.error) &&
-      find_function(library, "pcap_next_ex", out.next) &&
-      find_function(library, "pcap_datalink", out.link_type);
-  if (!complete) return std::unexpected("libpcap is too old (update package libpcap0.8)");
-  return out;
-}
-
-/// Returns libpcap, which remains loaded, or the error of the loader.
-const MaybeLibrary& reading_library() {
-  static const MaybeLibrary kLibrary = load_library();
-  return kLibrary;
-}
-
 }  // namespace
 
 struct CaptureReader::State {
-  explicit State(const ReadingLibrary& pcap) : library(pcap) {}
+  explicit State(const trace::PcapLibrary& pcap) : library(pcap) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
     if (handle != nullptr) library.close(handle);
   }
 
-  const ReadingLibrary& library;
+  const trace::PcapLibrary& library;
   pcap_t* handle = nullptr;
   std::string error;
 };
@@ -84,12 +45,12 @@ CaptureReader::~CaptureReader() = default;
 
 std::expected<CaptureReader, std::string> CaptureReader::read(std::FILE* file,
                                                               const std::string& name) {
-  const MaybeLibrary& library = reading_library();
+  const auto library = trace::PcapLibrary::load();
   if (!library) {
     std::fclose(file);
     return std::unexpected(unreadable(name, library.error()));
   }
-  auto state = std::make_unique<State>(*library);
+  auto state = std::make_unique<State>(**library);
   char error[PCAP_ERRBUF_SIZE] = "";
   state->handle = state->library.open(file, PCAP_TSTAMP_PRECISION_NANO, error);
   if (state->handle == nullptr) {

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "iwarp/offload_model/json_depth.hpp"
 #include "iwarp/offload_model/parameters.hpp"
+#include "iwarp/offload_model/parse_json.hpp"
 
 namespace iwarp::offload_model {
 
@@ -109,9 +109,9 @@ std::expected<void, std::string> read_values(const Json& given, const ParameterS
 
 std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
                                                           const ParameterSet* base) {
-  if (nested_too_deep(json)) return Complaint("nested too deep");
-  const auto root = Json::parse(json, nullptr, false);
-  if (root.is_discarded()) return Complaint("not JSON");
+  const auto parsed = parse_json<Json>(json);
+  if (!parsed) return Complaint(parsed.error());
+  const Json& root = *parsed;
   if (!root.is_object() || !root.contains("parameters") || !root["parameters"].is_object()) {
     return Complaint("the object \"parameters\" is missing");
   }

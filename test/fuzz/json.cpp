@@ -8,8 +8,8 @@
 
 #include "common/base/error.hpp"
 #include "cost/bench/record.hpp"
-#include "iwarp/offload_model/json_depth.hpp"
 #include "iwarp/offload_model/parameters.hpp"
+#include "iwarp/offload_model/parse_json.hpp"
 #include "measure/basics/plan.hpp"
 #include "target.hpp"
 
@@ -24,10 +24,10 @@ constexpr std::uint8_t kChanges = 0x80;
 /// Parses `text`. If `changes` is false, returns the parsed JSON. Otherwise applies this JSON to
 /// `right` as a merge patch, and returns the patched `right`.
 Json changed(std::string_view text, bool changes, Json right) {
-  if (model::nested_too_deep(text)) return {};
-  auto json = Json::parse(text, nullptr, false);
-  if (!changes || json.is_discarded()) return json;
-  right.merge_patch(json);
+  auto json = model::parse_json<Json>(text);
+  if (!json) return {};
+  if (!changes) return *json;
+  right.merge_patch(*json);
   return right;
 }
 

@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "common/base/error.hpp"
-#include "iwarp/offload_model/json_depth.hpp"
+#include "iwarp/offload_model/parse_json.hpp"
 #include "usage/json_number.hpp"
 #include "usage/observed_json.hpp"
 
@@ -57,12 +57,12 @@ std::vector<Record> read_records(const std::string& path) {
   if (!in) throw UsageError("cannot open " + path + ": " + errno_text());
   std::ostringstream text;
   text << in.rdbuf();
-  if (model::nested_too_deep(text.view())) throw UsageError(path + ": nested too deep");
-  const auto root = Json::parse(text.view(), nullptr, false);
-  if (!root.is_array()) throw UsageError(path + ": not a JSON array of records");
+  const auto root = model::parse_json<Json>(text.view());
+  if (!root) throw UsageError(path + ": " + root.error());
+  if (!root->is_array()) throw UsageError(path + ": not a JSON array of records");
   std::vector<Record> out;
   try {
-    for (const auto& one : root) out.push_back(record_from(one));
+    for (const auto& one : *root) out.push_back(record_from(one));
   } catch (const Error& error) {
     throw UsageError(fmt::format("{}: record {}: {}", path, out.size() + 1, error.what()));
   }

@@ -30,27 +30,6 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n") == std::string_view::npos;
 }
 
-/// Returns whether the arrays and objects in `text` are nested more than kMaxDepth levels deep.
-/// Brackets inside strings do not count.
-bool is_too_deep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (in_string) {
-      if (c == '\\') ++i;
-      in_string = c != '"';
-    } else if (c == '"') {
-      in_string = true;
-    } else if (c == '{' || c == '[') {
-      if (++depth > QlogReader::kMaxDepth) return true;
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return false;
-}
-
 /// Converts an RFC 3339 time in UTC to nanoseconds since 1970. Returns 0 if the text is not such a
 /// time.
 std::int64_t parse_date_time(const std::string& text) {
@@ -139,8 +118,14 @@ void QlogReader::end_record() {
 
 const char* QlogReader::record(std::string_view text) {
   if (text.back() != '\n') return "truncated";
-  if (is_too_deep(text)) return "nested too deep";
-  const auto object = json::parse(text, nullptr, false);
+  using Event = json::parse_event_t;
+  bool too_deep = false;
+  const auto is_within = [&](int depth, Event event, json&) {
+    too_deep |= depth >= kMaxDepth && (event == Event::object_start || event == Event::array_start);
+    return !too_deep;
+  };
+  const auto object = json::parse(text, is_within, false);
+  if (too_deep) return "nested too deep";
   if (object.is_discarded()) return "not JSON";
   if (!object.is_object()) return "not a JSON object";
   if (number_ == 1 && member(object, "name") == nullptr) return header(object);

@@ -6,9 +6,10 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 
-#include "iwarp/offload_model/json_depth.hpp"
+#include "iwarp/offload_model/parse_json.hpp"
 
 using namespace iwarp::offload_model;
 
@@ -120,10 +121,16 @@ TEST_CASE("a host's description is kept as text") {
                                                                          {"virtualised", "true"}});
 }
 
-TEST_CASE("the nesting depth counts open brackets, but not those inside a string") {
-  CHECK_FALSE(nested_too_deep("[[]]", 2));
-  CHECK(nested_too_deep("[[]]", 1));
-  CHECK_FALSE(nested_too_deep("[{},{},[],[]]", 2));
-  CHECK_FALSE(nested_too_deep(R"(["[[[\"[[["])", 1));
-  CHECK(nested_too_deep(R"(["\\",[]])", 1));
+TEST_CASE("JSON that is nested too deep is refused; brackets inside a string do not count") {
+  using Json = nlohmann::json;
+  const auto parse = [](const char* text, int deepest) {
+    const auto parsed = parse_json<Json>(text, deepest);
+    return parsed ? parsed->dump() : parsed.error();
+  };
+  CHECK(parse("[[]]", 2) == "[[]]");
+  CHECK(parse("[[]]", 1) == "nested too deep");
+  CHECK(parse("[{},[],1]", 2) == "[{},[],1]");
+  CHECK(parse(R"(["[[[\"[[["])", 1) == R"(["[[[\"[[["])");
+  CHECK(parse(R"(["\\",{}])", 1) == "nested too deep");
+  CHECK(parse("[[]", 2) == "not JSON");
 }

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-#include "capture_library.hpp"
+#include "iwarp/trace/pcap_library.hpp"
 
 namespace iwarp::trace {
 namespace {

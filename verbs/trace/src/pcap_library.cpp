@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Loads libpcap by its SONAME.
-#include "capture_library.hpp"
+#include "iwarp/trace/pcap_library.hpp"
 
 #include <dlfcn.h>
 
@@ -26,8 +26,7 @@ bool find(void* library, const char* name, Function& out) {
 Loaded load_once() {
   void* const library = open_library();
   if (library == nullptr) {
-    return std::unexpected(
-        std::string("libpcap is not installed (install it, or trace to FILE.qlog)"));
+    return std::unexpected(std::string("libpcap is not installed (package libpcap0.8)"));
   }
   PcapLibrary out;
   const bool complete =
@@ -35,8 +34,11 @@ Loaded load_once() {
       find(library, "pcap_close", out.close) && find(library, "pcap_geterr", out.error) &&
       find(library, "pcap_dump_fopen", out.dump_fopen) && find(library, "pcap_dump", out.dump) &&
       find(library, "pcap_dump_flush", out.dump_flush) &&
-      find(library, "pcap_dump_close", out.dump_close);
-  if (!complete) return std::unexpected(std::string("libpcap is too old"));
+      find(library, "pcap_dump_close", out.dump_close) &&
+      find(library, "pcap_fopen_offline_with_tstamp_precision", out.open) &&
+      find(library, "pcap_next_ex", out.next) && find(library, "pcap_datalink", out.link_type);
+  if (!complete)
+    return std::unexpected(std::string("libpcap is too old (update package libpcap0.8)"));
   return out;
 }
 
