@@ -49,15 +49,8 @@ const Request& request_of(Verb verb) {
 
 }  // namespace
 
-End::End(Side side, const Settings& settings)
-    : side_(side),
-      random_(settings.seed * 2 + static_cast<std::uint32_t>(side)),
-      stags_(64, [this] { return static_cast<std::uint32_t>(random_()); }),
-      cq_(4096, [] {}) {
-  verbs::QpInit init{.pd = 1, .send_cq = &cq_, .recv_cq = &cq_};
-  qp_ = std::make_unique<verbs::QueuePair>(
-      side == Side::kNear ? 1 : 2, init, stags_,
-      [this](const verbs::AsyncEvent& event) { async_.push_back(event); });
+End::End(Side side, const Settings& settings, const TimePoint& clock)
+    : sim::End(settings.seed * 2 + static_cast<std::uint32_t>(side), clock), side_(side) {
   const Access remote = Access::kRemoteWrite | Access::kRemoteRead | Access::kRemoteAtomic;
   make_memory(kOwnWindow, "window", kWindow,
               remote | Access::kLocalWrite | Access::kRemoteInvalidate);
@@ -69,10 +62,7 @@ End::End(Side side, const Settings& settings)
        near ? "The initiator's window. " : "The responder's window. ");
   fill(memory_[kSource].octets, near ? "RDMA places octets where the sender says. "
                                      : "The responder has octets of its own. ");
-  connection_ = std::make_unique<verbs::Connection>(
-      near ? mpa::Role::kInitiator : mpa::Role::kResponder, near ? qp_.get() : nullptr, *this,
-      options_of(settings, side), nullptr);
-  if (!near) connection_->listen(now_);
+  open(near ? mpa::Role::kInitiator : mpa::Role::kResponder, options_of(settings, side));
   for (std::uint32_t i = 0; i < settings.receives; ++i) (void)post_receive();
 }
 
@@ -82,11 +72,11 @@ void End::make_memory(Which which, const char* name, std::size_t size, Access ac
   memory.name = name;
   memory.octets.resize(size);
   const auto region =
-      stags_.create({.pd = 1,
-                     .address = memory.octets.data(),
-                     .length = size,
-                     .access = access,
-                     .iova = kFirst * (static_cast<unsigned>(side_) + 1) + kApart * which});
+      stags.create({.pd = 1,
+                    .address = memory.octets.data(),
+                    .length = size,
+                    .access = access,
+                    .iova = kFirst * (static_cast<unsigned>(side_) + 1) + kApart * which});
   memory.region = region.value();
 }
 
@@ -140,8 +130,7 @@ std::expected<verbs::Sge, std::string> End::source(const Action& action) {
   return piece(kSource, kWindow - kAdvertSize, kAdvertSize);
 }
 
-std::expected<void, std::string> End::post(const Action& action, const End& peer, TimePoint now) {
-  now_ = now;
+std::expected<void, std::string> End::post(const Action& action, const End& peer) {
   if (posts_.size() >= kMostPosts)
     return std::unexpected("too many requests have been posted (begin a new session)");
   std::error_code error;
@@ -162,21 +151,21 @@ std::expected<void, std::string> End::post(const Action& action, const End& peer
       wr.invalidate = verbs::Stag{peer.memory_[kOwnWindow].region->stag.load()};
     }
     wr.atomic.add_or_swap = 1;
-    error = qp_->post_send(wr);
+    error = qp->post_send(wr);
     if (!error) posts_.push_back(name);
   }
   if (error) return std::unexpected(error.message());
   auto text = fmt::format("{} posted, request {}", name, posts_.size() - 1);
-  if (is_over_ && qp_->state() == verbs::QpState::kIdle) {
+  if (is_over_ && qp->state() == verbs::QpState::kIdle) {
     text += ": it waits for the next connection, but a lab session has only one";
   }
-  note(now, Event::Kind::kPost, std::move(text));
+  note(Event::Kind::kPost, std::move(text));
   return {};
 }
 
 std::error_code End::post_receive() {
   const auto sge = piece(kInbox, receives_ % kReceives * kReceive, kReceive);
-  const auto error = qp_->post_recv({.wr_id = posts_.size(), .sgl = {&sge, 1}});
+  const auto error = qp->post_recv({.wr_id = posts_.size(), .sgl = {&sge, 1}});
   if (error) return error;
   ++receives_;
   posts_.emplace_back("Receive");
@@ -194,7 +183,7 @@ std::string End::told(const verbs::WorkCompletion& wc) const {
   return text;
 }
 
-bool End::look(TimePoint now) {
+bool End::look() {
   using Type = verbs::ConnectionEvent::Type;
   constexpr std::array<std::string_view, 6> kSays{
       "connect request: accepted",
@@ -203,19 +192,18 @@ bool End::look(TimePoint now) {
       "the connection could not be established",
       "the connection ended",
       "a registered region was unmapped (register it again)"};
-  now_ = now;
   const auto before = log_.size();
-  while (const auto event = connection_->event()) {
+  while (const auto event = connection->event()) {
     std::string text(kSays[static_cast<std::size_t>(event->type)]);
     if (event->failure && event->failure->fault.why != std::string_view()) {
       text += fmt::format(": {}", event->failure->fault.why);
     }
     if (event->type == Type::kFailed) text += " (MPA startup has no Terminate)";
     is_over_ |= event->type == Type::kFailed || event->type == Type::kDisconnected;
-    note(now, Event::Kind::kNews, std::move(text));
-    if (event->type == Type::kRequest) connection_->accept(*qp_, {}, kReads, kReads, now);
+    note(Event::Kind::kNews, std::move(text));
+    if (event->type == Type::kRequest) connection->accept(*qp, {}, kReads, kReads, now);
   }
-  for (const auto& event : std::exchange(async_, {})) {
+  for (const auto& event : std::exchange(async, {})) {
     std::string text(to_string(event.type));
     if (event.terminate) text += fmt::format(": {}", bytes::to_string(event.terminate->fault));
     const bool is_mute = event.type == verbs::AsyncEventType::kLlpConnectionLost && event.terminate;
@@ -224,31 +212,18 @@ bool End::look(TimePoint now) {
           "; no Terminate, because a responder may send nothing before it has received a valid "
           "FPDU (RFC 5044 7.1)";
     }
-    note(now, Event::Kind::kFailure, std::move(text));
+    note(Event::Kind::kFailure, std::move(text));
   }
   std::array<verbs::WorkCompletion, 16> completions;
-  while (const auto n = cq_.poll(completions)) {
+  while (const auto n = cq.poll(completions)) {
     for (const auto& wc : std::span(completions).first(n)) {
       const bool good = wc.status == verbs::WcStatus::kSuccess;
-      note(now, good ? Event::Kind::kCompletion : Event::Kind::kFailure, told(wc));
+      note(good ? Event::Kind::kCompletion : Event::Kind::kFailure, told(wc));
     }
   }
   return log_.size() != before;
 }
 
-bool End::resume(TimePoint now) {
-  now_ = now;
-  for (const auto stag : std::exchange(to_break_, {})) {
-    const auto held = stags_.hold_invalid(stag);
-    if (held.region() != nullptr) connection_->withdraw(*held.region(), now);
-  }
-  if (!std::exchange(resume_due_, false)) return false;
-  connection_->resume(now);
-  return true;
-}
-
-void End::note(TimePoint at, Event::Kind kind, std::string text) {
-  log_.push_back({at, kind, std::move(text)});
-}
+void End::note(Event::Kind kind, std::string text) { log_.push_back({now, kind, std::move(text)}); }
 
 }  // namespace iwarp::apps::lab

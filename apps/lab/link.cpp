@@ -4,75 +4,77 @@
 #include "lab/link.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace iwarp::apps::lab {
 
-void Link::send(Side from, std::vector<std::byte> octets, TimePoint now) {
-  size_ += octets.size();
-  Segment segment{.from = from, .offset = at(from).sent, .octets = std::move(octets), .sent = now};
-  at(from).sent += segment.octets.size();
-  add(std::move(segment));
-}
-
-void Link::finish(Side from, bool reset, TimePoint now) {
-  if (at(from).finished) return;
-  at(from).finished = true;
-  add({.kind = reset ? Segment::Kind::kReset : Segment::Kind::kFin,
-       .from = from,
-       .offset = at(from).sent,
-       .sent = now});
-}
-
-void Link::add(Segment segment) {
-  Direction& direction = at(segment.from);
-  const auto leaves = std::max(segment.sent, direction.free);
-  direction.free = leaves + time_of(segment.octets.size());
+bool Link::pump(Side from, TimePoint now) {
+  sim::Direction& way = at(from);
+  if (cut_) return false;
+  Segment segment{.from = from, .offset = way.log.size(), .sent = now};
+  segment.size = way.send();
+  if (segment.size == 0) {
+    if (way.fin || way.reset) return false;
+    way.finish();
+    if (!way.fin && !way.reset) return false;
+    segment.kind = way.reset ? Segment::Kind::kReset : Segment::Kind::kFin;
+  }
+  TimePoint& free = free_[static_cast<std::size_t>(from)];
+  const auto leaves = std::max(now, free);
+  free = leaves + time_of(segment.size);
   segment.due = leaves + kLatency;
-  segments_.push_back(std::move(segment));
+  segments_.push_back(segment);
+  return segment.size != 0;
 }
 
-void Link::cut() {
-  cut_ = true;
-  for (auto& segment : segments_) segment.over = true;
+void Link::arrive(const Segment& segment, std::size_t octets) {
+  sim::Direction& way = at(segment.from);
+  if (segment.kind != Segment::Kind::kOctets) {
+    way.deliver_end();
+    return;
+  }
+  const auto end = way.arrived + octets;
+  while (way.arrived < end && way.deliver(end - way.arrived) != 0) {
+  }
+  way.arrived = end;
 }
 
-Segment* Link::first_of(Side from) {
-  for (auto& i = at(from).first; i < segments_.size(); ++i) {
-    if (segments_[i].from == from && !segments_[i].over) return &segments_[i];
+std::size_t Link::arrived(const Segment& segment) const {
+  return std::clamp(arrived(segment.from), segment.offset, segment.offset + segment.size) -
+         segment.offset;
+}
+
+bool Link::is_over(const Segment& segment) const {
+  if (cut_) return true;
+  return segment.size != 0 ? arrived(segment) == segment.size : at(segment.from).over;
+}
+
+const Segment* Link::first_of(Side from) {
+  for (auto& i = first_[static_cast<std::size_t>(from)]; i < segments_.size(); ++i) {
+    if (segments_[i].from == from && !is_over(segments_[i])) return &segments_[i];
   }
   return nullptr;
 }
 
-Segment* Link::next() {
-  Segment* const near = first_of(Side::kNear);
-  Segment* const far = first_of(Side::kFar);
+const Segment* Link::next() {
+  const Segment* const near = first_of(Side::kNear);
+  const Segment* const far = first_of(Side::kFar);
   if (near == nullptr || far == nullptr) return near == nullptr ? far : near;
-  if (near->arrived != 0 || far->arrived != 0) return near->arrived != 0 ? near : far;
+  if (arrived(*near) != 0 || arrived(*far) != 0) return arrived(*near) != 0 ? near : far;
   return far->due < near->due ? far : near;
 }
 
-std::byte* Link::in_flight(Side from, std::uint64_t offset) {
-  for (auto& segment : segments_) {
-    const bool here = segment.from == from && !segment.over &&
-                      offset >= segment.offset + segment.arrived &&
-                      offset < segment.offset + segment.octets.size();
-    if (here) return &segment.octets[static_cast<std::size_t>(offset - segment.offset)];
-  }
-  return nullptr;
-}
-
-std::uint64_t Link::arrived(Side from) const {
-  std::uint64_t sum = 0;
-  for (const auto& segment : segments_) sum += segment.from == from ? segment.arrived : 0;
-  return sum;
+std::byte* Link::in_flight(Side from, std::size_t offset) {
+  sim::Direction& way = at(from);
+  const bool here = !cut_ && offset >= way.arrived && offset < way.log.size();
+  return here ? &way.log[offset] : nullptr;
 }
 
 void Link::replay(verbs::WireTap& tap) const {
   for (const auto& segment : segments_) {
     const bool outbound = segment.from == Side::kNear;
     if (segment.kind == Segment::Kind::kOctets) {
-      tap.octets(outbound, segment.octets, segment.sent);
+      const bytes::View stream(at(segment.from).log);
+      tap.octets(outbound, stream.subspan(segment.offset, segment.size), segment.sent);
     } else {
       tap.closed(outbound, segment.kind == Segment::Kind::kReset, segment.sent);
     }

@@ -45,14 +45,12 @@ class Session {
   Applied deliver(std::size_t octets);
   Applied flip(const Action& action);
   Applied wait();
-  void arrive(Segment& segment, std::size_t octets);
   void settle();
-  bool pump(Side side);
 
   Settings settings_;
+  TimePoint now_;
   std::array<std::shared_ptr<End>, 2> ends_;
   Link link_;
-  TimePoint now_;
 };
 
 }  // namespace iwarp::apps::lab

@@ -51,12 +51,12 @@ Json log_json(const std::vector<Event>& log) {
 }
 
 Json end_json(const End& end) {
-  const auto attributes = end.qp().query();
-  Json out{{"startup", to_string(end.connection().startup().state())},
+  const auto attributes = end.qp->query();
+  Json out{{"startup", to_string(end.connection->startup().state())},
            {"qp", to_string(attributes.state)},
            {"receives", attributes.recv_outstanding},
            {"requests", attributes.send_outstanding},
-           {"mulpdu", end.connection().mulpdu().octets}};
+           {"mulpdu", end.connection->mulpdu().octets}};
   if (attributes.terminate_sent) {
     out["terminate_sent"] = bytes::to_string(attributes.terminate_sent->fault);
   }
@@ -74,12 +74,12 @@ Json flight_json(const Link& link) {
   constexpr std::array kKinds{"octets", "fin", "reset"};
   Json out = Json::array();
   for (const auto& segment : link.segments()) {
-    if (segment.over) continue;
+    if (link.is_over(segment)) continue;
     out.push_back({{"from", segment.from == Side::kNear ? "near" : "far"},
                    {"kind", kKinds[static_cast<std::size_t>(segment.kind)]},
                    {"offset", segment.offset},
-                   {"size", segment.octets.size()},
-                   {"arrived", segment.arrived},
+                   {"size", segment.size},
+                   {"arrived", link.arrived(segment)},
                    {"due", nanoseconds(link.due(segment))}});
   }
   return out;

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 
-SANS_IO = ("bytes", "crc32c", "mpa", "ddp", "rdmap", "verbs", "options", "trace", "frames")
+SANS_IO = ("bytes", "crc32c", "mpa", "ddp", "rdmap", "verbs", "sim", "options", "trace", "frames")
 REQUIRED = ("bytes", "crc32c", "mpa", "ddp", "rdmap")
 
 NETWORK = (r"socket|socketpair|bind|listen|accept4?|connect|shutdown|[gs]etsockopt|"

@@ -203,7 +203,7 @@ void World::succeeded(Link& link, Side& side, std::size_t index, const WorkCompl
   }
   if (acknowledged) return place(link, side, index + 1);
   const std::size_t which = &side == link.sides.data() ? 0 : 1;
-  const auto left = link.wires[which].pushed();
+  const auto left = link.wires[which].log.size();
   require(op.is_local() || left >= op.pushed + op.payload.size(), "complete before it was sent",
           "{}", wc);
 }

@@ -2,7 +2,6 @@
 // The links carry octets from one connection to the other, advance time, and inject network faults.
 #include <algorithm>
 
-#include "iwarp/rdmap/faults.hpp"
 #include "world.hpp"
 
 namespace iwarp::chaos {
@@ -47,8 +46,6 @@ bool Side::has_received_all() const {
                       [](const Op& op) { return op.takes_receive(); });
 }
 
-void Driver::terminate() { connection->terminate(rdmap::kLocalCatastrophic, now_); }
-
 World::World(const Plan& p, Story s)
     : plan(p),
       story(s),
@@ -80,7 +77,7 @@ void World::make_side(Link& link, std::size_t which) {
   init.limits.max_send_wr = link.plan->max_send_wr;
   init.limits.max_recv_wr = link.plan->max_recv_wr;
   init.signal_all = side.signal_all;
-  side.driver = std::make_shared<Driver>(now);
+  side.driver = std::make_shared<sim::Driver>(host.stags, now);
   side.qp = std::make_unique<verbs::QueuePair>(
       link.qp_num(), init, host.stags, [this, &link, &side, which](const verbs::AsyncEvent& e) {
         story.tell("       link {} side {}: {} {}", link.number, which, verbs::to_string(e.type),
@@ -110,9 +107,10 @@ void World::connect(Link& link, const Session& session) {
   }
   if (session.time_limit != 0) link.blame("an end waits for a short time only");
   const auto seed = plan.seed * 1000 + link.number * 100 + link.connections * 2;
+  link.wires.clear();
   for (std::uint8_t i = 0; i < 2; ++i) {
     Side& side = link.sides[i];
-    link.wires[i] = Wire(session, i, seed + i);
+    link.wires.emplace_back(*side.driver, *link.sides[1 - i].driver, session, i, seed + i);
     side.is_established = false;
     side.has_failed = side.has_error = side.receives_flushed = false;
     side.limit = SIZE_MAX;
@@ -120,11 +118,9 @@ void World::connect(Link& link, const Session& session) {
     side.closes = 0;
     for (std::size_t j = side.over; j < side.ops.size(); ++j) side.ops[j].pushed = 0;
     side.qp->set_peer_timeouts({.answer = std::chrono::milliseconds(session.time_limit)});
-    side.driver->connection = std::make_unique<verbs::Connection>(
-        i == 0 ? mpa::Role::kInitiator : mpa::Role::kResponder, i == 0 ? side.qp.get() : nullptr,
-        *side.driver, session.options[i], nullptr);
+    side.driver->open(i == 0 ? mpa::Role::kInitiator : mpa::Role::kResponder, *side.qp,
+                      session.options[i]);
   }
-  link.sides[1].connection()->listen(now);
   const auto data = private_data(session.private_data, std::byte{0x50});
   require(link.sides[0].connection()->connect(data, now), "a connection was not begun", "");
 }
@@ -147,16 +143,9 @@ bool World::turn() {
 bool World::pump(Link& link) {
   bool moved = false;
   for (Side& side : link.sides) {
-    auto& connection = *side.connection();
-    for (const auto stag : std::exchange(side.driver->to_break, {})) {
-      const auto held = side.host->stags.hold_invalid(stag);
-      if (held.region() != nullptr) connection.withdraw(*held.region(), now);
-    }
-    if (std::exchange(side.driver->resume_due, false)) connection.resume(now);
-    const auto due = connection.timeout();
-    if (due && *due <= now) {
-      const auto before = side.state();
-      connection.handle_timeout(now);
+    side.driver->wake();
+    const auto before = side.state();
+    if (side.driver->expire()) {
       const bool ends = side.state() != before && side.state() != verbs::QpState::kClosing;
       if (ends && link.lacks_receive) link.blame("no receive in time");
       moved = true;
@@ -242,28 +231,13 @@ void World::judge(Link& link, Side& side, std::size_t index) {
 }
 
 bool World::transmit(Link& link, std::size_t from) {
-  auto& connection = *link.sides[from].connection();
   Wire& wire = link.wires[from];
-  const auto plan_now = connection.transmit_plan(64, now);
-  auto left = link.is_reset ? 0 : std::min(wire.window(), bytes::total_size(plan_now));
-  const auto n = left;
+  const auto n = link.sides[from].driver->transmit(
+      link.is_reset ? 0 : wire.window(), [&](bytes::View piece) { put(link, from, piece); });
   require(n == 0 || !wire.fin, "octets behind a FIN", "link {}", link.number);
-  for (const bytes::View piece : plan_now) {
-    const auto take = std::min(left, piece.size());
-    if (take != 0) put(link, from, piece.first(take));
-    left -= take;
-  }
-  if (n != 0) {
-    wire.end_of_push(turns);
-    connection.transmitted(n, now);
-  }
-  if (!connection.transmit_plan(64, now).empty()) return n != 0;
-  const auto action = connection.socket_action();
-  if (action == verbs::SocketAction::kReset) {
-    link.is_reset = true;
-  } else if (action != verbs::SocketAction::kNone) {
-    wire.fin = true;
-  }
+  if (n != 0) wire.end_segment(turns);
+  wire.finish();
+  link.is_reset |= wire.reset;
   return n != 0;
 }
 
@@ -279,12 +253,12 @@ void World::put(Link& link, std::size_t from, bytes::View piece) {
   const bool in_place = inside(*side.out) || inside(*side.target.block());
   std::size_t at = 0;
   const bool hit = (!wire.flips_payload_only || in_place) && wire.flips_now(piece.size(), at);
-  if (!hit) return wire.push(piece);
+  if (!hit) return wire.put(piece);
   std::vector<std::byte> changed(piece.begin(), piece.end());
   const auto mask = std::byte{1} << wire.wreck().bit;
   changed[at] ^= mask;
   flip(link, from, piece, at, mask);
-  wire.push(changed);
+  wire.put(changed);
 }
 
 // If the connection uses CRCs, the stream must end. If it does not use CRCs, or places payload
@@ -331,22 +305,11 @@ bool World::deliver(Link& link, std::size_t to) {
     }
     return false;
   }
-  const auto octets = wire.arrived(turns);
-  const auto plan_now = connection.receive_plan();
-  std::size_t n = 0;
-  for (const bytes::Span piece : plan_now) {
-    const auto take = std::min(piece.size(), octets.size() - n);
-    std::copy_n(octets.begin() + static_cast<long>(n), take, piece.begin());
-    n += take;
-  }
-  if (n != 0) {
-    wire.taken(n);
-    connection.received(n, now);
-    return true;
-  }
-  if (!wire.ends_here() || wire.fin_told) return !wire.is_empty() && !plan_now.empty();
-  if (plan_now.empty()) return false;  // If the receiver does not read, it does not see the FIN.
-  wire.fin_told = true;
+  if (wire.deliver(wire.due(turns)) != 0) return true;
+  // If the receiver does not read, it does not see the FIN.
+  if (!connection.takes_octets()) return false;
+  if (!wire.ends_here() || wire.over) return !wire.is_empty();
+  wire.over = true;
   connection.peer_closed(now);
   return true;
 }

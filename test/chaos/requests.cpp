@@ -327,7 +327,9 @@ void Program::deliver(Link& link, Side& side, Draft& draft) {
   Op& op = draft.op;
   const auto before = side.qp->query();
   op.is_late = before.state != verbs::QpState::kIdle && before.state != verbs::QpState::kRts;
-  op.pushed = link.wires[&side == link.sides.data() ? 0 : 1].pushed();
+  if (link.session != nullptr) {
+    op.pushed = link.wires[&side == link.sides.data() ? 0 : 1].log.size();
+  }
   if (const auto error = side.qp->post_send(draft.wr)) {
     const bool agreed = op.act == Act::kSendImmediate ? before.send_immediate : before.extensions;
     const bool full = side.ops.size() - side.reaped >= link.plan->max_send_wr;

@@ -5,7 +5,7 @@
 #include <array>
 #include <memory>
 
-#include "iwarp/verbs/connection.hpp"
+#include "iwarp/sim/end.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
 #include "iwarp/verbs/receive_queue.hpp"
 #include "random.hpp"
@@ -39,30 +39,10 @@ struct Host {
   std::uint64_t next_receive = 0;
 };
 
-/// The driver of a queue pair. It does what the queue pair requests.
-class Driver final : public verbs::QpDriver {
- public:
-  explicit Driver(const TimePoint& now) : now_(now) {}
-  bool posted(verbs::Doorbell) override { return false; }
-  void receive_posted() override { connection->resume(now_); }
-  void resume_soon() override { resume_due = true; }
-  void break_pins(Stag stag) override { to_break.push_back(stag); }
-  void disconnect() override { connection->disconnect(now_); }
-  void terminate() override;
-  void abort() override { connection->abort(now_); }
-
-  std::unique_ptr<verbs::Connection> connection;
-  bool resume_due = false;
-  std::vector<Stag> to_break;
-
- private:
-  const TimePoint& now_;
-};
-
 /// One end of a link.
 struct Side {
   Host* host = nullptr;
-  std::shared_ptr<Driver> driver;
+  std::shared_ptr<sim::Driver> driver;
   std::unique_ptr<verbs::QueuePair> qp;
   bool signal_all = false;
   bool has_srq = false;

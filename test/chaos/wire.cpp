@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries octets between two simulated TCPs.
+// Delays octets between two simulated TCPs, and injects the network fault.
 #include "wire.hpp"
 
 #include <algorithm>
+
+#include "iwarp/bytes/cursor.hpp"
 
 namespace iwarp::chaos {
 namespace {
@@ -12,34 +14,26 @@ constexpr std::size_t kStartupHeader = 20;
 
 }  // namespace
 
-void Wire::push(bytes::View octets) {
-  if (first_.size() < kStartupHeader) {
-    const auto n = std::min(kStartupHeader - first_.size(), octets.size());
-    first_.insert(first_.end(), octets.begin(), octets.begin() + static_cast<long>(n));
-    if (first_.size() == kStartupHeader) {
-      startup_ = kStartupHeader + (std::to_integer<std::size_t>(first_[18]) << 8) +
-                 std::to_integer<std::size_t>(first_[19]);
-    }
-  }
-  buffer_.insert(buffer_.end(), octets.begin(), octets.end());
-  pushed_ += octets.size();
+std::optional<std::size_t> Wire::startup() const {
+  if (log.size() < kStartupHeader) return std::nullopt;
+  return kStartupHeader + bytes::load_be<std::uint16_t>(log.data() + kStartupHeader - 2);
 }
 
 bool Wire::flips_now(std::size_t n, std::size_t& at) {
   if (wreck_.kind != Wreck::Kind::kFlip || flipped_) return false;
-  const auto skipped = flips_payload_only || pushed_ >= startup_ ? 0 : n;
+  const bool is_startup = log.size() < startup().value_or(SIZE_MAX);
   const auto before = counted_;
-  counted_ += n - skipped;
+  if (flips_payload_only || !is_startup) counted_ += n;
   if (wreck_.at >= counted_) return false;
   at = static_cast<std::size_t>(wreck_.at - before);
   flipped_ = true;
   return true;
 }
 
-void Wire::end_of_push(std::uint64_t turn) {
+void Wire::end_segment(std::uint64_t turn) {
   const auto delay = max_delay_ == 0 ? 0 : random_.below(max_delay_ + 1);
   const auto due = segments_.empty() ? turn + delay : std::max(segments_.back().turn, turn + delay);
-  segments_.push_back({due, static_cast<std::size_t>(pushed_)});
+  segments_.push_back({due, log.size()});
 }
 
 bool Wire::breaks() const {
@@ -47,41 +41,29 @@ bool Wire::breaks() const {
 }
 
 bool Wire::beyond_startup(std::uint64_t octets) const {
-  return startup_ != UINT64_MAX && taken_ >= startup_ + octets;
+  return startup() && arrived >= *startup() + octets;
 }
 
-bytes::View Wire::arrived(std::uint64_t turn) {
-  if (cut_) return {};
-  if (stall_.turns != 0 && taken_ >= stall_.at) {
+std::size_t Wire::due(std::uint64_t turn) {
+  if (cut_) return 0;
+  if (stall_.turns != 0 && arrived >= stall_.at) {
     stalled_until_ = turn + stall_.turns;
     stall_.turns = 0;
   }
-  if (turn < stalled_until_) return {};
-  std::size_t end = static_cast<std::size_t>(taken_);
+  if (turn < stalled_until_) return 0;
+  while (!segments_.empty() && segments_.front().end <= arrived) segments_.pop_front();
+  std::size_t end = arrived;
   for (const Segment& s : segments_) {
     if (s.turn > turn) break;
     end = s.end;
   }
-  auto n = std::min<std::size_t>(end - static_cast<std::size_t>(taken_),
-                                 random_.between(1, max_segment_));
-  if (wreck_.kind == Wreck::Kind::kReset || wreck_.kind == Wreck::Kind::kHalfClose) {
-    if (startup_ != UINT64_MAX) {
-      const auto limit = std::max(startup_ + wreck_.at, taken_);
-      n = std::min(n, static_cast<std::size_t>(limit - taken_));
-    }
-    if (wreck_.kind == Wreck::Kind::kHalfClose && beyond_startup(wreck_.at)) cut_ = true;
+  auto n = std::min(end - arrived, random_.between(1, max_segment_));
+  const bool half_closes = wreck_.kind == Wreck::Kind::kHalfClose;
+  if (startup() && (half_closes || wreck_.kind == Wreck::Kind::kReset)) {
+    n = std::min(n, std::max(*startup() + wreck_.at, arrived) - arrived);
   }
-  return bytes::View(buffer_).subspan(head_, n);
-}
-
-void Wire::taken(std::size_t n) {
-  head_ += n;
-  taken_ += n;
-  while (!segments_.empty() && segments_.front().end <= taken_) segments_.pop_front();
-  if (head_ == buffer_.size()) {
-    buffer_.clear();
-    head_ = 0;
-  }
+  cut_ = half_closes && beyond_startup(wreck_.at);
+  return n;
 }
 
 }  // namespace iwarp::chaos

@@ -15,7 +15,7 @@ struct Link {
   const LinkPlan* plan = nullptr;
   const Session* session = nullptr;  ///< null if the link is not connected
   std::array<Side, 2> sides;
-  std::array<Wire, 2> wires;  ///< one for each direction, by the index of the sending side
+  std::vector<Wire> wires;  ///< one per direction, by the sender; empty before the first connection
   bool is_reset = false;
   bool is_told_of_reset = false;
   bool lacks_receive = false;

@@ -9,7 +9,7 @@
 
 #include "iwarp/mpa/framer.hpp"
 #include "iwarp/rdmap/faults.hpp"
-#include "sim_pair.hpp"
+#include "iwarp/sim/end.hpp"
 #include "target.hpp"
 
 namespace iwarp::fuzz {
@@ -58,7 +58,7 @@ class Harness {
  public:
   explicit Harness(const Options& options)
       : options_(options),
-        end_(std::make_shared<iwarp::test::End>(1)),
+        end_(std::make_shared<sim::End>(1, now_)),
         framer_({.markers = options.connection.startup.markers,
                  .crc = options.connection.startup.crc}) {
     writable_ =
@@ -67,13 +67,9 @@ class Harness {
     local_ = end_->memory(kRegion, Access::kLocalWrite);
     watched_readable_.emplace(Span(readable_->address, kRegion));
     watched_local_.emplace(Span(local_->address, kRegion));
-    const bool initiator = options.role == Role::kInitiator;
-    end_->connection = std::make_unique<Connection>(
-        options.role, initiator ? end_->qp.get() : nullptr, *end_, options.connection, nullptr);
-    if (initiator) {
-      require(end_->connection->connect({}, end_->now), "a connection can be started");
-    } else {
-      end_->connection->listen(end_->now);
+    end_->open(options.role, options.connection);
+    if (options.role == Role::kInitiator) {
+      require(end_->connection->connect({}, now_), "a connection can be started");
     }
     if (options.honest_startup) startup();
   }
@@ -186,27 +182,17 @@ class Harness {
 
   void feed(View octets) {
     while (!octets.empty()) {
-      const auto plan = end_->connection->receive_plan();
-      const auto n = std::min({octets.size(), options_.chunk, bytes::total_size(plan)});
+      const auto n = end_->receive(octets.first(std::min(octets.size(), options_.chunk)));
       if (n == 0) return;  // stops, because the stream is held or has ended
-      auto left = n;
-      for (const Span piece : plan) {
-        const auto take = std::min(left, piece.size());
-        std::copy_n(octets.begin(), take, piece.begin());
-        octets = octets.subspan(take);
-        left -= take;
-      }
-      end_->connection->received(n, end_->now);
+      octets = octets.subspan(n);
     }
   }
 
   void transmit(std::size_t limit) {
+    const auto read = [this](View piece) { sum_ += std::to_integer<unsigned>(piece.front()); };
     for (int i = 0; i < 64 && limit != 0; ++i) {
-      const auto plan = end_->connection->transmit_plan(16, end_->now);
-      const auto n = std::min(limit, bytes::total_size(plan));
+      const auto n = end_->transmit(limit, read);
       if (n == 0) break;
-      for (const View piece : plan) sum_ += std::to_integer<unsigned>(piece.front());
-      end_->connection->transmitted(n, end_->now);
       limit -= n;
     }
     static_cast<void>(end_->connection->socket_action());
@@ -214,15 +200,15 @@ class Harness {
 
   void post_receive(Input& in) {
     const std::size_t offset = 64 * (in.u8() % 3U);
-    const std::array sgl{iwarp::test::sge(local_, offset, in.u16() % kLargest)};
+    const std::array sgl{sim::sge(local_, offset, in.u16() % kLargest)};
     if (!end_->qp->post_recv({.wr_id = 1, .sgl = sgl})) grant(sgl[0]);
-    end_->connection->resume(end_->now);
+    end_->connection->resume(now_);
   }
 
   void post_send(Input& in) {
     const auto kind = in.u8();
     const std::array sgl{
-        iwarp::test::sge(local_, 6144 + 16 * (std::size_t{kind} >> 5), in.u16() % kLargest)};
+        sim::sge(local_, 6144 + 16 * (std::size_t{kind} >> 5), in.u16() % kLargest)};
     SendWr wr{.wr_id = 2, .flags = SendFlags::kSignaled, .sgl = sgl, .remote = {Stag{77}, 0x1000}};
     const std::array opcodes{
         WrOpcode::kSend,     WrOpcode::kWrite,   WrOpcode::kRead,      WrOpcode::kSendInvalidate,
@@ -231,7 +217,7 @@ class Harness {
     if (wr.opcode == WrOpcode::kWriteImmediate && (kind & 8) != 0) {
       wr.opcode = WrOpcode::kSendImmediate;
     }
-    const auto word = iwarp::test::sge(local_, 6144 + 16 * (std::size_t{kind} >> 5), 8);
+    const auto word = sim::sge(local_, 6144 + 16 * (std::size_t{kind} >> 5), 8);
     const bool atomic = wr.opcode == WrOpcode::kFetchAdd || wr.opcode == WrOpcode::kCmpSwap;
     if (atomic) wr.sgl = {&word, 1};
     if (wr.opcode == WrOpcode::kImmediate) wr.sgl = {};
@@ -240,17 +226,16 @@ class Harness {
   }
 
   void pass_time(unsigned steps) {
-    end_->now += std::chrono::milliseconds(400) * steps;
-    const auto timeout = end_->connection->timeout();
-    if (timeout && *timeout <= end_->now) end_->connection->handle_timeout(end_->now);
+    now_ += std::chrono::milliseconds(400) * steps;
+    end_->expire();
   }
 
   void control(unsigned what, Input& in) {
     auto& connection = *end_->connection;
-    if (what == 0) connection.peer_closed(end_->now);
-    if (what == 1) connection.lost(end_->now);
-    if (what == 2) connection.disconnect(end_->now);
-    if (what == 3) connection.terminate(rdmap::kLocalCatastrophic, end_->now);
+    if (what == 0) connection.peer_closed(now_);
+    if (what == 1) connection.lost(now_);
+    if (what == 2) connection.disconnect(now_);
+    if (what == 3) connection.terminate(rdmap::kLocalCatastrophic, now_);
     if (what == 4) connection.set_emss(in.u16());
     if (what == 5) destroy(readable_);
     if (what == 6 && destroy(writable_)) {
@@ -264,14 +249,14 @@ class Harness {
     const auto at = region == readable_ ? 0U : 1U;
     if (std::exchange(destroyed_[at], true)) return false;
     static_cast<void>(end_->stags.destroy(
-        region, [&](Region& broken) { end_->connection->revoke(broken, end_->now); }));
+        region, [&](Region& broken) { end_->connection->revoke(broken, now_); }));
     return true;
   }
 
   void poll() {
     while (const auto event = end_->connection->event()) {
       if (event->type == ConnectionEvent::Type::kRequest) {
-        end_->connection->accept(*end_->qp, {}, 2, 2, end_->now);
+        end_->connection->accept(*end_->qp, {}, 2, 2, now_);
       }
     }
     end_->completions();
@@ -291,7 +276,8 @@ class Harness {
   }
 
   const Options options_;
-  std::shared_ptr<iwarp::test::End> end_;
+  mpa::TimePoint now_{};
+  std::shared_ptr<sim::End> end_;
   mpa::Framer framer_;
   Region* writable_ = nullptr;
   Region* readable_ = nullptr;

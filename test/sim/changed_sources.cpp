@@ -48,7 +48,7 @@ void send_while_it_changes(const Case& how) {
   options.max_ulpdu = mpa::kMaxMulpdu;
   Connected pair(options, options, {.seed = 3, .max_segment = how.segment});
   const auto [source, sink] = regions(pair, how.size);
-  pair.on_plan = [source] { change(source); };
+  pair.a->on_plan = pair.b->on_plan = [source] { change(source); };
   post_request(*pair.a, *pair.b, how, source, sink);
   pair.run();
   for (End* end : {pair.a.get(), pair.b.get()}) {

@@ -102,7 +102,7 @@ TEST_CASE(
   pair.a->connection->peer_closed(pair.a->now);  // The FIN arrives in the middle of the response.
   CHECK(pair.a->qp->state() == QpState::kTerminate);
   CHECK(sent_code(*pair.a) == "2/0/01");
-  pair.to_a.fin = pair.to_a.fin_delivered = true;
+  pair.to_a.fin = pair.to_a.over = true;
   pair.run();
   CHECK(pair.a->qp->state() == QpState::kError);
   CHECK(text(pair.a->completions()) == "1 work request flushed");
@@ -125,7 +125,7 @@ TEST_CASE(
     ++cuts;
     pair.b->connection->peer_closed(pair.b->now);
     CHECK(pair.b->qp->state() == QpState::kTerminate);
-    pair.to_b.fin = pair.to_b.fin_delivered = true;
+    pair.to_b.fin = pair.to_b.over = true;
     pair.run();
     CHECK(pair.b->qp->state() == QpState::kError);
     CHECK(text(pair.b->completions()) == "10 work request flushed");
@@ -166,11 +166,8 @@ TEST_CASE(
     if (kind == 2) post_write(*pair.b, 1, sge(mine, 0, 8), remote(memory, 60));
     if (kind == 3) {  // The FIN arrives inside an FPDU.
       post_write(*pair.b, 1, sge(mine, 0, 8), remote(memory));
-      const auto plan = pair.b->connection->transmit_plan(64, pair.b->now);
-      REQUIRE_FALSE(plan.empty());
-      const auto sink = pair.a->connection->receive_plan();
-      std::copy_n(plan[0].begin(), 10, sink[0].begin());
-      pair.a->connection->received(10, pair.a->now);
+      REQUIRE(pair.to_a.send(10) == 10);
+      REQUIRE(pair.to_a.deliver() == 10);
       pair.a->connection->peer_closed(pair.a->now);
     } else {
       carry(*pair.b, *pair.a);

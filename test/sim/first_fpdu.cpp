@@ -91,7 +91,7 @@ TEST_CASE(
   pair.run();
   // Delivers to `a` a Reply whose ORD exceeds the IRD of the Request. This stack never sends such a
   // Reply.
-  pair.to_a.wire.clear();
+  pair.to_a.lose();
   std::array<std::byte, 24> reply{};
   bytes::Writer out(reply);
   std::array<std::byte, 4> word{};
@@ -101,12 +101,10 @@ TEST_CASE(
                .revision = 2,
                .private_data = bytes::View(word)},
               out);
-  const auto plan = pair.a->connection->receive_plan();
-  std::copy(reply.begin(), reply.end(), plan[0].begin());
-  pair.a->connection->received(reply.size(), pair.a->now);
+  REQUIRE(pair.a->receive(reply) == reply.size());
   CHECK(saw(*pair.a, ConnectionEventType::kFailed));
   CHECK(pair.a->connection->transmit_plan(1, pair.a->now).empty());
-  pair.a->now += 100ms;
+  pair.now += 100ms;
   pair.a->connection->handle_timeout(pair.a->now);
   CHECK_FALSE(pair.a->connection->transmit_plan(1, pair.a->now).empty());
 }

@@ -345,7 +345,7 @@ TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invali
     const auto pinned = [&] {
       for (int i = 0; i < 1000 && theirs->pins.load() == 0; ++i) pair.step();
       REQUIRE(theirs->pins.load() == 1);
-      pair.to_b.wire.clear();  // Nothing more arrives.
+      pair.to_b.lose();  // Nothing more arrives.
     };
     SUBCASE("in a Write: the STag is invalid") {
       post_write(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));

@@ -88,7 +88,7 @@ TEST_CASE("with LocalErrors::kDepart a local error sends a FIN and nothing else"
     CHECK(pair.a->qp->query().local_error);
     CHECK_FALSE(pair.a->qp->query().terminate_sent);
     CHECK(pair.to_b.log.size() == octets);
-    CHECK(pair.to_b.fin_delivered);
+    CHECK(pair.to_b.over);
     // The peer sees an orderly close.
     CHECK_FALSE(pair.b->qp->query().terminate_received);
     CHECK_FALSE(pair.b->qp->query().local_error);
@@ -327,8 +327,7 @@ TEST_CASE(
   same_end.pd = 1;
   same_end.send_cq = same_end.recv_cq = &pair.a->cq;
   verbs::QueuePair bystander(8, same_end, pair.a->stags, nullptr);
-  other.a->connection = std::make_unique<verbs::Connection>(mpa::Role::kInitiator, &bystander,
-                                                            *other.a, ConnectionOptions{}, nullptr);
+  other.a->Driver::open(Role::kInitiator, bystander, {});
   REQUIRE(pair.establish());
   REQUIRE(other.a->connection->connect({}, other.a->now));
   other.run();

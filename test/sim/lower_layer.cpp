@@ -25,18 +25,12 @@ std::vector<std::size_t> ulpdu_lengths(const std::vector<std::byte>& stream) {
 }
 
 // Returns the octets after the first `skip` octets as hex. By default, skips a startup frame.
-std::string hex_of(const std::vector<std::byte>& stream, std::size_t skip = kEnhancedFrame) {
-  return bytes::to_hex(View(stream).subspan(skip), 0);
+std::string hex_of(View stream, std::size_t skip = kEnhancedFrame) {
+  return bytes::to_hex(stream.subspan(skip), 0);
 }
 
 // Delivers to `end` octets that its peer has not sent.
-void feed(End& end, View octets) {
-  const auto plan = end.connection->receive_plan();
-  REQUIRE_FALSE(plan.empty());
-  REQUIRE(plan[0].size() >= octets.size());
-  std::copy(octets.begin(), octets.end(), plan[0].begin());
-  end.connection->received(octets.size(), end.now);
-}
+void feed(End& end, View octets) { REQUIRE(end.receive(octets) == octets.size()); }
 
 // Sends an empty Write, after which the responder may send. With its marker, the FPDU has 24
 // octets.
@@ -141,20 +135,17 @@ TEST_CASE(
     mpa::encode(
         {.kind = mpa::FrameKind::kReply, .enhanced = true, .revision = 2, .private_data = word},
         out);
-    pair.a->connection->transmitted(
-        bytes::total_size(pair.a->connection->transmit_plan(8, pair.a->now)), pair.a->now);
+    pair.to_b.send();
     feed(*pair.a, reply);
     CHECK(saw(*pair.a, ConnectionEventType::kFailed));
-    std::vector<std::byte> said;
-    for (const View piece : pair.a->connection->transmit_plan(64, pair.a->now)) {
-      said.insert(said.end(), piece.begin(), piece.end());
-    }
+    pair.to_b.lose();
+    pair.to_b.send();
+    const auto said = pair.to_b.in_flight();
     // The Terminate is one FPDU. It has ULPDU_Length 22, is the last DDP segment of an untagged
     // message with QN 2 and MSN 1, and repeats no headers.
     CHECK(hex_of(said, 0).starts_with("0016414700000000000000020000000100000000" +
                                       std::string(row.terminate) + "0000"));
     CHECK(said.size() == mpa::fpdu_size(22));
-    pair.a->connection->transmitted(said.size(), pair.a->now);
     CHECK(pair.a->connection->transmit_plan(64, pair.a->now).empty());
     CHECK(pair.a->connection->socket_action() == verbs::SocketAction::kShutdownSend);
     CHECK(pair.a->qp->state() == QpState::kIdle);
@@ -195,7 +186,7 @@ TEST_CASE("streams of one end share no inbound Read queue [SEC-25] [RDMAP-126]")
       post_read(*pair->a, id, sge(sink, id * 8, 8), remote(source));
     }
     pair->step();
-    CHECK(pair->to_b.wire.empty());               // Both Read Requests have arrived.
+    CHECK(pair->to_b.in_flight().empty());        // Both Read Requests have arrived.
     CHECK(pair->to_a.log.size() == kPlainFrame);  // Neither of them has been answered.
   }
   for (Pair* pair : {&first, &second}) {

@@ -88,10 +88,8 @@ std::vector<std::byte> record(const Way& way) {
 class Player {
  public:
   explicit Player(const Way& way)
-      : end(std::make_shared<End>(kSeed * 2 + 2)), memory(*end, way.size) {
-    end->connection =
-        std::make_unique<verbs::Connection>(Role::kResponder, nullptr, *end, way.options, nullptr);
-    end->connection->listen(end->now);
+      : end(std::make_shared<End>(kSeed * 2 + 2, now)), memory(*end, way.size) {
+    end->open(Role::kResponder, way.options);
   }
   ~Player() { end->qp->abort(); }
   Player(const Player&) = delete;
@@ -101,19 +99,11 @@ class Player {
   // has accepted or rejected the Request.
   void play(View octets) {
     while (!octets.empty()) {
-      const auto plan = end->connection->receive_plan();
-      auto left = std::min(octets.size(), bytes::total_size(plan));
-      if (at_ < kEnhancedFrame) left = std::min(left, kEnhancedFrame - at_);
-      if (left == 0) return;
-      at_ += left;
-      const auto n = left;
-      for (const Span piece : plan) {
-        const auto take = std::min(left, piece.size());
-        std::copy_n(octets.begin(), take, piece.begin());
-        octets = octets.subspan(take);
-        left -= take;
-      }
-      end->connection->received(n, end->now);
+      const auto limit = at_ < kEnhancedFrame ? kEnhancedFrame - at_ : SIZE_MAX;
+      const auto n = end->receive(octets.first(std::min(octets.size(), limit)));
+      if (n == 0) return;
+      at_ += n;
+      octets = octets.subspan(n);
       answer();
     }
   }
@@ -121,8 +111,8 @@ class Player {
     end->connection->peer_closed(end->now);
     answer();
     for (int i = 0; i < 3; ++i) {
-      const auto t = end->connection->timeout();
-      if (t) end->connection->handle_timeout(end->now = *t);
+      now = end->connection->timeout().value_or(now);
+      end->expire();
     }
     answer();
   }
@@ -155,6 +145,7 @@ class Player {
     }
   }
 
+  TimePoint now{};
   std::shared_ptr<End> end;
   Memory memory;
   std::size_t delivered = 0;
@@ -167,10 +158,7 @@ class Player {
         CHECK(connection.accept(*end->qp, {}, 16, 16, end->now));
       }
     }
-    for (;;) {
-      const auto n = bytes::total_size(connection.transmit_plan(64, end->now));
-      if (n == 0) break;
-      connection.transmitted(n, end->now);
+    while (end->transmit(SIZE_MAX, [](View) {}) != 0) {
     }
     connection.socket_action();
   }

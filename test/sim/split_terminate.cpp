@@ -30,10 +30,7 @@ std::vector<std::byte> terminate_fpdu(std::uint32_t mo, bool last, View payload)
 
 void arrives(End& end, std::uint32_t mo, bool last, View payload) {
   const auto fpdu = terminate_fpdu(mo, last, payload);
-  const auto plan = end.connection->receive_plan();
-  REQUIRE_FALSE(plan.empty());
-  std::copy(fpdu.begin(), fpdu.end(), plan[0].begin());
-  end.connection->received(fpdu.size(), end.now);
+  REQUIRE(end.receive(fpdu) == fpdu.size());
 }
 
 /// The state after `a` has posted a Write of several FPDUs to a peer that does not read, and has
@@ -45,12 +42,9 @@ struct Blocked {
     theirs = pair.b->memory(kQueuedWrite, kEverything);
     fill_pattern(mine);
     post_write(*pair.a, 1, sge(mine, 0, kQueuedWrite), remote(theirs));
-    const auto plan = pair.a->connection->transmit_plan(64, pair.a->now);
-    queued = bytes::total_size(plan);
+    queued = bytes::total_size(pair.a->connection->transmit_plan(64, pair.a->now));
     REQUIRE(queued > kQueuedWrite);
-    const View out = plan.front().first(kLeft);
-    pair.to_b.wire.insert(pair.to_b.wire.end(), out.begin(), out.end());
-    pair.a->connection->transmitted(kLeft, pair.a->now);
+    pair.to_b.send(kLeft);
     bytes::Writer writer{Span(message)};
     rdmap::encode({.fault = rdmap::kLocalCatastrophic, .segment = {}}, writer);
   }
@@ -126,8 +120,7 @@ TEST_CASE(
       for (const std::uint64_t id : {1U, 2U}) {
         post_fetch_add(*pair.a, id, sge(mine, 0, 8), remote(theirs), 1);
       }
-      const auto plan = pair.a->connection->transmit_plan(64, pair.a->now);
-      pair.a->connection->transmitted(bytes::total_size(plan), pair.a->now);
+      pair.to_b.send();
       arrives(*pair.a, 0, true, refusal(msn));
       CHECK(text(pair.a->completions()) == (msn == 2
                                                 ? "1 work request flushed, 2 remote access error"

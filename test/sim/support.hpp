@@ -6,13 +6,27 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <span>
 #include <string>
 
-#include "sim_pair.hpp"
+#include "iwarp/sim/pair.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
 
 namespace iwarp::test {
 
+using namespace std::chrono_literals;  // NOLINT: durations in tests
+using bytes::Span;
+using bytes::View;
+using mpa::Role;
+using mpa::TimePoint;
+using sim::Direction;
+using sim::End;
+using sim::LinkOptions;
+using sim::Pair;
+using sim::remote;
+using sim::sge;
 using verbs::Access;
 using verbs::AsyncEventType;
 using verbs::ConnectionOptions;
@@ -32,6 +46,10 @@ using ConnectionEventType = verbs::ConnectionEvent::Type;
 
 inline constexpr Access kEverything =
     Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead | Access::kRemoteAtomic;
+
+/// Size of a Request or Reply if RFC 7306 is the only extension that both ends announce.
+inline constexpr std::size_t kPlainFrame = mpa::startup_frame_size(mpa::kExtensionsTagSize);
+inline constexpr std::size_t kEnhancedFrame = kPlainFrame + mpa::kEnhancedWordSize;
 
 /// A pair of connections in RTS.
 struct Connected : Pair {
@@ -54,6 +72,14 @@ inline Regions regions(Pair& pair, std::size_t mine, std::size_t theirs = 0) {
           pair.b->memory(theirs != 0 ? theirs : mine, kEverything)};
 }
 
+inline void fill_pattern(const Region* region, unsigned seed = 1) {
+  for (std::size_t i = 0; i < region->length; ++i) {
+    region->address[i] = static_cast<std::byte>((i * 131 + i / 251 + seed) & 0xFF);
+  }
+}
+inline bool same(const Region* x, const Region* y, std::size_t length) {
+  return std::memcmp(x->address, y->address, length) == 0;
+}
 inline Stag stag_of(const Region* region) { return Stag{region->stag.load()}; }
 
 inline void post(End& end, const SendWr& wr) { REQUIRE(!end.qp->post_send(wr)); }
@@ -187,25 +213,12 @@ inline std::string completed(Pair& pair) {
   return text(pair.a->completions());
 }
 
+/// Carries octets from one end to the other, past the link of the pair, until nothing is left to
+/// send or the receiver does not read.
 inline void carry(End& from, End& to) {
-  for (;;) {
-    std::vector<std::byte> octets;
-    for (const bytes::View piece : from.connection->transmit_plan(64, from.now)) {
-      octets.insert(octets.end(), piece.begin(), piece.end());
-    }
-    if (octets.empty()) return;
-    from.connection->transmitted(octets.size(), from.now);
-    std::size_t at = 0;
-    while (at < octets.size()) {
-      std::size_t filled = 0;
-      for (const bytes::Span piece : to.connection->receive_plan()) {
-        const auto n = std::min(piece.size(), octets.size() - at);
-        std::copy_n(octets.begin() + static_cast<long>(at), n, piece.begin());
-        at += n;
-        filled += n;
-      }
-      if (filled == 0) return;
-      to.connection->received(filled, to.now);
+  Direction way(from, to);
+  while (way.in_flight().empty() && way.send() != 0) {
+    while (way.deliver() != 0) {
     }
   }
 }

@@ -22,14 +22,18 @@
 #include <vector>
 
 #include "iwarp/bytes/cursor.hpp"
+#include "iwarp/sim/pair.hpp"
 #include "iwarp/trace/capture_file.hpp"
 #include "iwarp/trace/capture_tap.hpp"
-#include "sim_pair.hpp"
 #include "temporary_file.hpp"
 
 namespace iwarp::test {
 namespace {
 
+using mpa::TimePoint;
+using sim::End;
+using sim::remote;
+using sim::sge;
 using verbs::Access;
 using verbs::ConnectionOptions;
 using verbs::Region;
@@ -54,112 +58,68 @@ ConnectionOptions plain() {
 
 /// One connection between a client, which connects, and a server. A capture file records all octets
 /// on the link.
-class CapturedPair {
+class CapturedPair : public sim::Pair {
  public:
-  CapturedPair(const std::string& path, ConnectionOptions client_options,
-               ConnectionOptions server_options, std::size_t emss = 1460)
-      : client(std::make_shared<End>(1)), server(std::make_shared<End>(2)) {
+  CapturedPair(const std::string& path, const ConnectionOptions& client_options,
+               const ConnectionOptions& server_options, std::size_t emss = 1460)
+      : Pair(client_options, server_options, {.seed = 0}) {
     auto file = trace::CaptureFile::create(path, kClock);
     REQUIRE_MESSAGE(file.has_value(), (file ? "" : file.error()));
     tap_ = std::make_unique<trace::CaptureTap>(
         *file, trace::CaptureEnds{{"192.0.2.1", 49152}, {"192.0.2.2", 7174}});
-    client->connection = std::make_unique<verbs::Connection>(Role::kInitiator, client->qp.get(),
-                                                             *client, client_options, nullptr);
-    server->connection = std::make_unique<verbs::Connection>(Role::kResponder, nullptr, *server,
-                                                             server_options, nullptr);
     client->connection->set_emss(emss);
     server->connection->set_emss(emss);
-    server->connection->listen(now_);
-    REQUIRE(client->connection->connect(View{}, now_));
+    REQUIRE(client->connection->connect({}, now));
     run();
     REQUIRE(server->event() == verbs::ConnectionEvent::Type::kRequest);
   }
-  ~CapturedPair() {
-    client->qp->abort();
-    server->qp->abort();
-  }
-  CapturedPair(const CapturedPair&) = delete;
-  CapturedPair& operator=(const CapturedPair&) = delete;
 
   void accept() {
-    REQUIRE(server->connection->accept(*server->qp, View{}, 4, 4, now_));
+    REQUIRE(server->connection->accept(*server->qp, {}, 4, 4, now));
     run();
   }
 
   /// Runs until neither end has anything to send.
   void run() {
-    while (carry(*client, *server) || carry(*server, *client)) {
+    while (carry(to_b) || carry(to_a)) {
     }
   }
 
-  void wait(mpa::Duration time) { set_clock(now_ + time); }
-
   void close() {
-    client->connection->disconnect(now_);
+    client->connection->disconnect(now);
     run();
   }
 
   /// Flips the lowest bit of octet number `octet` in the next flight.
   void damage(std::size_t octet) { damaged_ = octet; }
 
-  std::shared_ptr<End> client, server;
+  const std::shared_ptr<End>& client = a;
+  const std::shared_ptr<End>& server = b;
 
  private:
-  void set_clock(TimePoint now) { now_ = client->now = server->now = now; }
-
-  /// Carries one flight from `from` to `to`: all octets that `from` can send now, and then its FIN
-  /// or reset.
-  bool carry(End& from, End& to) {
-    std::vector<std::byte> octets;
-    for (const View piece : from.connection->transmit_plan(64, now_)) {
-      octets.insert(octets.end(), piece.begin(), piece.end());
-    }
-    from.connection->transmitted(octets.size(), now_);
-    const bool outbound = &from == client.get();
-    bool moved = !octets.empty();
+  /// Carries one flight: all octets that an end can send now, and then its FIN or reset.
+  bool carry(sim::Direction& way) {
+    const auto begin = way.log.size();
+    const bool outbound = &way == &to_b;
+    const bool moved = way.send() != 0;
     if (moved) {
-      set_clock(now_ + kFlight);
+      now += kFlight;
+      const auto octets = std::span(way.log).subspan(begin);
       if (damaged_ < octets.size()) octets[std::exchange(damaged_, SIZE_MAX)] ^= std::byte{1};
-      tap_->octets(outbound, octets, now_);
-      deliver(octets, to);
-    }
-    if (from.connection->transmit_plan(64, now_).empty()) moved |= finish(from, to, outbound);
-    return moved;
-  }
-
-  static void deliver(View octets, End& to) {
-    while (!octets.empty()) {
-      std::size_t taken = 0;
-      for (const Span piece : to.connection->receive_plan()) {
-        const auto n = std::min(piece.size(), octets.size() - taken);
-        std::copy_n(octets.begin() + static_cast<std::ptrdiff_t>(taken), n, piece.begin());
-        taken += n;
+      tap_->octets(outbound, octets, now);
+      while (way.deliver() != 0) {
       }
-      if (taken == 0) return;
-      to.connection->received(taken, to.now);
-      octets = octets.subspan(taken);
+      way.lose();  // what a receiver that no longer reads has not taken
     }
-  }
-
-  bool finish(End& from, End& to, bool outbound) {
-    const auto action = from.connection->socket_action();
-    if (action == verbs::SocketAction::kNone || finished_[outbound ? 0 : 1]) return false;
-    finished_[outbound ? 0 : 1] = true;
-    set_clock(now_ + kFlight);
-    const bool reset = action == verbs::SocketAction::kReset;
-    tap_->closed(outbound, reset, now_);
-    if (reset) {
-      to.connection->lost(now_);
-    } else {
-      to.connection->peer_closed(now_);
-    }
-    return true;
+    way.finish();
+    if (way.over || !(way.fin || way.reset)) return moved;
+    now += kFlight;
+    tap_->closed(outbound, way.reset, now);
+    return way.deliver_end();
   }
 
   std::unique_ptr<trace::CaptureTap> tap_;
-  TimePoint now_{};
   std::size_t damaged_ = SIZE_MAX;
-  std::array<bool, 2> finished_{};
 };
 
 // --- Steps of the sessions ---
@@ -173,10 +133,6 @@ Region* memory_at(End& end, std::uint64_t to, std::string_view text, std::size_t
   // A fixed TO, which does not depend on the addresses in this process.
   region->to_base = to;
   return region;
-}
-
-verbs::RemoteAddress address_of(const Region* region, std::size_t offset = 0) {
-  return remote(region, offset);
 }
 
 void receive(End& end, std::size_t size) {
@@ -251,7 +207,7 @@ constexpr std::string_view kHello = "Hello, remote memory!";
 
 void write_session(const std::string& path) {
   Told s(path, 64, Access::kRemoteWrite);
-  write_text(*s.pair.server, kHello, address_of(s.buffer));
+  write_text(*s.pair.server, kHello, remote(s.buffer));
   send_text(*s.pair.server, "done");
   s.pair.run();
   CHECK(std::memcmp(s.buffer->address, kHello.data(), kHello.size()) == 0);
@@ -265,7 +221,7 @@ void read_session(const std::string& path) {
   const Region* sink = memory_at(server, kServerMemory, {}, 1000, Access::kRemoteWrite);
   const verbs::Sge to = sge(sink, 0, 1000);
   REQUIRE(!server.qp->post_send(
-      {.wr_id = 5, .opcode = WrOpcode::kRead, .sgl = {&to, 1}, .remote = address_of(s.buffer)}));
+      {.wr_id = 5, .opcode = WrOpcode::kRead, .sgl = {&to, 1}, .remote = remote(s.buffer)}));
   s.pair.run();
   CHECK(std::memcmp(sink->address, text.data(), text.size()) == 0);
   send_text(server, "done");
@@ -275,29 +231,29 @@ void read_session(const std::string& path) {
 
 void invalidate_session(const std::string& path) {
   Told s(path, 64, Access::kRemoteWrite);
-  write_text(*s.pair.server, kHello, address_of(s.buffer));
+  write_text(*s.pair.server, kHello, remote(s.buffer));
   send_invalidate(*s.pair.server, "done", verbs::Stag{s.buffer->stag.load()});
   s.pair.run();
-  write_text(*s.pair.server, "too late", address_of(s.buffer));
+  write_text(*s.pair.server, "too late", remote(s.buffer));
   s.pair.run();
 }
 
 void bounds_session(const std::string& path) {
   Told s(path, 64, Access::kRemoteWrite);
-  write_text(*s.pair.server, kHello, address_of(s.buffer, 56));
+  write_text(*s.pair.server, kHello, remote(s.buffer, 56));
   s.pair.run();
   CHECK(s.buffer->address[56] == std::byte{0});
 }
 
 void rights_session(const std::string& path) {
   Told s(path, 64, Access::kRemoteRead);
-  write_text(*s.pair.server, kHello, address_of(s.buffer));
+  write_text(*s.pair.server, kHello, remote(s.buffer));
   s.pair.run();
 }
 
 void crc_session(const std::string& path) {
   Told s(path, 64, Access::kRemoteWrite);
-  write_text(*s.pair.server, kHello, address_of(s.buffer));
+  write_text(*s.pair.server, kHello, remote(s.buffer));
   s.pair.damage(20);
   s.pair.run();
   CHECK(s.buffer->address[0] == std::byte{0});
@@ -324,7 +280,7 @@ void markers_session(const std::string& path) {
   with_markers.startup.markers = true;
   Told s(path, 1024, Access::kRemoteWrite, {}, with_markers);
   const auto text = counting_text(999);
-  write_text(*s.pair.server, text, address_of(s.buffer));
+  write_text(*s.pair.server, text, remote(s.buffer));
   send_text(*s.pair.server, "done");
   s.pair.run();
   CHECK(std::memcmp(s.buffer->address, text.data(), text.size()) == 0);
@@ -339,7 +295,7 @@ void greeting_session(const std::string& path, const ConnectionOptions& client_o
   receive(*pair.server, 64);
   send_text(*pair.server, "welcome");
   pair.run();
-  pair.wait(std::chrono::seconds(2));
+  pair.now += std::chrono::seconds(2);
   send_text(*pair.client, "is anybody there?");
   pair.run();
   pair.close();
@@ -369,13 +325,13 @@ void atomic_session(const std::string& path) {
   REQUIRE(!server.qp->post_send({.wr_id = 6,
                                  .opcode = WrOpcode::kFetchAdd,
                                  .sgl = {&old, 1},
-                                 .remote = address_of(s.buffer),
+                                 .remote = remote(s.buffer),
                                  .atomic = {.add_or_swap = 3}}));
   s.pair.run();
   REQUIRE(!server.qp->post_send({.wr_id = 7,
                                  .opcode = WrOpcode::kCmpSwap,
                                  .sgl = {&old, 1},
-                                 .remote = address_of(s.buffer),
+                                 .remote = remote(s.buffer),
                                  .atomic = {.add_or_swap = 9, .compare = 3}}));
   s.pair.run();
   s.pair.close();

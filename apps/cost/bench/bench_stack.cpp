@@ -5,20 +5,15 @@
 // Writes with and without markers. The FPDUs of these Writes are larger, and their payload is
 // copied next to the header.
 #include <algorithm>
-#include <cstring>
-#include <memory>
-#include <random>
 
 #include "common/base/error.hpp"
 #include "cost/bench/bench.hpp"
-#include "iwarp/verbs/connection.hpp"
-#include "iwarp/verbs/memory.hpp"
+#include "iwarp/sim/pair.hpp"
 
 namespace iwarp::apps::cost {
 
 namespace {
 
-using bytes::View;
 using verbs::Access;
 
 constexpr std::size_t kTaggedHeader = 14;
@@ -26,107 +21,27 @@ constexpr std::size_t kSmallestUlpdu = 128;  // size of a small ULPDU
 constexpr std::size_t kMarked = 2048;        // size of a ULPDU with four markers
 constexpr std::size_t kMost = 256 * kSmallestUlpdu;
 
-/// One end: queues, memory and connection. Every call of the connection's functions passes zero as
-/// the current time, so no timer expires.
-class End final : public verbs::QpDriver {
- public:
-  End()
-      : stags(16, [this] { return static_cast<std::uint32_t>(random_()); }),
-        cq(64, [] {}),
-        memory(kMost) {
-    qp = std::make_unique<verbs::QueuePair>(1,
-                                            verbs::QpInit{.pd = 1, .send_cq = &cq, .recv_cq = &cq},
-                                            stags, [](const verbs::AsyncEvent&) {});
-    region = *stags.create({.pd = 1,
-                            .address = memory.data(),
-                            .length = memory.size(),
-                            .access = Access::kLocalWrite | Access::kRemoteWrite});
-  }
-
-  bool posted(verbs::Doorbell) override { return false; }
-  void receive_posted() override {}
-  void resume_soon() override {}
-  void disconnect() override {}
-  void terminate() override {}
-  void abort() override { connection->abort({}); }
-
- private:
-  std::mt19937 random_{1};
-
- public:
-  verbs::StagTable stags;
-  verbs::CompletionQueue cq;
-  std::vector<std::byte> memory;
-  std::unique_ptr<verbs::QueuePair> qp;
-  std::unique_ptr<verbs::Connection> connection;
-  verbs::Region* region = nullptr;
-};
-
-/// Copies the output of `from` to the receive buffer of `to`. Returns whether anything was copied.
-bool move(End& from, End& to) {
-  const auto out = from.connection->transmit_plan(256, {});
-  if (out.empty()) return false;
-  std::size_t sent = 0;
-  for (auto piece : out) {
-    while (!piece.empty()) {
-      const auto in = to.connection->receive_plan();
-      if (in.empty()) throw Error("in-memory stack: an end does not receive");
-      std::size_t taken = 0;
-      for (const auto& space : in) {
-        const auto n = std::min(space.size(), piece.size());
-        std::memcpy(space.data(), piece.data(), n);
-        piece = piece.subspan(n);
-        taken += n;
-        if (piece.empty()) break;
-      }
-      to.connection->received(taken, {});
-      sent += taken;
-    }
-  }
-  from.connection->transmitted(sent, {});
-  return true;
-}
-
-class Pair {
+/// Two connected ends with CRC off. Their clock stands still, so no timer expires.
+class Pair : sim::Pair {
  public:
   Pair(std::size_t ulpdu, bool markers)
-      : payload(ulpdu - kTaggedHeader), a(std::make_shared<End>()), b(std::make_shared<End>()) {
-    verbs::ConnectionOptions options;
-    options.startup.crc = false;
-    options.startup.markers = markers;
-    options.max_ulpdu = ulpdu;
-    a->connection = std::make_unique<verbs::Connection>(mpa::Role::kInitiator, a->qp.get(), *a,
-                                                        options, nullptr);
-    b->connection =
-        std::make_unique<verbs::Connection>(mpa::Role::kResponder, nullptr, *b, options, nullptr);
-    b->connection->listen({});
-    a->connection->connect({}, {});
-    run();
-    b->connection->event();
-    b->connection->accept(*b->qp, {}, 1, 1, {});
-    run();
-    if (a->qp->state() != verbs::QpState::kRts)
-      throw Error("in-memory stack: the ends do not connect");
+      : sim::Pair(options(ulpdu, markers), options(ulpdu, markers)),
+        payload(ulpdu - kTaggedHeader),
+        source(a->memory(kMost, Access::kLocalWrite)),
+        target(b->memory(kMost, Access::kLocalWrite | Access::kRemoteWrite)) {
+    if (!establish()) throw Error("in-memory stack: the ends do not connect");
   }
-  ~Pair() {
-    // A connected queue pair shares ownership of its driver. Aborting both connections releases the
-    // drivers.
-    a->connection->abort({});
-    b->connection->abort({});
-  }
-  Pair(const Pair&) = delete;
-  Pair& operator=(const Pair&) = delete;
 
   void write(std::size_t fpdus) {
-    const verbs::Sge sge{a->memory.data(), static_cast<std::uint32_t>(fpdus * payload),
-                         verbs::Stag{a->region->stag.load()}};
+    const auto octets = sim::sge(source, 0, fpdus * payload);
     if (a->qp->post_send({.opcode = verbs::WrOpcode::kWrite,
                           .flags = verbs::SendFlags::kSignaled,
-                          .sgl = {&sge, 1},
-                          .remote = {verbs::Stag{b->region->stag.load()}, b->region->to_base}})) {
+                          .sgl = {&octets, 1},
+                          .remote = sim::remote(target)})) {
       throw Error("in-memory stack: a request was rejected");
     }
-    run();
+    while (move(*a, *b) || move(*b, *a)) {
+    }
     verbs::WorkCompletion wc;
     if (a->cq.poll({&wc, 1}) != 1) throw Error("in-memory stack: a request did not complete");
   }
@@ -136,14 +51,29 @@ class Pair {
   std::uint64_t markers() const { return a->connection->counters().markers_sent; }
 
  private:
-  void run() {
-    while (move(*a, *b) || move(*b, *a)) {
-    }
+  static verbs::ConnectionOptions options(std::size_t ulpdu, bool markers) {
+    verbs::ConnectionOptions options;
+    options.startup.crc = false;
+    options.startup.markers = markers;
+    options.max_ulpdu = ulpdu;
+    return options;
+  }
+
+  /// Copies the output of `from` straight to where `to` receives it, without the simulated link, to
+  /// measure only the stack. Returns whether anything was copied.
+  static bool move(sim::End& from, sim::End& to) {
+    return from.transmit(SIZE_MAX, [&to](bytes::View piece) {
+      while (!piece.empty()) {
+        const auto n = to.receive(piece);
+        if (n == 0) throw Error("in-memory stack: an end does not receive");
+        piece = piece.subspan(n);
+      }
+    }) != 0;
   }
 
   std::size_t payload;
-  std::shared_ptr<End> a;
-  std::shared_ptr<End> b;
+  verbs::Region* source;
+  verbs::Region* target;
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ void act(History& history, const char* word) {
 }
 
 std::string sent_code(History& history, Side side) {
-  const auto terminate = history.session().end(side).qp().query().terminate_sent;
+  const auto terminate = history.session().end(side).qp->query().terminate_sent;
   return terminate ? bytes::to_string(terminate->fault).substr(0, 6) : "none";
 }
 
@@ -45,8 +45,8 @@ std::string window(History& history, Side side) {
 }
 
 bool in_rts(History& history) {
-  return history.session().end(Side::kNear).qp().state() == verbs::QpState::kRts &&
-         history.session().end(Side::kFar).qp().state() == verbs::QpState::kRts;
+  return history.session().end(Side::kNear).qp->state() == verbs::QpState::kRts &&
+         history.session().end(Side::kFar).qp->state() == verbs::QpState::kRts;
 }
 
 TEST_CASE(
@@ -70,7 +70,7 @@ TEST_CASE(
     CHECK(explained(history.session())
               .contains(fmt::format(
                   "\"{}\":{{\"mpa\":\"FullOperation\",\"rdmap\":\"Closed\",\"qp\":\"{}\"}}",
-                  side == Side::kNear ? "near" : "far", to_string(end.qp().state()))));
+                  side == Side::kNear ? "near" : "far", to_string(end.qp->state()))));
   }
   act(history, "send.a.24");
   CHECK(last_line(Side::kNear).contains("it waits for the next connection"));
@@ -95,7 +95,7 @@ TEST_CASE("lab: each fault causes its Terminate") {
     run(history);
     CHECK(sent_code(history, Side::kFar) == code);
     CHECK(window(history, Side::kFar) == std::string(64, '\0'));
-    CHECK(history.session().end(Side::kNear).qp().state() == verbs::QpState::kError);
+    CHECK(history.session().end(Side::kNear).qp->state() == verbs::QpState::kError);
   }
 }
 

@@ -140,12 +140,7 @@ TEST_CASE("an acknowledgement is not sent between an Immediate and its Send") {
   const Sge from = sge(m.theirs, 0, 3000);
   post_send_immediate(*pair.b, 0, {&from, 1}, 7);
   // Sends the Immediate, but no part of the Send.
-  const auto plan = pair.b->connection->transmit_plan(64, pair.b->now);
-  for (const auto& piece : plan) {
-    pair.to_a.wire.insert(pair.to_a.wire.end(), piece.begin(), piece.end());
-    pair.to_a.log.insert(pair.to_a.log.end(), piece.begin(), piece.end());
-  }
-  pair.b->connection->transmitted(bytes::total_size(plan), pair.b->now);
+  pair.to_a.send();
   REQUIRE(opcodes(pair.to_a) == "28");
   for (std::uint64_t id = 1; id < 4; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
   carry(*pair.a, *pair.b);

@@ -165,7 +165,7 @@ TEST_CASE("an atomic completes when its response has arrived, not before [EXT-41
     REQUIRE(pair.step());
     done = pair.a->completions();
   }
-  CHECK(pair.to_a.wire.empty());  // The last octet of the response has reached `a`.
+  CHECK(pair.to_a.in_flight().empty());  // The last octet of the response has reached `a`.
   CHECK(word(mine) == 5);
 }
 

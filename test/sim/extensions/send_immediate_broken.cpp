@@ -36,7 +36,7 @@ void announce(Pair& pair) {
   std::array<std::byte, rdmap::kImmediateSize> octets{};
   bytes::store_be(octets.data(), std::uint64_t{5} << 32 | rdmap::kOfNextSend);
   const auto fpdu = send_fpdu(rdmap::Opcode::kImmediate, 1, octets);
-  pair.to_b.wire.insert(pair.to_b.wire.end(), fpdu.begin(), fpdu.end());
+  pair.to_b.put(fpdu);
   pair.run();
 }
 
@@ -117,7 +117,7 @@ TEST_CASE(
   CHECK(!a.pair.b->stags.destroy(a.inbox, revoke));
   const auto fpdu = send_fpdu(rdmap::Opcode::kSend, 2, payload);
   const std::vector<std::byte> before(a.inbox->address, a.inbox->address + 64);
-  a.pair.to_b.wire.insert(a.pair.to_b.wire.end(), fpdu.begin(), fpdu.end());
+  a.pair.to_b.put(fpdu);
   a.pair.run();
   CHECK(std::equal(before.begin(), before.end(), a.inbox->address));
   CHECK(text(a.pair.b->completions()) == "9 work request flushed");
@@ -128,7 +128,7 @@ TEST_CASE("another announcement instead of the Send is 0/2/06 [RDMAP-97]") {
   Announced a;
   const std::array<std::byte, rdmap::kImmediateSize> octets{};
   const auto fpdu = send_fpdu(rdmap::Opcode::kImmediate, 2, octets);
-  a.pair.to_b.wire.insert(a.pair.to_b.wire.end(), fpdu.begin(), fpdu.end());
+  a.pair.to_b.put(fpdu);
   a.pair.run();
   check_refused(a.pair, *a.pair.b, "0/2/06");
   a.check_flushed();
