@@ -87,28 +87,28 @@ struct Session::State {
   std::array<End, 2> ends;
   std::uint64_t frames = 0;
   std::uint64_t operations = 0;
-  Explained now;
+  Explained explained;  ///< the result of see(), kept to reuse its memory
 
   End& end(Side side) { return ends[static_cast<std::size_t>(side)]; }
 
-  void see_startup();
-  void see_fpdu();
-  void see_gap();
-  void follow_untagged(End& sender);
-  void follow_tagged(End& sender);
-  void begin_untagged(End& sender);
-  void message(End& sender, End& receiver);
-  void request(End& sender, End& receiver);
-  void read_response(End& sender, End& receiver);
-  void atomic_response(End& sender, End& receiver);
-  void terminate(End& sender, End& receiver);
-  void join(const Request& request);
+  void see_startup(Explained& e);
+  void see_fpdu(Explained& e);
+  void see_gap(Explained& e);
+  void follow_untagged(Explained& e, End& sender);
+  void follow_tagged(Explained& e, End& sender);
+  void begin_untagged(Explained& e, End& sender);
+  void message(Explained& e, End& sender, End& receiver);
+  void request(Explained& e, End& sender, End& receiver);
+  void read_response(Explained& e, End& sender, End& receiver);
+  void atomic_response(Explained& e, End& sender, End& receiver);
+  void terminate(Explained& e, End& sender, End& receiver);
+  void join(Explained& e, const Request& request);
   template <typename IsIts>
-  void find_byte_order(End& requester, const IsIts& is_its);
-  void check_order(End& sender, End& receiver);
-  void check_rtr(const End& initiator, const End& responder);
-  void use_stag(End& owner, std::uint32_t stag, std::uint64_t to, bool empty);
-  void remember(End& sender);
+  void find_byte_order(Explained& e, End& requester, const IsIts& is_its);
+  void check_order(Explained& e, End& sender, End& receiver);
+  void check_rtr(Explained& e, const End& initiator, const End& responder);
+  void use_stag(Explained& e, End& owner, std::uint32_t stag, std::uint64_t to, bool empty);
+  void remember(Explained& e, End& sender);
 };
 
 Session::Session() : state_(std::make_unique<State>()) {}
@@ -122,41 +122,41 @@ std::size_t Session::unanswered(Side side) const {
 
 const Explained& Session::see(const Frame& frame) {
   State& s = *state_;
-  Explained& e = s.now;
+  Explained& e = s.explained;
   // Move the vector out and back in, to reuse its memory.
   auto violations = std::move(e.violations);
   violations.clear();
   e = Explained{.frame = &frame, .violations = std::move(violations)};
   if (frame.kind == FrameKind::kUndecodable) {
-    s.see_gap();
+    s.see_gap(e);
     return e;
   }
   e.number = ++s.frames;
   if (frame.kind == FrameKind::kStartup) {
-    s.see_startup();
+    s.see_startup(e);
   } else {
-    s.see_fpdu();
+    s.see_fpdu(e);
   }
   return e;
 }
 
 /// Handles octets that could not be decoded. These octets may contain any frames of the sender, so
 /// everything that is known about the sender's unfinished messages and MSNs is reset.
-void Session::State::see_gap() {
-  End& sender = end(now.frame->from);
+void Session::State::see_gap(Explained& e) {
+  End& sender = end(e.frame->from);
   sender.complete = false;
   sender.next_msn.fill(std::nullopt);
   sender.untagged.fill(std::nullopt);
   sender.tagged.fill(std::nullopt);
 }
 
-void Session::State::see_startup() {
-  const auto& frame = now.frame->startup;
-  End& sender = end(now.frame->from);
-  const End& peer = end(other(now.frame->from));
-  judge_startup(now);
+void Session::State::see_startup(Explained& e) {
+  const auto& frame = e.frame->startup;
+  End& sender = end(e.frame->from);
+  const End& peer = end(other(e.frame->from));
+  judge_startup(e);
   if (peer.startup && peer.startup->kind == frame.kind) {
-    note(now, Rule::kStartupKinds);
+    note(e, Rule::kStartupKinds);
   } else if (peer.startup && frame.kind == mpa::FrameKind::kReply) {
     auto request = *peer.startup;
     // The stored Request has no private data, and its enhanced word is stored separately. Put the
@@ -166,10 +166,10 @@ void Session::State::see_startup() {
       bytes::store_be(word.data(), mpa::encode(*peer.word));
       request.private_data = word;
     }
-    judge_reply(now, request);
+    judge_reply(e, request);
   }
   const std::size_t word = frame.enhanced ? mpa::kEnhancedWordSize : 0;
-  sender.book.told(now.number, true,
+  sender.book.told(e.number, true,
                    frame.private_data.subspan(std::min(word, frame.private_data.size())));
   sender.startup = frame;
   sender.startup->private_data = {};
@@ -178,211 +178,211 @@ void Session::State::see_startup() {
   sender.next_msn.fill(ddp::Msn{1});  // [DDP-32]
 }
 
-void Session::State::see_fpdu() {
-  const Frame& frame = *now.frame;
+void Session::State::see_fpdu(Explained& e) {
+  const Frame& frame = *e.frame;
   End& sender = end(frame.from);
   End& receiver = end(other(frame.from));
   ddp::SegmentHeader header;
   if (ddp::decode(frame.ulpdu, header)) {
-    now.header = header;
-    now.opcode = rdmap::find_opcode(header);
-    now.payload = frame.ulpdu.subspan(header.size());
-    now.payload_size = frame.ulpdu_length - std::min(frame.ulpdu_length, header.size());
+    e.header = header;
+    e.opcode = rdmap::find_opcode(header);
+    e.payload = frame.ulpdu.subspan(header.size());
+    e.payload_size = frame.ulpdu_length - std::min(frame.ulpdu_length, header.size());
   }
   ++sender.fpdus;
-  judge_fpdu(now);
-  check_order(sender, receiver);
-  const bool readable = now.header && frame.crc != CrcVerdict::kBad;
+  judge_fpdu(e);
+  check_order(e, sender, receiver);
+  const bool readable = e.header && frame.crc != CrcVerdict::kBad;
   if (!readable) {
-    see_gap();
-  } else if (now.opcode != nullptr && now.opcode->tagged == now.header->tagged) {
-    if (now.header->tagged) {
-      follow_tagged(sender);
-    } else if (now.header->qn < ddp::kQueues) {
-      follow_untagged(sender);
+    see_gap(e);
+  } else if (e.opcode != nullptr && e.opcode->tagged == e.header->tagged) {
+    if (e.header->tagged) {
+      follow_tagged(e, sender);
+    } else if (e.header->qn < ddp::kQueues) {
+      follow_untagged(e, sender);
     }
-    message(sender, receiver);
+    message(e, sender, receiver);
   }
-  remember(sender);
+  remember(e, sender);
 }
 
-void Session::State::check_order(End& sender, End& receiver) {
+void Session::State::check_order(Explained& e, End& sender, End& receiver) {
   if (sender.terminated != 0) {
-    note(now, Rule::kAfterTerminate, fmt::format("frame {} is the Terminate", sender.terminated));
+    note(e, Rule::kAfterTerminate, fmt::format("frame {} is the Terminate", sender.terminated));
   }
   if (!sender.startup || !receiver.startup || !sender.complete || !receiver.complete) return;
   if (sender.fpdus != 1) return;
   const bool initiator = sender.startup->kind == mpa::FrameKind::kRequest;
-  if (!initiator && receiver.fpdus == 0) note(now, Rule::kResponderFirst);
-  if (initiator) check_rtr(sender, receiver);
+  if (!initiator && receiver.fpdus == 0) note(e, Rule::kResponderFirst);
+  if (initiator) check_rtr(e, sender, receiver);
 }
 
 /// Checks the initiator's first FPDU. If A=1 in the enhanced words of both ends, this FPDU must be
 /// a zero-length message of a kind that the responder has offered.
-void Session::State::check_rtr(const End& initiator, const End& responder) {
-  if (!now.header || now.opcode == nullptr) return;
-  const auto opcode = now.opcode->opcode;
-  const auto read = opcode == Opcode::kReadRequest ? rdmap::decode_read_request(now.payload)
+void Session::State::check_rtr(Explained& e, const End& initiator, const End& responder) {
+  if (!e.header || e.opcode == nullptr) return;
+  const auto opcode = e.opcode->opcode;
+  const auto read = opcode == Opcode::kReadRequest ? rdmap::decode_read_request(e.payload)
                                                    : std::optional<rdmap::ReadRequest>();
   const bool empty_read = read && read->size == 0;
-  const bool empty_write = opcode == Opcode::kWrite && now.payload_size == 0;
+  const bool empty_write = opcode == Opcode::kWrite && e.payload_size == 0;
   if (!initiator.word) {
-    if (empty_read || empty_write) now.rtr = Rtr::kRevisionOne;
+    if (empty_read || empty_write) e.rtr = Rtr::kRevisionOne;
     return;
   }
   if (!responder.word || !initiator.word->peer_to_peer || !responder.word->peer_to_peer) return;
   const auto& word = *responder.word;
-  const bool empty_send = opcode == Opcode::kSend && now.payload_size == 0;
+  const bool empty_send = opcode == Opcode::kSend && e.payload_size == 0;
   const bool right = (empty_write && word.rtr_write) || (empty_send && word.rtr_send) ||
                      (empty_read && word.rtr_read);
   const bool unseen = opcode == Opcode::kReadRequest && word.rtr_read && !read;
-  if (right) now.rtr = Rtr::kAgreed;
-  if (!right && !unseen) note(now, Rule::kRtr);
+  if (right) e.rtr = Rtr::kAgreed;
+  if (!right && !unseen) note(e, Rule::kRtr);
 }
 
-void Session::State::begin_untagged(End& sender) {
-  const auto& h = *now.header;
+void Session::State::begin_untagged(Explained& e, End& sender) {
+  const auto& h = *e.header;
   auto& next = sender.next_msn[h.qn];
   if (next && *next != h.msn) {
     const bool first = next->value == 1;
     const bool shared = h.msn.value == sender.untagged_messages + 1;
-    note(now, first ? Rule::kFirstMsn : Rule::kMsnStep,
+    note(e, first ? Rule::kFirstMsn : Rule::kMsnStep,
          fmt::format("{} instead of {}{}", h.msn.value, next->value,
                      shared ? ", as if all queues shared one sequence of MSNs" : ""));
   }
   ++sender.untagged_messages;
-  if (h.mo != 0 && next) note(now, Rule::kFirstMo, fmt::format("{}", h.mo));
-  now.first = h.mo == 0 || next.has_value();
+  if (h.mo != 0 && next) note(e, Rule::kFirstMo, fmt::format("{}", h.mo));
+  e.first = h.mo == 0 || next.has_value();
   next = h.msn.next();
   sender.untagged[h.qn] = Message{.operation = ++operations, .octets = h.mo, .first = h};
 }
 
-void Session::State::follow_untagged(End& sender) {
-  const auto& h = *now.header;
+void Session::State::follow_untagged(Explained& e, End& sender) {
+  const auto& h = *e.header;
   auto& open = sender.untagged[h.qn];
   if (!open) {
-    begin_untagged(sender);
+    begin_untagged(e, sender);
   } else {
     if (h.msn != open->first.msn) {
-      note(now, Rule::kMsnInMessage,
-           fmt::format("{} after {}", h.msn.value, open->first.msn.value));
+      note(e, Rule::kMsnInMessage, fmt::format("{} after {}", h.msn.value, open->first.msn.value));
       sender.next_msn[h.qn] = h.msn.next();
     }
     if (h.mo != open->octets) {
-      note(now, Rule::kMo, fmt::format("{} instead of {}", h.mo, open->octets));
+      note(e, Rule::kMo, fmt::format("{} instead of {}", h.mo, open->octets));
     }
     if (h.rsvd_ulp != open->first.rsvd_ulp || h.rsvd_ulp_rest != open->first.rsvd_ulp_rest) {
-      note(now, Rule::kUlpOctets);
+      note(e, Rule::kUlpOctets);
     }
   }
-  now.operation = open->operation;
-  now.octets_before = h.mo;
-  open->octets = h.mo + now.payload_size;
+  e.operation = open->operation;
+  e.octets_before = h.mo;
+  open->octets = h.mo + e.payload_size;
   if (h.last) open.reset();
 }
 
-void Session::State::follow_tagged(End& sender) {
-  const auto& h = *now.header;
-  auto& open = sender.tagged[now.opcode->opcode == Opcode::kWrite ? 0 : 1];
+void Session::State::follow_tagged(Explained& e, End& sender) {
+  const auto& h = *e.header;
+  auto& open = sender.tagged[e.opcode->opcode == Opcode::kWrite ? 0 : 1];
   if (!open) {
     open = Message{.operation = ++operations, .octets = 0, .first = h};
-    now.first = true;
+    e.first = true;
   } else {
     if (h.stag != open->first.stag) {
-      note(now, Rule::kTaggedStag,
+      note(e, Rule::kTaggedStag,
            fmt::format("0x{:08x} after 0x{:08x}", h.stag.value, open->first.stag.value));
     }
     if (h.to.value != open->first.to.value + open->octets) {
       note(
-          now, Rule::kTaggedTo,
+          e, Rule::kTaggedTo,
           fmt::format("0x{:x} instead of 0x{:x}", h.to.value, open->first.to.value + open->octets));
     }
-    if (h.rsvd_ulp != open->first.rsvd_ulp) note(now, Rule::kUlpOctet);
+    if (h.rsvd_ulp != open->first.rsvd_ulp) note(e, Rule::kUlpOctet);
   }
-  now.operation = open->operation;
-  now.octets_before = open->octets;
-  open->octets += now.payload_size;
+  e.operation = open->operation;
+  e.octets_before = open->octets;
+  open->octets += e.payload_size;
 }
 
-void Session::State::message(End& sender, End& receiver) {
-  const auto& h = *now.header;
-  if (now.opcode->invalidates && h.last) {
-    use_stag(receiver, h.rsvd_ulp_rest, 0, true);
-    receiver.book.invalidated(h.rsvd_ulp_rest, now.number);
+void Session::State::message(Explained& e, End& sender, End& receiver) {
+  const auto& h = *e.header;
+  if (e.opcode->invalidates && h.last) {
+    use_stag(e, receiver, h.rsvd_ulp_rest, 0, true);
+    receiver.book.invalidated(h.rsvd_ulp_rest, e.number);
   }
-  switch (now.opcode->opcode) {
+  switch (e.opcode->opcode) {
     case Opcode::kWrite:
-      use_stag(receiver, h.stag.value, h.to.value, now.payload_size == 0);
+      use_stag(e, receiver, h.stag.value, h.to.value, e.payload_size == 0);
       break;
     case Opcode::kReadRequest:
     case Opcode::kAtomicRequest:
-      request(sender, receiver);
+      request(e, sender, receiver);
       break;
     case Opcode::kReadResponse:
-      read_response(sender, receiver);
+      read_response(e, sender, receiver);
       break;
     case Opcode::kAtomicResponse:
-      atomic_response(sender, receiver);
+      atomic_response(e, sender, receiver);
       break;
     case Opcode::kTerminate:
-      terminate(sender, receiver);
+      terminate(e, sender, receiver);
       break;
     default:
-      sender.book.told(now.number, false, now.payload);
+      sender.book.told(e.number, false, e.payload);
   }
-  if (h.tagged && h.last) sender.tagged[now.opcode->opcode == Opcode::kWrite ? 0 : 1].reset();
+  if (h.tagged && h.last) sender.tagged[e.opcode->opcode == Opcode::kWrite ? 0 : 1].reset();
 }
 
 /// Records that the frame uses an STag of `owner`. A zero-length message may use an invalid STag.
 /// [DDP-46]
-void Session::State::use_stag(End& owner, std::uint32_t stag, std::uint64_t to, bool empty) {
-  now.stag = stag;
+void Session::State::use_stag(Explained& e, End& owner, std::uint32_t stag, std::uint64_t to,
+                              bool empty) {
+  e.stag = stag;
   const auto use = owner.book.used(stag, to);
-  now.stag_origin = use.origin;
+  e.stag_origin = use.origin;
   if (use.invalidated != 0 && !empty) {
-    note(now, Rule::kStagValid, fmt::format("0x{:08x}, in frame {}", stag, use.invalidated));
+    note(e, Rule::kStagValid, fmt::format("0x{:08x}, in frame {}", stag, use.invalidated));
   }
 }
 
-void Session::State::request(End& sender, End& receiver) {
-  Request request{.frame = now.number,
-                  .operation = now.operation,
-                  .is_read = now.opcode->opcode == Opcode::kReadRequest,
-                  .unsure = now.frame->unsure};
+void Session::State::request(Explained& e, End& sender, End& receiver) {
+  Request request{.frame = e.number,
+                  .operation = e.operation,
+                  .is_read = e.opcode->opcode == Opcode::kReadRequest,
+                  .unsure = e.frame->unsure};
   if (request.is_read) {
-    request.read = rdmap::decode_read_request(now.payload);
+    request.read = rdmap::decode_read_request(e.payload);
     if (request.read && sender.little_endian_reads) {
-      now.meant = request.read = swapped(*request.read);
-      note(now, Rule::kReadByteOrder);
+      e.meant = request.read = swapped(*request.read);
+      note(e, Rule::kReadByteOrder);
     }
     if (request.read) {
-      use_stag(receiver, request.read->source_stag.value, request.read->source_to.value,
+      use_stag(e, receiver, request.read->source_stag.value, request.read->source_to.value,
                request.read->size == 0);
     }
-  } else if (const auto atomic = rdmap::decode_atomic_request(now.payload)) {
+  } else if (const auto atomic = rdmap::decode_atomic_request(e.payload)) {
     request.atomic_id = atomic->id;
-    use_stag(receiver, atomic->stag.value, atomic->to.value, false);
+    use_stag(e, receiver, atomic->stag.value, atomic->to.value, false);
   }
   push_bounded(sender.requests, request, kMaxRequests);
   const auto& word = receiver.word;
   if (word && sender.complete && receiver.complete && word->ird != mpa::kNoNegotiation &&
       sender.requests.size() > word->ird) {
-    note(now, Rule::kOrd, fmt::format("{} outstanding, IRD {}", sender.requests.size(), word->ird));
+    note(e, Rule::kOrd, fmt::format("{} outstanding, IRD {}", sender.requests.size(), word->ird));
   }
 }
 
 /// Gives the response the operation number of its request.
-void Session::State::join(const Request& request) {
-  if (now.first && now.operation == operations) --operations;
-  now.operation = request.operation;
-  now.request = request.frame;
+void Session::State::join(Explained& e, const Request& request) {
+  if (e.first && e.operation == operations) --operations;
+  e.operation = request.operation;
+  e.request = request.frame;
 }
 
 /// Detects an end that sends Read Requests in little-endian order: the response matches the oldest
 /// request only if the fields of the request are byte-swapped. In this case, byte-swaps all
 /// requests of that end.
 template <typename IsIts>
-void Session::State::find_byte_order(End& requester, const IsIts& is_its) {
+void Session::State::find_byte_order(Explained& e, End& requester, const IsIts& is_its) {
   auto& requests = requester.requests;
   if (requester.little_endian_reads || requests.empty() || !requests.front().read) return;
   Request turned = requests.front();
@@ -393,7 +393,7 @@ void Session::State::find_byte_order(End& requester, const IsIts& is_its) {
     if (request.read) request.read = swapped(*request.read);
   }
   const auto& r = *turned.read;
-  note(now, Rule::kReadByteOrder,
+  note(e, Rule::kReadByteOrder,
        fmt::format("frame {}, read as little-endian, requests {} octets from STag=0x{:08x} "
                    "TO=0x{:x} to STag=0x{:08x} TO=0x{:x}, which this response answers",
                    turned.frame, r.size, r.source_stag.value, r.source_to.value, r.sink_stag.value,
@@ -403,15 +403,15 @@ void Session::State::find_byte_order(End& requester, const IsIts& is_its) {
 /// Matches a Read Response with its request. Responses arrive in the order of the requests. If a
 /// part of the capture is missing, requests without a response are skipped, and a response without
 /// a request violates no rule.
-void Session::State::read_response(End& sender, End& receiver) {
-  const auto& h = *now.header;
-  now.stag = h.stag.value;
+void Session::State::read_response(Explained& e, End& sender, End& receiver) {
+  const auto& h = *e.header;
+  e.stag = h.stag.value;
   auto& requests = receiver.requests;
   const auto is_its = [&](const Request& r) {
     return r.read && r.read->sink_stag == h.stag &&
-           r.read->sink_to.value + now.octets_before == h.to.value;
+           r.read->sink_to.value + e.octets_before == h.to.value;
   };
-  find_byte_order(receiver, is_its);
+  find_byte_order(e, receiver, is_its);
   if (!receiver.complete || !sender.complete) {
     // The capture may lack the responses to earlier requests, so discard these requests.
     const auto its = std::ranges::find_if(requests, is_its);
@@ -419,30 +419,30 @@ void Session::State::read_response(End& sender, End& receiver) {
     requests.erase(requests.begin(), its);
   }
   if (requests.empty() || !requests.front().is_read) {
-    note(now, Rule::kReadResponse);
+    note(e, Rule::kReadResponse);
     return;
   }
   const Request& due = requests.front();
-  join(due);
+  join(e, due);
   if (due.read && !is_its(due)) {
-    note(now, Rule::kReadSink,
+    note(e, Rule::kReadSink,
          fmt::format(
              "STag 0x{:08x} TO 0x{:x}, the request in frame {} names STag 0x{:08x} TO 0x{:x}",
              h.stag.value, h.to.value, due.frame, due.read->sink_stag.value,
-             due.read->sink_to.value + now.octets_before));
+             due.read->sink_to.value + e.octets_before));
   }
-  if (auto& open = sender.tagged[1]) open->operation = now.operation;
-  const std::uint64_t octets = now.octets_before + now.payload_size;
+  if (auto& open = sender.tagged[1]) open->operation = e.operation;
+  const std::uint64_t octets = e.octets_before + e.payload_size;
   const bool wrong_end =
       due.read && (octets > due.read->size || (h.last && octets != due.read->size));
   if (wrong_end) {
-    note(now, Rule::kReadSize, fmt::format("{} of {} octets", octets, due.read->size));
+    note(e, Rule::kReadSize, fmt::format("{} of {} octets", octets, due.read->size));
   }
   if (h.last) requests.pop_front();
 }
 
-void Session::State::atomic_response(End& sender, End& receiver) {
-  const auto response = rdmap::decode_atomic_response(now.payload);
+void Session::State::atomic_response(Explained& e, End& sender, End& receiver) {
+  const auto response = rdmap::decode_atomic_response(e.payload);
   auto& requests = receiver.requests;
   if (!response) return;
   const auto is_its = [&](const Request& r) { return r.atomic_id == response->id; };
@@ -452,13 +452,13 @@ void Session::State::atomic_response(End& sender, End& receiver) {
     requests.erase(requests.begin(), its);
   }
   if (requests.empty() || requests.front().is_read) {
-    note(now, Rule::kAtomicResponse);
+    note(e, Rule::kAtomicResponse);
     return;
   }
   const Request& due = requests.front();
-  join(due);
+  join(e, due);
   if (due.atomic_id && !is_its(due)) {
-    note(now, Rule::kAtomicId,
+    note(e, Rule::kAtomicId,
          fmt::format("0x{:08x} instead of 0x{:08x}", response->id, *due.atomic_id));
   }
   requests.pop_front();
@@ -466,9 +466,9 @@ void Session::State::atomic_response(End& sender, End& receiver) {
 
 /// Finds the cause of a Terminate: the peer's recent frame that has the headers which the Terminate
 /// returns. If the Terminate returns no headers, the cause is the last frame that violated a rule.
-void Session::State::terminate(End& sender, End& receiver) {
-  sender.terminated = now.number;
-  const auto terminate = rdmap::decode_terminate(now.payload);
+void Session::State::terminate(Explained& e, End& sender, End& receiver) {
+  sender.terminated = e.number;
+  const auto terminate = rdmap::decode_terminate(e.payload);
   if (!terminate) return;
   const auto& echo = terminate->segment;
   const auto is_cause = [&](const Recent& r) {
@@ -478,19 +478,19 @@ void Session::State::terminate(End& sender, End& receiver) {
   };
   const auto cause = std::find_if(receiver.recent.rbegin(), receiver.recent.rend(), is_cause);
   if (cause != receiver.recent.rend()) {
-    now.cause = cause->frame;
+    e.cause = cause->frame;
   } else if (echo && echo->rdma_header_size != 0) {
     // siw alters the DDP header that it returns, but returns the header of the Read Request
     // unchanged.
     const auto read = rdmap::decode_read_request(echo->rdma_header);
     const auto request = std::ranges::find(receiver.requests, read, &Request::read);
-    if (request != receiver.requests.end()) now.cause = request->frame;
+    if (request != receiver.requests.end()) e.cause = request->frame;
   }
 }
 
-void Session::State::remember(End& sender) {
-  Recent recent{.frame = now.number, .faulty = !now.violations.empty()};
-  const View ulpdu = now.frame->ulpdu;
+void Session::State::remember(Explained& e, End& sender) {
+  Recent recent{.frame = e.number, .faulty = !e.violations.empty()};
+  const View ulpdu = e.frame->ulpdu;
   recent.size = std::min(ulpdu.size(), ddp::header_size(ulpdu));
   std::copy_n(ulpdu.begin(), recent.size, recent.header.begin());
   push_bounded(sender.recent, recent, kMaxRecent);

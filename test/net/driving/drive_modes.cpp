@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "driver/drive_mode.hpp"
+#include "driver/socket_state.hpp"
 #include "replaced_socket_ops.hpp"
 #include "socket_pair.hpp"
 
@@ -131,10 +132,14 @@ class PatientSends {
 
 }  // namespace
 
-TEST_CASE("the table of driving modes is the one in rfc-notes/fsm") {
-  const auto wrong =
-      iwarp::test::fsm_snapshot("drive_mode", kDriveEdges, kDriveModes, kDriveCauses);
-  CHECK_MESSAGE(!wrong, wrong.value_or(""));
+TEST_CASE("the tables of the driver are those in rfc-notes/fsm") {
+  for (const auto& wrong :
+       {iwarp::test::fsm_snapshot("drive_mode", kDriveEdges, kDriveModes, kDriveCauses),
+        iwarp::test::fsm_snapshot("socket_input", kInputEdges, kInputStates, kInputEvents),
+        iwarp::test::fsm_snapshot("socket_output", kOutputEdges, kOutputStates, kOutputEvents),
+        iwarp::test::fsm_snapshot("socket_fin", kFinEdges, kFinStates, kFinEvents)}) {
+    CHECK_MESSAGE(!wrong, wrong.value_or(""));
+  }
 }
 
 TEST_CASE(

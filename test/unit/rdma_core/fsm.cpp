@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the state machines of an rdma_cm_id and of a queue pair's link with their committed
-// copies.
+// Compares the state machines of an rdma_cm_id, of a queue pair's link and of a bring-up without
+// the CM with their committed copies.
 #include <doctest/doctest.h>
 
 #include <fsm_snapshot.hpp>
 
+#include "bring_up/bring_up_fsm.hpp"
 #include "cm/id_fsm.hpp"
 #include "qp/link_fsm.hpp"
 
@@ -19,6 +20,14 @@ TEST_CASE("the states of an rdma_cm_id are those in rfc-notes/fsm") {
 TEST_CASE("the states of a link are those in rfc-notes/fsm") {
   const auto wrong = iwarp::test::fsm_snapshot("link", kLinkEdges, kLinkStates, kLinkEvents);
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
+}
+
+TEST_CASE("the states of a bring-up are those in rfc-notes/fsm") {
+  for (const auto& wrong :
+       {iwarp::test::fsm_snapshot("bring_up_peer", kPeerEdges, kPeerStates, kPeerEvents),
+        iwarp::test::fsm_snapshot("bring_up_wait", kWaitEdges, kWaitStates, kWaitEvents)}) {
+    CHECK_MESSAGE(!wrong, wrong.value_or(""));
+  }
 }
 
 TEST_CASE("a call in a state that does not allow it changes nothing") {

@@ -195,8 +195,9 @@ int OutOfBand::ready_to_send(RcQp& qp, std::uint32_t sq_psn) {
   if (wanting == nullptr) return 0;
   wanting->sends_since = Clock::now();
   wanting->of_peer.rq_psn = sq_psn & kPsnMask;
-  if (!wanting->accepted) take_waiting(qp, *wanting);
-  return wanting->accepted ? 0 : connect(qp, *wanting);
+  wanting->step(PeerEvent::kToRts);
+  take_waiting(qp, *wanting);
+  return wanting->state == PeerState::kReady ? connect(qp, *wanting) : 0;
 }
 
 void OutOfBand::await_posted() {
@@ -208,7 +209,8 @@ void OutOfBand::await_posted() {
     std::unique_lock lock(mutex_);
     settled_.wait_until(lock, since + kComesUpIn, [&] {
       const Wanting* const wanting = find(number);
-      return wanting == nullptr || wanting->established || wanting->sends_since != since;
+      return wanting == nullptr || wanting->state == PeerState::kConnected ||
+             wanting->sends_since != since;
     });
   }
 }
@@ -217,7 +219,8 @@ std::vector<std::pair<std::uint32_t, OutOfBand::Clock::time_point>> OutOfBand::c
   std::vector<std::pair<std::uint32_t, Clock::time_point>> out;
   const std::lock_guard lock(mutex_);
   for (const auto& [number, wanting] : wanting_) {
-    if (wanting.sends_since && !wanting.established) out.emplace_back(number, *wanting.sends_since);
+    const bool is_connected = wanting.state == PeerState::kConnected;
+    if (wanting.sends_since && !is_connected) out.emplace_back(number, *wanting.sends_since);
   }
   return out;
 }
@@ -254,7 +257,7 @@ int OutOfBand::connect(RcQp& qp, Wanting& wanting) {
   options.retry_refused_for = kTryFor;
   const net::Address to{.host = to_text(wanting.route.peer), .port = QpNumbers::port_of(peer.from)};
   const auto error = core_.rnic().connect(qp.sender(), to, options, core_.cm_channel());
-  wanting.connecting = !error;
+  if (!error) wanting.step(PeerEvent::kConnect);
   wanting.since = Clock::now();
   return to_errno(error);
 }
@@ -262,7 +265,7 @@ int OutOfBand::connect(RcQp& qp, Wanting& wanting) {
 // Starts another connect if the previous one failed because the peer was not ready, and if the
 // queue pair has no outstanding requests. Returns whether another connect was started.
 bool OutOfBand::connect_again(RcQp& qp, Wanting& wanting, const net::CmEvent& event) {
-  wanting.connecting = false;
+  wanting.step(PeerEvent::kConnectOver);
   const bool wait = event.type == Type::kConnectFailed && may_come(event.error) &&
                     Clock::now() - wanting.since > kShortest &&
                     qp.sender().query().send_outstanding == 0;
@@ -271,7 +274,7 @@ bool OutOfBand::connect_again(RcQp& qp, Wanting& wanting, const net::CmEvent& ev
 
 // If one of the requests in waiting_ is from the peer of this queue pair, accepts it.
 void OutOfBand::take_waiting(RcQp& qp, Wanting& wanting) {
-  for (auto it = waiting_.begin(); it != waiting_.end() && !wanting.accepted;) {
+  for (auto it = waiting_.begin(); it != waiting_.end() && !wanting.has_peer();) {
     if (!says(it->says, wanting.of_peer) || !goes(*it->request, wanting.route)) {
       ++it;
       continue;
@@ -285,7 +288,7 @@ void OutOfBand::take_waiting(RcQp& qp, Wanting& wanting) {
 // end wins, drops the peer's request. Returns false if the request was dropped, or if its initiator
 // has disconnected.
 bool OutOfBand::take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request) {
-  const bool crosses = wanting.connecting && !qp.is_to_itself();
+  const bool crosses = wanting.state == PeerState::kConnects && !qp.is_to_itself();
   const auto& [peer, own, sq_psn, rq_psn] = wanting.of_peer;
   const bool ours_counts =
       own != peer ? own < peer : precedes(wanting.route.own.ip, wanting.route.peer.ip);
@@ -296,13 +299,11 @@ bool OutOfBand::take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request) {
   }
   if (crosses) {
     core_.rnic().cancel(*qp.core);
-    wanting.connecting = false;
+    wanting.step(PeerEvent::kConnectOver);
   }
-  wanting.accepted = accept(qp, wanting, request);
-  if (!wanting.accepted && wanting.sends_since && !wanting.connecting) {
-    (void)connect(qp, wanting);
-  }
-  return wanting.accepted;
+  if (accept(qp, wanting, request)) wanting.step(PeerEvent::kAccept);
+  if (wanting.state == PeerState::kReady) (void)connect(qp, wanting);
+  return wanting.has_peer();
 }
 
 // Accepts the request. Returns false if its initiator has disconnected. If another error occurs,
@@ -343,7 +344,7 @@ void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
   Wanting* const wanting = find(number_of(qp));
   // Stores the request, because the queue pair is not ready for it. If the queue pair never becomes
   // ready, the time limit of the MPA startup ends the request.
-  if (wanting == nullptr || wanting->accepted) return keep(std::move(waiting));
+  if (wanting == nullptr || wanting->has_peer()) return keep(std::move(waiting));
   if (says(waiting.says, wanting->of_peer) && goes(*waiting.request, wanting->route)) {
     (void)take(qp, *wanting, *waiting.request);
     return;
@@ -392,9 +393,9 @@ verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
   {
     const std::lock_guard lock(mutex_);
     Wanting* const wanting = find(number_of(qp));
-    unconnected = wanting != nullptr && !wanting->accepted;
+    unconnected = wanting != nullptr && !wanting->has_peer();
     if (event.type == Type::kEstablished) {
-      if (wanting != nullptr) wanting->accepted = wanting->established = true;
+      if (wanting != nullptr) wanting->step(PeerEvent::kEstablished);
     } else if (unconnected && connect_again(qp, *wanting, event)) {
       return verbs::Announce::kAnswered;
     }

@@ -27,6 +27,7 @@
 #include <utility>
 #include <vector>
 
+#include "bring_up/bring_up_fsm.hpp"
 #include "bring_up/numbers.hpp"
 #include "bring_up/request.hpp"
 #include "bring_up/unanswered.hpp"
@@ -87,13 +88,12 @@ class OutOfBand final : public BringUp {
     OobRoute route;
     std::uint16_t ird = 0;  ///< the program's max_dest_rd_atomic; 0 for UC, which has no Reads
     std::optional<Clock::time_point> sends_since;  ///< the time of the queue pair's step to RTS
-    bool connecting = false;
-    /// Set when a request was accepted or the connection was established. After that, no other
-    /// request is accepted.
-    bool accepted = false;
-    bool established = false;
+    PeerState state = PeerState::kListens;
     bool other_told = false;  ///< a request from another peer was already logged
     Clock::time_point since;
+    /// Returns whether the queue pair has its peer. If it has, no other request is accepted.
+    bool has_peer() const { return state >= PeerState::kAccepted; }
+    void step(PeerEvent event) { state = bytes::step(kPeerEdges, state, event).value_or(state); }
   };
   struct Waiting {
     OobRequest says;

@@ -56,10 +56,11 @@ void Unanswered::await(verbs::QpNum num, std::chrono::nanoseconds limit) {
   if (!requests_wait_) return;
   const std::lock_guard lock(mutex_);
   Wait& wait = waits_[num];
-  wait.limit = wait.is_unreachable ? kBetweenLooks : std::max<Clock::duration>(limit, kLeast);
+  wait.step(WaitEvent::kToRts);
+  const bool fails = wait.state == WaitState::kFails;
+  wait.limit = fails ? kBetweenLooks : std::max<Clock::duration>(limit, kLeast);
   wait.has_requests = false;
-  wait.is_ready = true;
-  const bool is_limited = limit != 0ns || wait.is_unreachable;
+  const bool is_limited = limit != 0ns || fails;
   wait.due = is_limited ? Clock::now() + wait.limit : Clock::time_point::max();
   arm();
 }
@@ -68,10 +69,10 @@ bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
   if (!requests_wait_) return false;
   const std::lock_guard lock(mutex_);
   Wait& wait = waits_[num];
-  wait.is_unreachable = true;
+  wait.step(WaitEvent::kUnreachable);
   wait.why = why;
   wait.limit = kBetweenLooks;
-  if (wait.is_ready) wait.due = Clock::now();
+  if (wait.state == WaitState::kFails) wait.due = Clock::now();
   arm();
   return true;
 }
@@ -85,8 +86,8 @@ bool Unanswered::peer_left(RcQp& qp) {
   }
   // The limit is 0 with `timeout` 0, and before the step to RTS, which sets `timeout`.
   if (limit == 0ns) limit = kMost;
-  Wait wait{.limit = std::clamp<Clock::duration>(limit, kBetweenLooks, kMost),
-            .peer_disconnected = true};
+  Wait wait{.limit = std::clamp<Clock::duration>(limit, kBetweenLooks, kMost)};
+  wait.step(WaitEvent::kLeave);
   wait.has_requests = qp.core->holds_requests();
   wait.due = next_look(Clock::now(), wait.limit);
   const std::lock_guard lock(mutex_);
@@ -141,17 +142,18 @@ void Unanswered::look_at_due(Clock::time_point now) {
 }
 
 bool Unanswered::look_at(RcQp& qp, Wait& wait, Clock::time_point now) {
+  const bool has_left = wait.state == WaitState::kLeft;
   {
     const std::lock_guard lock(qp.mutex);
     const bool begins = qp.link == LinkState::kAwaited && qp.state.load() == IBV_QPS_RTS;
-    if (!wait.peer_disconnected && !begins) return false;
+    if (!has_left && !begins) return false;
   }
   const bool had_requests = wait.has_requests;
-  wait.has_requests = wait.peer_disconnected ? qp.core->holds_requests()
-                                             : qp.sender().query().send_outstanding != 0;
+  wait.has_requests =
+      has_left ? qp.core->holds_requests() : qp.sender().query().send_outstanding != 0;
   wait.due = next_look(now, wait.limit);
-  if (!wait.has_requests || !(had_requests || wait.is_unreachable)) return true;
-  if (wait.peer_disconnected) {
+  if (!wait.has_requests || !(had_requests || wait.state == WaitState::kFails)) return true;
+  if (has_left) {
     qp_retry_exceeded(qp);
   } else {
     bring_up_.peer_never_came(qp, wait.why);

@@ -12,6 +12,7 @@
 #include <string>
 #include <unordered_map>
 
+#include "bring_up/bring_up_fsm.hpp"
 #include "iwarp/net/unique_fd.hpp"
 #include "iwarp/verbs/region.hpp"
 #include "process/settings.hpp"
@@ -53,12 +54,10 @@ class Unanswered {
   struct Wait {
     Clock::duration limit{};
     Clock::time_point due = Clock::time_point::max();
-    bool is_ready = false;        ///< the queue pair is in RTS
-    bool is_unreachable = false;  ///< the peer could not be reached
-    std::string why;              ///< the reason if is_unreachable is set; otherwise empty
-    /// The peer has disconnected, and is not expected to connect again.
-    bool peer_disconnected = false;
+    WaitState state = WaitState::kNew;
+    std::string why;            ///< why the peer could not be reached; otherwise empty
     bool has_requests = false;  ///< the queue pair had requests at the previous check
+    void step(WaitEvent event) { state = bytes::step(kWaitEdges, state, event).value_or(state); }
   };
 
   /// Checks a queue pair whose check is due. Returns false if the queue pair no longer waits for

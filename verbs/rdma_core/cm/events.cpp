@@ -27,6 +27,7 @@
 #include "cm/ib_attr.hpp"
 #include "cm/id.hpp"
 #include "cm/outcome.hpp"
+#include "cm/reaction.hpp"
 #include "iwarp/net/event_fd.hpp"
 #include "iwarp/net/insist.hpp"
 #include "iwarp/verbs/send_stop.hpp"
@@ -125,29 +126,8 @@ void requested(net::CmEvent& event) {
   ++listener->waiting_requests;
 }
 
-/// Reports DISCONNECTED. If the program has polled the completions of all receives that succeeded,
-/// queues the event at once and returns true. Otherwise puts the event into Cm::endings and returns
-/// false. dispatch_endings() then queues the event when the program has polled these completions,
-/// or when kTimeout has passed. Programs expect to poll these completions before they read
-/// DISCONNECTED, because an adapter reports the end of a connection only milliseconds after the
-/// last message. For example, libfabric programs destroy the queue pair when they read
-/// DISCONNECTED, and lose the completions that they have not polled.
-bool tell_end(const CmId& id, const RcQp& qp, std::list<CmEnding>& made) noexcept {
-  CmEnding& end = made.front();
-  const auto num = qp.core->num();
-  if (qp.core->init().recv_cq->has_success(num)) {
-    end.own_port = id.own_port;
-    end.qp_num = num;
-    end.at_latest = Clock::now() + kTimeout;
-    cm().endings.splice(cm().endings.end(), made);
-    return false;
-  }
-  queue_event(std::move(end.event));
-  return true;
-}
-
 /// Allocates the rdma_cm event that the id will get for `event`.
-std::list<CmEnding> make_telling(CmId& id, const net::CmEvent& event) {
+std::list<CmEnding> make_record(CmId& id, const net::CmEvent& event) {
   const auto outcome = outcome_of(event, id);
   std::list<CmEnding> out;
   out.emplace_back().event = make_event(id, outcome.type, outcome.status);
@@ -177,30 +157,38 @@ void describe_connection(CmId& id, RcQp& qp, const net::Address& local, CmEventR
   id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record.source));
 }
 
-/// Queues the event in `made` for the id. Returns false if the event is DISCONNECTED and must wait
-/// until the program has polled the completions of all receives that succeeded.
-bool tell(CmId& id, RcQp& qp, net::CmEvent& event, std::list<CmEnding>& made) noexcept {
+/// Changes the state of the id, and fills `record` with what the program gets to know of `event`.
+void describe_event(CmId& id, RcQp& qp, net::CmEvent& event, CmEventRecord& record) noexcept {
   const bool established = event.type == Type::kEstablished;
   (void)id.life.step(established ? IdEvent::kEstablished : IdEvent::kOver);
-  auto& record = made.front().event;
   if (established) {
     id.numbers =
         agreed(id.numbers, numbers_from(mpa::FrameKind::kReply, event.offer, event.private_data));
     // The server's core may permit more Reads than its program.
     (void)qp.core->set_ord(id.numbers.initiator_depth);
-    describe_connection(id, qp, event.local, *record);
+    describe_connection(id, qp, event.local, record);
   }
-  set_private_data(*record, std::move(event.private_data));
-  if (event.type == Type::kDisconnected) return tell_end(id, qp, made);
-  queue_event(std::move(record));
-  return true;
+  set_private_data(record, std::move(event.private_data));
 }
 
-/// Returns which completions may be pushed to the completion queues after the event has been
-/// queued. After ESTABLISHED, these are all completions that were not flushed. Flushed completions
-/// are pushed only after the event that reports the end of the connection.
-verbs::Announce announced_after(bool established) {
-  return established ? verbs::Announce::kUnflushed : verbs::Announce::kAll;
+/// Queues the event in `made`, or puts it into Cm::endings. dispatch_endings() then queues it when
+/// the program has polled the completions of its receives, or when kTimeout has passed.
+void report(const CmId& id, const RcQp& qp, Reaction::Report when,
+            std::list<CmEnding>& made) noexcept {
+  CmEnding& end = made.front();
+  if (when == Reaction::Report::kNow) return queue_event(std::move(end.event));
+  end.own_port = id.own_port;
+  end.qp_num = qp.core->num();
+  end.at_latest = Clock::now() + kTimeout;
+  cm().endings.splice(cm().endings.end(), made);
+}
+
+/// Logs the event, and notes that the peer left without an error.
+void note_event(CmId& id, RcQp& qp, const net::CmEvent& event, bool is_left) {
+  log_outcome(id, qp, event);
+  // An rsocket posts messages that its program does not know of (credits, shutdown).
+  if (!is_left || id.is_rsocket) return;
+  note_left(qp, cm().ports.describe(cm().ports.to_tcp(id.destination())));
 }
 
 /// Returns whether accept_request() has already queued ESTABLISHED for the connection.
@@ -226,7 +214,7 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   // Allocates the events before any state changes, because the caller repeats the whole call if
   // memory is insufficient.
   std::list<CmEnding> made;
-  if (id != nullptr) made = make_telling(*id, event);
+  if (id != nullptr) made = make_record(*id, event);
   // Changes the state of the queue pair before queueing the event, so that a program that reads the
   // event sees the new state.
   if (established) {
@@ -234,22 +222,19 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   } else {
     qp_disconnected(qp);
   }
-  if (!established || id == nullptr) cm().by_qp.erase(it);
-  bool told = true;
+  const Reaction reaction =
+      react({.type = event.type,
+             .has_id = id != nullptr,
+             .disconnect_wanted = id != nullptr && id->disconnect_wanted,
+             .has_unpolled = qp.core->init().recv_cq->has_success(qp.core->num())});
+  if (reaction.is_last) cm().by_qp.erase(it);
   if (id != nullptr) {
-    (void)guarded([&] {
-      log_outcome(*id, qp, event);
-      // An rsocket posts messages that its program does not know of (credits, shutdown).
-      const bool is_noted = is_left && !id->is_rsocket;
-      if (is_noted) note_left(qp, cm().ports.describe(cm().ports.to_tcp(id->destination())));
-      return 0;
-    });
-    told = tell(*id, qp, event, made);
+    (void)guarded([&] { return note_event(*id, qp, event, is_left), 0; });
+    describe_event(*id, qp, event, *made.front().event);
+    report(*id, qp, reaction.report, made);
   }
-  const auto which = id == nullptr ? verbs::Announce::kAll : announced_after(established);
-  if (told) net::insist([&] { qp.core->announce(which); });
-  const bool unwanted = established && (id == nullptr || id->disconnect_wanted);
-  if (unwanted && !close_connection(qp, false)) (void)qp.core->abort();
+  if (reaction.announce) net::insist([&] { qp.core->announce(*reaction.announce); });
+  if (reaction.closes && !close_connection(qp, false)) (void)qp.core->abort();
 }
 
 // Frees a channel some time after the program has destroyed it. rping destroys its channel and
@@ -309,31 +294,28 @@ Clock::time_point dispatch_endings(Core& core) {
     return out;
   };
   std::erase_if(waiting, [&](verbs::QpNum num) { return !unpolled(num); });
-  std::vector<verbs::QpNum> told;
-  auto next = Clock::time_point::max();
+  std::vector<verbs::QpNum> reported;
+  Waits decided;
   {
     const std::lock_guard lock(cm().mutex);
-    // Local ports of connections whose DISCONNECTED event is still waiting in Cm::endings.
-    std::vector<std::uint16_t> held;
-    held.reserve(cm().endings.size());
-    told.reserve(cm().endings.size());
-    std::erase_if(cm().endings, [&](CmEnding& end) {
-      const bool waits = end.is_request()
-                             ? std::ranges::find(held, end.own_port) != held.end()
-                             : std::ranges::find(waiting, end.qp_num) != waiting.end() &&
-                                   Clock::now() < end.at_latest;
-      if (waits) {
-        held.push_back(end.own_port);
-        if (!end.is_request()) next = std::min(next, end.at_latest);
-        return false;
-      }
+    std::vector<PendingEvent> events;
+    for (const CmEnding& end : cm().endings) {
+      events.push_back({.own_port = end.own_port,
+                        .is_request = end.is_request(),
+                        .has_unpolled = std::ranges::count(waiting, end.qp_num) != 0,
+                        .at_latest = end.at_latest});
+    }
+    decided = waits_of(events, Clock::now());
+    reported.reserve(events.size());
+    std::erase_if(cm().endings, [&, waits = decided.waits.begin()](CmEnding& end) mutable {
+      if (*waits++) return false;
       queue_event(std::move(end.event));
-      if (end.qp_num != 0) told.push_back(end.qp_num);
+      if (end.qp_num != 0) reported.push_back(end.qp_num);
       return true;
     });
   }
-  for (const auto num : told) net::insist([&] { announce_all(core, num); });
-  return next;
+  for (const auto num : reported) net::insist([&] { announce_all(core, num); });
+  return decided.next;
 }
 
 /// Logs why the connection ended. Called before the program gets a failed completion, because the
@@ -410,7 +392,7 @@ int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_dat
   });
   net::insist([&] { describe_connection(id, qp, id.request->local(), *record); });
   queue_event(std::move(record));
-  net::insist([&] { qp.core->announce(announced_after(true)); });
+  net::insist([&] { qp.core->announce(verbs::Announce::kUnflushed); });
   return 0;
 }
 

@@ -4,11 +4,11 @@
 #include "channels/cq_feed.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <mutex>
 #include <utility>
 
 #include "driver/driven.hpp"
+#include "driver/socket_state.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -226,17 +226,8 @@ bool CqFeed::has_set() {
   return true;
 }
 
-// Changes the mode. Returns the previous mode.
-DriveMode CqFeed::step(DriveCause cause) {
-  const DriveMode before = mode_.load(std::memory_order_relaxed);
-  const auto next = bytes::step(kDriveEdges, before, cause);
-  assert(next && "not in the table of who drives");
-  mode_.store(next.value_or(before), std::memory_order_relaxed);
-  return before;
-}
-
 void CqFeed::begin(DriveCause cause) {
-  const bool watched = step(cause) != DriveMode::kWorker;
+  const bool watched = advance(kDriveEdges, mode_, cause) != DriveMode::kWorker;
   for (const auto& connection : connections_) {
     if (cause == DriveCause::kSleptOn) {
       connection->sleep_on();
@@ -251,7 +242,7 @@ void CqFeed::begin(DriveCause cause) {
 }
 
 void CqFeed::let_go() {
-  if (step(DriveCause::kLetGo) == DriveMode::kSleeper) {
+  if (advance(kDriveEdges, mode_, DriveCause::kLetGo) == DriveMode::kSleeper) {
     sleeper_->unwatch(*set_);
     expose(false);
     sleeper_ = nullptr;

@@ -74,7 +74,6 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   bool has_set();
   void expose(bool on);
   bool polled_often();
-  DriveMode step(DriveCause cause);
   void begin(DriveCause cause);
   void let_go();
   void watch();

@@ -89,7 +89,7 @@ std::error_code DrivenDatagrams::post_all(std::span<const verbs::DatagramWr> wrs
 std::error_code DrivenDatagrams::post_recv(const verbs::RecvWr& wr) {
   if (core_.init().srq == nullptr && core_.receives() == 0) return post_first_recv(wr);
   const auto error = core_.post_recv(wr);
-  if (!error && held_.load(std::memory_order_seq_cst)) kick(kResume);
+  if (!error && input_.load() == InputState::kHeld) kick(kResume);
   return error;
 }
 
@@ -281,7 +281,8 @@ void DrivenDatagrams::drive(std::uint32_t work) {
     if (connect_often()) work |= kArm;
   }
   if ((work & (kReceive | kPoll)) != 0 && !receive()) work |= kArm;
-  if ((work & kResume) != 0) held_.store(false);
+  const bool resumes = (work & kResume) != 0 && input() == InputState::kHeld;
+  if (resumes) step(InputEvent::kResume);
   if ((work & (kArm | kResume)) != 0 || blocked_ != nullptr) arm();
 }
 
@@ -431,10 +432,10 @@ std::size_t DrivenDatagrams::take(Door& door, std::size_t room) {
 
 void DrivenDatagrams::arm() {
   const auto lacks_receives = [this] { return !core_.deliver_waiting() || core_.receives() == 0; };
-  if (!held_.load(std::memory_order_relaxed) && lacks_receives()) {
-    // After this store, either a thread that posts a receive sees held_, or receives() counts that
+  if (input() == InputState::kReads && lacks_receives()) {
+    // After this store, either a thread that posts a receive sees kHeld, or receives() counts that
     // receive.
-    held_.store(true);
+    step(InputEvent::kHold);
     empty_since_ = mpa::Clock::now();
     auto* const shared = core_.init().srq;
     if (shared != nullptr) {
@@ -442,8 +443,10 @@ void DrivenDatagrams::arm() {
       insist([&] { shared->await(weak_from_this()); });
     }
   }
-  if (held_.load(std::memory_order_relaxed) && !lacks_receives()) held_.store(false);
-  const bool reads = core_.takes_datagrams() && !held_.load(std::memory_order_relaxed);
+  if (input() == InputState::kHeld && !lacks_receives()) {
+    step(InputEvent::kResume);
+  }
+  const bool reads = core_.takes_datagrams() && input() == InputState::kReads;
   for (const auto& door : doors_) {
     if (!door->watched.watch(reads, false)) unwatched_.store(true, std::memory_order_relaxed);
     if (mode() != DriveMode::kWorker && blocked_ == nullptr) {

@@ -49,9 +49,6 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   void poll(bool frequent) override;
   void join(std::shared_ptr<SocketSet> set) override;
   void leave(const SocketSet* set) override;
-  bool is_plain() const override {
-    return !held_.load(std::memory_order_relaxed) && !unwatched_.load(std::memory_order_relaxed);
-  }
   // A socket may be ready only because of an error, which receive() skips. So while the application
   // has a descriptor for the socket, a woken thread must ask the set whether there is input.
   bool is_blocked() const override { return is_exposed(); }
@@ -114,7 +111,7 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   /// the datagrams in the sockets of peers. The first door's datagrams are received first, to keep
   /// the order.
   std::size_t older_ = 0;
-  mpa::TimePoint empty_since_{};  ///< time at which held_ became true
+  mpa::TimePoint empty_since_{};  ///< time at which input_ became kHeld
   unsigned looks_ = 0;
 };
 

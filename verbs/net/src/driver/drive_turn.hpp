@@ -7,13 +7,13 @@
 #pragma once
 
 #include <atomic>
-#include <cassert>
 #include <cstdint>
 #include <memory>
 
 #include "driver/drive_lock.hpp"
 #include "driver/drive_mode.hpp"
 #include "driver/driven.hpp"
+#include "driver/socket_state.hpp"
 #include "driver/worker.hpp"
 
 namespace iwarp::net {
@@ -31,6 +31,10 @@ class DriveTurn : public Driven {
   void sync() final {
     locked([] {});
   }
+  bool is_plain() const final {
+    return input_.load(std::memory_order_acquire) == InputState::kReads &&
+           !unwatched_.load(std::memory_order_relaxed);
+  }
 
  protected:
   enum Work : std::uint32_t {
@@ -40,11 +44,12 @@ class DriveTurn : public Driven {
     kRoom = 1 << 3,    ///< whether the socket has room to send
     kSlept = 1 << 4,   ///< whether the socket has woken the calling thread
     kResume = 1 << 5,  ///< whether a receive may have been posted
-    /// DriveCause::kPolled; if several of the three causes are set, the highest bit wins
+    /// The next three are one field, a DriveCause + 1. If threads request kPolled and kSleptOn in
+    /// one turn, the field contains kLetGo: the worker drives until they request their modes again.
     kPolled = 1 << 6,
-    kSleptOn = 1 << 7,
-    kLetGo = 1 << 8,
-    kFirstOwn = 1 << 9,  ///< the first bit that `Self` defines
+    kSleptOn = 2 << 6,
+    kLetGo = 3 << 6,
+    kFirstOwn = 1 << 8,  ///< the first bit that `Self` defines
   };
 
   explicit DriveTurn(Worker& worker) : worker_(worker) {}
@@ -84,19 +89,14 @@ class DriveTurn : public Driven {
   }
 
   DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }
-  /// Changes the mode by the causes in `work`. Returns whether the mode has changed.
+  /// Changes the mode by the cause in `work`. Returns whether the mode has changed.
   bool change_mode(std::uint32_t work) {
-    if ((work & kLetGo) != 0) return change_mode(DriveCause::kLetGo);
-    if ((work & kSleptOn) != 0) return change_mode(DriveCause::kSleptOn);
-    return (work & kPolled) != 0 && change_mode(DriveCause::kPolled);
+    const auto field = (work & kLetGo) / kPolled;
+    return field != 0 && change_mode(static_cast<DriveCause>(field - 1));
   }
-  bool change_mode(DriveCause cause) {
-    const auto next = bytes::step(kDriveEdges, mode(), cause);
-    assert(next && "not in the table of who drives");
-    if (!next || *next == mode()) return false;
-    mode_.store(*next, std::memory_order_relaxed);
-    return true;
-  }
+  bool change_mode(DriveCause cause) { return advance(kDriveEdges, mode_, cause) != mode(); }
+  [[gnu::cold]] void step(InputEvent event) { advance(kInputEdges, input_, event); }
+  InputState input() const { return input_.load(std::memory_order_relaxed); }
   void note_arrival() {
     arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     octets_came();
@@ -104,9 +104,8 @@ class DriveTurn : public Driven {
 
   Worker& worker_;
   DriveLock lock_;
-  // Only the holder of lock_ writes held_, arrivals_ and unwatched_.
-  /// True while the driver does not read the socket because no receive is posted.
-  std::atomic<bool> held_{false};
+  // Only the holder of lock_ writes input_, arrivals_ and unwatched_.
+  std::atomic<InputState> input_{InputState::kReads};
   /// Number of receive calls that found input, the end of the stream or an error.
   std::atomic<std::uint32_t> arrivals_{0};
   std::atomic<bool> unwatched_{false};  ///< whether the kernel has refused to add a socket to a set

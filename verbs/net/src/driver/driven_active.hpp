@@ -28,8 +28,6 @@ struct DrivenConnection::Active {
   UniqueFd socket;
   const verbs::Duration close_timeout;
   const bool may_be_asked;  ///< whether the peer may ask which of its messages have arrived
-  /// Whether this turn delays notices to the application until it has answered the peer.
-  bool holds_notices = false;
   std::unique_ptr<verbs::WireTap> tap;
   std::unique_ptr<ConnectionClient> client;
   const std::unique_ptr<Carrier> carrier;  ///< null if MPA uses the TCP socket directly
@@ -38,29 +36,22 @@ struct DrivenConnection::Active {
   /// this object. Unlike the connection, it must not outlive the worker.
   const std::shared_ptr<SocketWaits> waits;
 
+  static constexpr verbs::TimePoint kNever = verbs::TimePoint::max();
   asio::steady_timer timer;
-  std::optional<verbs::TimePoint> timer_at;
+  verbs::TimePoint timer_at = kNever;
+  /// Deadline for sending the Reply, if the Reply rejects the peer.
+  verbs::TimePoint linger_until = kNever;
   /// The receive call of the last poll that found the socket empty. The next poll repeats it,
   /// unless a turn since then may have changed the buffers.
   struct Awaited {
     std::array<iovec, 4> pieces{};
-    std::size_t octets = 0;
+    std::size_t octets = 0;  ///< 0 if the next poll must not repeat the call
     msghdr message{};
-    bool is_valid = false;
     /// Result of the repeated call, until take_answer() has handled it.
     std::optional<ssize_t> answer;
   };
   Awaited awaited;
-  bool write_blocked = false;  ///< whether the socket buffer is full
-  bool turn_over = false;      ///< whether the last turn ended with more to send
-  /// whether a thread other than the worker reads the socket, and the connection waits for octets
-  /// only
-  bool awaits_octets_only = false;
-  bool end_of_stream = false;
-  bool shutdown_wanted = false;
-  bool fin_sent = false;
-  /// Deadline for sending the Reply, if the Reply rejects the peer.
-  std::optional<verbs::TimePoint> linger_until;
+  FinState fin = FinState::kOpen;
   std::uint32_t sends_since_emss = 0;
   std::uint64_t send_calls = 0;
   std::uint64_t receive_calls = 0;
@@ -77,9 +68,7 @@ bool DrivenConnection::use(Function function) {
   bool whole = true;
   locked([&] {
     try {
-      if (active_ == nullptr) return;
-      active_->awaits_octets_only = false;
-      function(*active_);
+      if (active_ != nullptr) function(*active_);
     } catch (const std::bad_alloc&) {
       whole = false;
       give_up();

@@ -21,16 +21,17 @@ const CarrierFailure* DrivenConnection::carrier_failure() const {
   return was_set_up && out->cut_short ? nullptr : out;
 }
 
-// Returns whether the carrier has buffered input, which the socket does not report.
-bool DrivenConnection::has_unread_input() const {
-  const Active& a = *active_;
-  return a.carrier->holds_input() && !a.end_of_stream && a.core.takes_octets();
+// Enters or leaves kBuffered. Call after lift_hold().
+void DrivenConnection::update_buffered() {
+  const bool holds = active_->carrier->holds_input();
+  if (input() == InputState::kReads && holds) step(InputEvent::kBuffer);
+  if (input() == InputState::kBuffered && !holds) step(InputEvent::kDrain);
 }
 
 // Sends the carrier's pending output. Returns false if some of it has not been sent.
 bool DrivenConnection::flush_carrier() {
   Active& a = *active_;
-  if (!a.write_blocked && a.carrier->holds_output()) {
+  if (output() == OutputState::kIdle && a.carrier->holds_output()) {
     const auto n = a.carrier->send({});
     if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
       while (receive()) {
@@ -38,7 +39,7 @@ bool DrivenConnection::flush_carrier() {
       socket_failed();
       return false;
     }
-    a.write_blocked = a.carrier->holds_output();
+    if (a.carrier->holds_output()) step(OutputEvent::kFull);
   }
   return !a.carrier->holds_output();
 }
@@ -46,7 +47,7 @@ bool DrivenConnection::flush_carrier() {
 // Half-closes the carrier. Returns false if the carrier's close message has not been sent yet.
 bool DrivenConnection::close_carrier() {
   active_->carrier->close();
-  return flush_carrier() || active_->end_of_stream;
+  return flush_carrier() || input() == InputState::kEnded;
 }
 
 // Closes the carrier before the socket. The carrier's close message follows all accepted octets, so
@@ -62,7 +63,7 @@ void DrivenConnection::leave_carrier(Close how) {
     return;
   }
   auto rest = a.carrier->take_output();
-  if (a.end_of_stream && rest.empty()) return;
+  if (input() == InputState::kEnded && rest.empty()) return;
   LingeringClose::start(worker_, std::move(a.socket), a.close_timeout, std::move(rest));
 }
 

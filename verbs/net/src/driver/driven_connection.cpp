@@ -25,12 +25,6 @@ namespace {
 // may still ask which of its messages have arrived.
 constexpr std::chrono::milliseconds kQuestionLook(5);
 
-// Sets a flag that only the holder of the lock writes. Usually the flag already has the value; the
-// function then avoids the expensive sequentially consistent store.
-void change(std::atomic<bool>& flag, bool value) {
-  if (flag.load(std::memory_order_relaxed) != value) flag.store(value);
-}
-
 }  // namespace
 
 DrivenConnection::DrivenConnection(Private, Registry& registry, Worker& worker, const Setup& setup)
@@ -82,7 +76,7 @@ bool DrivenConnection::leave_gather_timer() {
 void DrivenConnection::receive_posted() {
   // Only a held stream, which the driver does not read for lack of a receive, has to be resumed.
   // Any other stream looks for a posted receive when a message arrives.
-  if (held_.load(std::memory_order_seq_cst)) kick(kResume);
+  if (input_.load() == InputState::kHeld) kick(kResume);
 }
 
 // Posts the work to the worker, because the caller may hold any lock.
@@ -110,7 +104,12 @@ void DrivenConnection::end() {
   });
 }
 
-void DrivenConnection::abort() { kick(kAbort); }
+void DrivenConnection::request(Ending ending) {
+  auto before = ending_.load();
+  while (before < ending && !ending_.compare_exchange_weak(before, ending)) {
+  }
+  kick(kEnd);
+}
 
 bool DrivenConnection::depart() {
   bool is_over = true;
@@ -121,7 +120,7 @@ bool DrivenConnection::depart() {
 // Answers the messages that have arrived, then ends the connection. Returns false, and does not end
 // the connection, if the peer may still ask which of its messages have arrived.
 bool DrivenConnection::close_in_order(Active& a) {
-  if (a.core.at_rest() && !a.end_of_stream) {
+  if (a.core.at_rest() && input() != InputState::kEnded) {
     receive();
     transmit();
     if (a.core.at_rest() && a.core.awaits_ack_request(mpa::Clock::now())) return false;
@@ -168,7 +167,7 @@ void DrivenConnection::send_events_to(CmChannel& channel) {
 void DrivenConnection::poll(bool frequent) {
   auto work = lock_.enter(frequent && mode() == DriveMode::kWorker ? kPoll | kPolled : kPoll);
   if (!work) return;
-  if (*work == kPoll && active_ != nullptr && active_->awaited.is_valid && !look_again()) {
+  if (*work == kPoll && active_ != nullptr && active_->awaited.octets != 0 && !look_again()) {
     if (lock_.leave()) return;
     work = lock_.take();
   }
@@ -198,25 +197,17 @@ void DrivenConnection::run(std::uint32_t work, bool by_worker) {
   take_turns(work, by_worker, [this](std::uint32_t now) -> std::uint32_t {
     try {
       if (active_ == nullptr) return 0;
-      const auto arrived = arrivals_.load(std::memory_order_relaxed);
-      const bool tells_others = active_->may_be_asked && mode() == DriveMode::kWorker;
-      return tells_others ? answer_first(now, arrived) : drive(now, arrived, take_answer());
+      if (!active_->may_be_asked || mode() != DriveMode::kWorker) return drive(now, nullptr);
+      // The worker answers the peer before it notifies the application, which may then exit at
+      // once; the peer would get no answer. A polling or sleeping thread returns to its application
+      // only after the turn.
+      HeldNotices until_answered;
+      return drive(now, &until_answered);
     } catch (const std::bad_alloc&) {
       give_up();
       return 0;
     }
   });
-}
-
-// Runs a turn of the worker that answers the peer before it notifies the application. A notified
-// application may exit at once, and the peer would then get no answer. A polling or sleeping thread
-// needs no such turn, because it returns to its application only after the turn.
-std::uint32_t DrivenConnection::answer_first(std::uint32_t work, std::uint32_t arrived) {
-  const HeldNotices until_answered;
-  active_->holds_notices = true;
-  const auto left = drive(work, arrived, take_answer());
-  if (active_ != nullptr) active_->holds_notices = false;
-  return left;
 }
 
 // Ends the connection after memory has run out at an unknown point in a turn. Reports the end
@@ -226,8 +217,7 @@ void DrivenConnection::give_up() noexcept {
   if (active_ == nullptr) return;
   insist([this] {
     using Type = verbs::ConnectionEvent::Type;
-    active_->end_of_stream = true;
-    active_->core.lost(mpa::Clock::now());
+    socket_failed();
     tell({.type = setup_.is_established() ? Type::kDisconnected : Type::kFailed,
           .failure = mpa::Failure{.fault = mpa::kLocalCatastrophic}});
   });
@@ -244,24 +234,28 @@ void DrivenConnection::join(std::shared_ptr<SocketSet> set) {
   if (!joined) unwatched_.store(true, std::memory_order_relaxed);
 }
 
-void DrivenConnection::control(std::uint32_t work, verbs::TimePoint now) {
+void DrivenConnection::control(std::uint32_t work) {
   auto& core = active_->core;
+  const Ending ending = (work & kEnd) != 0 ? ending_.exchange(Ending::kNone) : Ending::kNone;
+  // Before this end sends its FIN, answer the octets that have arrived.
+  if (ending == Ending::kDisconnect) receive();
+  const auto now = mpa::Clock::now();
   if ((work & kTimer) != 0) {
-    active_->timer_at.reset();
+    active_->timer_at = Active::kNever;
     const auto due = core.timeout();
     const auto answer = core.answer_due();
     if (answer && now >= *answer) core.note_peer_seen(now - silent_for(active_->socket.get()));
     if (due && now >= *due) core.handle_timeout(now);
-    if (active_->linger_until && now >= *active_->linger_until) core.abort(now);
+    if (now >= active_->linger_until) core.abort(now);
   }
   if ((work & kResume) != 0) core.resume(now);
   // Send the requests that were posted before the Terminate or abort, as far as the socket has
   // room.
-  const bool ends = (work & (kTerminate | kAbort)) != 0;
+  const bool ends = ending == Ending::kTerminate || ending == Ending::kAbort;
   if (ends && (gathered_.any() || (work & kTransmit) != 0)) transmit();
-  if ((work & kDisconnect) != 0) core.disconnect(now);
-  if ((work & kTerminate) != 0) core.terminate(rdmap::kLocalCatastrophic, now);  // [VRB-9]
-  if ((work & kAbort) != 0) core.abort(now);
+  if (ending == Ending::kDisconnect) core.disconnect(now);
+  if (ending == Ending::kTerminate) core.terminate(rdmap::kLocalCatastrophic, now);  // [VRB-9]
+  if (ending == Ending::kAbort) core.abort(now);
 }
 
 // Completes a turn after octets have been sent and received: reports events, performs the
@@ -273,19 +267,19 @@ void DrivenConnection::finish_turn() {
   } while (active_ != nullptr && (lift_hold() || !arm()));
 }
 
-// Updates held_. Returns true if the stream was held and can now continue.
+// Enters or leaves kHeld. Returns true if the stream was held and can now continue.
 inline bool DrivenConnection::lift_hold() {
   auto& core = active_->core;
-  const auto held = [&] { return !active_->end_of_stream && !core.takes_octets(); };
-  if (!held()) {
-    change(held_, false);
+  if (input() == InputState::kEnded) return false;
+  if (core.takes_octets()) {
+    if (input() == InputState::kHeld) step(InputEvent::kResume);
     return false;
   }
-  // After this store, either a thread that posts a receive sees held_, or resume() finds that
+  // After this store, either a thread that posts a receive sees kHeld, or resume() finds that
   // receive.
-  held_.store(true);
+  if (input() != InputState::kHeld) step(InputEvent::kHold);
   core.resume(mpa::Clock::now());
-  return !held();
+  return core.takes_octets();
 }
 
 inline bool DrivenConnection::tell_events() {
@@ -311,7 +305,7 @@ void DrivenConnection::do_socket_action() {
     case verbs::SocketAction::kNone:
       break;
     case verbs::SocketAction::kShutdownSend:
-      a.shutdown_wanted = true;
+      advance(kFinEdges, a.fin, FinEvent::kClose);
       break;
     // The TCP connection carries only this stream. So when the stream has ended, close TCP.
     // [DDP-10]
@@ -335,13 +329,12 @@ void DrivenConnection::do_socket_action() {
     if (a.core.transmit_plan(1, mpa::Clock::now()).empty()) {
       return finish(at_once ? Close::kPlain : Close::kLingering);
     }
-    if (!a.linger_until) a.linger_until = mpa::Clock::now() + a.close_timeout;
+    if (a.linger_until == Active::kNever) a.linger_until = mpa::Clock::now() + a.close_timeout;
   }
-  if (!a.shutdown_wanted || a.write_blocked) return;
+  if (a.fin != FinState::kWanted || output() == OutputState::kBlocked) return;
   if (!a.core.transmit_plan(1, mpa::Clock::now()).empty()) return;
   if (a.carrier != nullptr && !close_carrier()) return;
-  a.shutdown_wanted = false;
-  a.fin_sent = true;
+  advance(kFinEdges, a.fin, FinEvent::kDrain);
   ::shutdown(a.socket.get(), SHUT_WR);  // [MPA-107] [RDMAP-88]
   if (a.tap != nullptr) a.tap->closed(true, false, mpa::Clock::now());
 }
@@ -355,7 +348,7 @@ void DrivenConnection::finish(Close how) {
   final_incidents_ = a.core.incidents();
   const bool reset = how == Close::kReset;
   if (reset) reset_on_close(a.socket.get());
-  if (a.tap != nullptr && a.socket && (reset || !a.fin_sent)) {
+  if (a.tap != nullptr && a.socket && (reset || a.fin != FinState::kSent)) {
     a.tap->closed(true, reset, mpa::Clock::now());
   }
   a.waits->release();
@@ -364,7 +357,7 @@ void DrivenConnection::finish(Close how) {
   try {
     if (a.carrier != nullptr) {
       leave_carrier(how);
-    } else if (how == Close::kLingering && !a.end_of_stream) {
+    } else if (how == Close::kLingering && input() != InputState::kEnded) {
       LingeringClose::start(worker_, std::move(a.socket), a.close_timeout, {});
     }
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
@@ -372,8 +365,7 @@ void DrivenConnection::finish(Close how) {
     // octets that it has not sent.
   }
   active_.reset();
-  held_.store(false);
-  is_plain_.store(false);
+  step(InputEvent::kEnd);
   ended_.store(true, std::memory_order_release);
   registry_.ended(*this);
 }
@@ -384,21 +376,21 @@ void DrivenConnection::finish(Close how) {
 // socket; the connection is then lost.
 bool DrivenConnection::arm() {
   Active& a = *active_;
-  const bool untimed = !arm_timer();
-  const bool plain = update_watched();
-  a.awaits_octets_only = mode() != DriveMode::kWorker && untimed && plain && !a.shutdown_wanted &&
-                         !a.write_blocked && !a.turn_over && a.carrier == nullptr;
+  arm_timer();
+  update_watched();
   if (mode() != DriveMode::kWorker) return true;
   if (!a.waits->watch(a.socket.get())) {
     socket_failed();
     return false;
   }
-  if (!a.end_of_stream && !held_.load()) await(SocketWaits::kRead, kReceive | kSlept);
+  const InputState in = input();
+  const bool is_held = in == InputState::kHeld;
+  if (!is_held && in != InputState::kEnded) await(SocketWaits::kRead, kReceive | kSlept);
   // While no receive is posted, the stream is held: the driver does not read the socket and would
   // not notice a reset, so the worker waits for an error. After both ends have sent a FIN, the
   // worker does not wait, because each wait would end at once, and the connection ends soon anyway.
-  if (!a.end_of_stream && held_.load() && !a.fin_sent) await(SocketWaits::kError, kSlept);
-  if (a.write_blocked) await(SocketWaits::kWrite, kRoom | kSlept);
+  if (is_held && a.fin != FinState::kSent) await(SocketWaits::kError, kSlept);
+  if (output() == OutputState::kBlocked) await(SocketWaits::kWrite, kRoom | kSlept);
   return true;
 }
 
@@ -411,43 +403,33 @@ void DrivenConnection::await(SocketWaits::Kind kind, std::uint32_t work) {
 
 // Sets the events for which the epoll sets watch the socket. If a thread sleeps on these sets, and
 // they cannot report all events that the connection needs, gives the connection to the worker.
-// Returns whether the sets wait for octets.
-inline bool DrivenConnection::update_watched() {
-  Active& a = *active_;
-  const bool plain = !a.end_of_stream && !held_.load(std::memory_order_relaxed) &&
-                     (a.carrier == nullptr || !has_unread_input());
-  const bool more = a.write_blocked || a.turn_over;
-  change(is_plain_, plain);
-  change(is_blocked_, more);
+inline void DrivenConnection::update_watched() {
   const auto leave_sleeper = [this] {
     if (mode() == DriveMode::kSleeper && change_mode(DriveCause::kNotReadable)) mode_changed();
   };
-  if (!plain) leave_sleeper();
-  if (watched_.watch(plain, more && mode() != DriveMode::kWorker)) return plain;
+  if (active_->carrier != nullptr) update_buffered();
+  const bool reads = input() == InputState::kReads;
+  if (!reads) leave_sleeper();
+  if (watched_.watch(reads, is_blocked() && mode() != DriveMode::kWorker)) return;
   unwatched_.store(true, std::memory_order_relaxed);
   leave_sleeper();
-  return false;
 }
 
 // Arms the timer for the next deadline. If the timer is already armed for an earlier time, does not
 // change it until it expires, because a deadline moves or disappears far more often than it is
-// reached. Returns false if there is no deadline.
-inline bool DrivenConnection::arm_timer() {
+// reached.
+inline void DrivenConnection::arm_timer() {
   Active& a = *active_;
-  auto at = a.core.timeout();
-  if (a.linger_until) at = at ? std::min(*at, *a.linger_until) : *a.linger_until;
-  if (!at) return false;
-  if (a.timer_at && *a.timer_at <= *at) return true;
+  const auto at = std::min(a.core.timeout().value_or(Active::kNever), a.linger_until);
+  if (a.timer_at <= at) return;
   a.timer_at = at;
-  a.timer.expires_at(*at);
+  a.timer.expires_at(at);
   a.timer.async_wait([self = shared()](const boost::system::error_code& cancelled) {
     if (!cancelled) self->kick(kTimer, true);
   });
-  return true;
 }
 
 void DrivenConnection::mode_changed() {
-  active_->awaits_octets_only = false;
   if (mode() != DriveMode::kWorker) active_->waits->release();
 }
 

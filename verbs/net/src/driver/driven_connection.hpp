@@ -119,19 +119,16 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void receive_posted() override;
   void resume_soon() override;
   void break_pins(verbs::Stag stag) override;
-  void disconnect() override { kick(kDisconnect); }
-  void terminate() override { kick(kTerminate); }
-  void abort() override;
+  void disconnect() override { request(Ending::kDisconnect); }
+  void terminate() override { request(Ending::kTerminate); }
+  void abort() override { request(Ending::kAbort); }
   bool depart() override;
 
   // Overrides of Driven, called by the feeds of the completion queues.
   void poll(bool frequent) override;
   void join(std::shared_ptr<SocketSet> set) override;
   void leave(const SocketSet* set) override { watched_.leave(set); }
-  bool is_plain() const override {
-    return is_plain_.load(std::memory_order_acquire) && !unwatched_.load(std::memory_order_relaxed);
-  }
-  bool is_blocked() const override { return is_blocked_.load(std::memory_order_relaxed); }
+  bool is_blocked() const override { return output() != OutputState::kIdle; }
   void flush_posts() override {
     if (gathered_.any()) kick(kTransmit);
   }
@@ -197,10 +194,10 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
  private:
   // Kinds of work in addition to those of DriveTurn::Work.
   static constexpr std::uint32_t kTimer = kFirstOwn;
-  static constexpr std::uint32_t kDisconnect = kFirstOwn << 1;
-  static constexpr std::uint32_t kTerminate = kFirstOwn << 2;
-  static constexpr std::uint32_t kAbort = kFirstOwn << 3;
+  static constexpr std::uint32_t kEnd = kFirstOwn << 1;  ///< end the stream as ending_ says
   struct Active;  ///< the state that exists only while the socket is open
+  /// How other threads want the stream to end. Of several requests, the last in this order counts.
+  enum class Ending : std::uint8_t { kNone, kDisconnect, kTerminate, kAbort };
   enum class Close : std::uint8_t {
     kPlain,
     kLingering,  ///< half-closes and reads until the peer closes, see LingeringClose
@@ -218,32 +215,35 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   bool use(Function function);
   void give_up() noexcept;
   bool close_in_order(Active& a);
-  std::uint32_t drive(std::uint32_t work, std::uint32_t arrived, Look look);
-  std::uint32_t answer_first(std::uint32_t work, std::uint32_t arrived);
-  void control(std::uint32_t work, verbs::TimePoint now);
+  std::uint32_t drive(std::uint32_t work, class HeldNotices* until_answered);
+  void request(Ending ending);
+  void control(std::uint32_t work);
   bool look_and_receive(std::uint32_t work, Look look);
   bool receive();
   bool take(ssize_t n, std::size_t asked);
   bool look_again();
   Look take_answer();
+  void update_buffered();
   bool flush_carrier();
   bool close_carrier();
   void leave_carrier(Close how);
   void await_same();
-  bool transmit();
+  using DriveTurn::step;
+  [[gnu::cold]] void step(OutputEvent event) { advance(kOutputEdges, output_, event); }
+  OutputState output() const { return output_.load(std::memory_order_relaxed); }
+  void transmit();
   void socket_failed();
   void finish_turn();
   bool tell_events();
   void do_socket_action();
   bool lift_hold();
-  bool has_unread_input() const;
   bool arm();
-  bool arm_timer();
+  void arm_timer();
   bool has_only_moved_octets() const;
-  bool may_transmit(verbs::Output output) const;
+  bool may_transmit(verbs::Output pending) const;
   bool asks_later();
   void mode_changed();
-  bool update_watched();
+  void update_watched();
   void await(SocketWaits::Kind kind, std::uint32_t work);
   void finish(Close how);
   verbs::Counters count() const;
@@ -253,9 +253,8 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   Registry& registry_;
   const Address local_;
   const Address peer_;
-  // Only the holder of lock_ writes the next two members.
-  std::atomic<bool> is_plain_{false};
-  std::atomic<bool> is_blocked_{false};
+  std::atomic<Ending> ending_{Ending::kNone};
+  std::atomic<OutputState> output_{OutputState::kIdle};  ///< only the holder of lock_ writes it
   WatchedSocket watched_;
   GatheredPosts gathered_;
   std::atomic<bool> in_gather_timer_{false};

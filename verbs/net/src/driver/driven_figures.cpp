@@ -51,7 +51,7 @@ std::optional<ConnectionStatistics> DrivenConnection::statistics() {
 
 void DrivenConnection::refuse(SetupFailure why) {
   setup_.blame(why);
-  kick(kAbort);
+  abort();
 }
 
 void DrivenConnection::tell(const verbs::ConnectionEvent& event) {

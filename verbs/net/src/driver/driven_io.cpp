@@ -60,34 +60,38 @@ bool has_something(int socket) {
 
 }  // namespace
 
-// Runs one turn and returns the work that it did not finish. `arrived` is the value of arrivals_
-// before the turn. `look` is kEmptied if a receive call that was made after arrivals_ was read has
-// emptied the socket.
-std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived, Look look) {
+// Runs one turn and returns the work that it did not finish. Releases the notices in
+// `until_answered`, if there are any, when the peer has its answers.
+std::uint32_t DrivenConnection::drive(std::uint32_t work, HeldNotices* until_answered) {
   Active& a = *active_;
-  a.awaited.is_valid = false;
-  const bool had_more = a.write_blocked || a.turn_over;
+  const auto arrived = arrivals_.load(std::memory_order_relaxed);
+  const Look look = take_answer();
+  a.awaited.octets = 0;
+  const bool was_idle = output() == OutputState::kIdle;
   std::uint32_t left = 0;
   if (work != kTransmit && look_and_receive(work, look)) left |= kReceive;
-  if (a.holds_notices && !a.core.owes_answers()) HeldNotices::release();
+  if (until_answered != nullptr && !a.core.owes_answers()) until_answered->release();
   // Most polls find nothing to read. In kPoller such a turn ends here, because nothing else has
   // changed.
-  const bool came = arrivals_.load(std::memory_order_relaxed) != arrived || a.end_of_stream;
-  if (work == kPoll && !came && !had_more && mode() == DriveMode::kPoller && !held_.load() &&
-      a.carrier == nullptr) {
+  const bool came = arrivals_.load(std::memory_order_relaxed) != arrived;
+  if (work == kPoll && !came && was_idle && mode() == DriveMode::kPoller &&
+      input() == InputState::kReads && a.carrier == nullptr) {
     await_same();
     return 0;
   }
-  const verbs::Output output = (work & kTransmit) != 0 ? verbs::Output::kMessages : a.core.output();
-  const bool later = output == verbs::Output::kQuestions && work == kPoll && came && asks_later();
-  a.turn_over = !later && may_transmit(output) && transmit();
-  if (a.holds_notices) HeldNotices::release();
-  if (a.turn_over) left |= kTransmit;
-  const bool may_move_only = (work & ~(kTransmit | kReceive | kPoll)) == 0;
-  if (may_move_only && has_only_moved_octets()) return left;
+  const verbs::Output pending =
+      (work & kTransmit) != 0 ? verbs::Output::kMessages : a.core.output();
+  const bool later = pending == verbs::Output::kQuestions && work == kPoll && came && asks_later();
+  const bool sends = !later && may_transmit(pending);
+  if (sends) transmit();
+  if (until_answered != nullptr) until_answered->release();
+  const bool may_move_only = (work & ~(kTransmit | kReceive | kPoll)) == 0 && was_idle;
+  const bool is_idle = !sends || output() == OutputState::kIdle;
+  if (may_move_only && is_idle && has_only_moved_octets()) return left;
   finish_turn();
   if (active_ == nullptr) return 0;
-  if (a.carrier != nullptr && has_unread_input()) left |= kReceive;
+  if (input() == InputState::kBuffered) left |= kReceive;
+  if (output() == OutputState::kMore) left |= kTransmit;
   return left;
 }
 
@@ -96,28 +100,30 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, std::uint32_t arrived,
 bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
   Active& a = *active_;
   if ((work & kSlept) != 0) ++a.wakeups;
-  if ((work & kRoom) != 0) a.write_blocked = false;
   // A polling thread asks for room before it sends. The kernel reports room only if a large part of
   // the socket buffer is free, whereas a send would also use a few free octets.
-  if ((work & kPoll) != 0 && a.write_blocked) {
+  const auto asks_for_room = [&] {
     ++a.wait_calls;
-    a.write_blocked = !writable(a.socket.get());
+    return writable(a.socket.get());
+  };
+  if (output() == OutputState::kBlocked &&
+      ((work & kRoom) != 0 || ((work & kPoll) != 0 && asks_for_room()))) {
+    step(OutputEvent::kRoom);
   }
-  if (change_mode(work)) mode_changed();
-  constexpr std::uint32_t kControl = kTimer | kResume | kDisconnect | kTerminate | kAbort;
-  // Before this end sends its FIN, answer the octets that have arrived.
-  if ((work & kDisconnect) != 0) receive();
-  if ((work & kControl) != 0) control(work, mpa::Clock::now());
+  if ((work & kLetGo) != 0 && change_mode(work)) mode_changed();
+  if ((work & (kTimer | kResume | kEnd)) != 0) control(work);
   // While the stream is held for lack of a receive, the socket is not read. So check whether the
   // socket has an error.
-  if (held_.load() && (work & (kSlept | kPoll)) != 0 && is_broken(a.socket.get())) socket_failed();
+  if (input() == InputState::kHeld && (work & (kSlept | kPoll)) != 0 && is_broken(a.socket.get())) {
+    socket_failed();
+  }
   const bool asked = (work & (kReceive | kPoll)) != 0;
   return asked && look == Look::kMayHaveMore && receive();
 }
 
 // Returns false if transmit() would do nothing.
-inline bool DrivenConnection::may_transmit(verbs::Output output) const {
-  return output != verbs::Output::kNone || active_->carrier != nullptr || gathered_.any();
+inline bool DrivenConnection::may_transmit(verbs::Output pending) const {
+  return pending != verbs::Output::kNone || active_->carrier != nullptr || gathered_.any();
 }
 
 // Call if the only output would be a query that asks the peer which messages have arrived. Returns
@@ -132,10 +138,10 @@ bool DrivenConnection::asks_later() {
   return true;
 }
 
-// Returns whether finish_turn() would have nothing to do.
+// Returns whether finish_turn() would have nothing to do. Call if the output was and is kIdle.
 inline bool DrivenConnection::has_only_moved_octets() const {
   const Active& a = *active_;
-  return a.awaits_octets_only && !a.turn_over && !a.write_blocked && !a.end_of_stream &&
+  return mode() != DriveMode::kWorker && input() == InputState::kReads && a.carrier == nullptr &&
          a.core.is_steady();
 }
 
@@ -145,10 +151,9 @@ void DrivenConnection::await_same() {
   const auto plan = active_->core.receive_plan();
   if (plan.empty() || plan.size() > awaited.pieces.size()) return;
   const auto [octets, count] = fill(plan, awaited.pieces);
-  awaited.octets = octets;
   awaited.message.msg_iov = awaited.pieces.data();
   awaited.message.msg_iovlen = count;
-  awaited.is_valid = true;
+  awaited.octets = octets;
 }
 
 // Reads the socket until it is empty or the turn is over. Returns whether there may be more to
@@ -157,7 +162,8 @@ bool DrivenConnection::receive() {
   Active& a = *active_;
   Pieces pieces;
   const auto begin = a.octets_received;
-  while (!a.end_of_stream) {
+  if (input() == InputState::kEnded) return false;
+  for (;;) {
     const auto plan = a.core.receive_plan();
     if (plan.empty()) return false;
     if (a.octets_received - begin >= kTurn) return true;
@@ -171,16 +177,15 @@ bool DrivenConnection::receive() {
     if (a.carrier != nullptr && is_exposed() && has_something(a.socket.get())) octets_came();
     if (!take(receive_plan(a.carrier.get(), a.socket.get(), message), octets)) return false;
   }
-  return false;
 }
 
 // Handles the result `n` of a receive call for `asked` octets. Returns whether there may be more to
 // read.
 bool DrivenConnection::take(ssize_t n, std::size_t asked) {
-  Active& a = *active_;
   if (n < 0 && errno == EINTR) return true;
   if (n < 0 && would_block(errno)) return false;
   note_arrival();
+  Active& a = *active_;
   if (n < 0) {
     if (errno == EFAULT) {
       a.core.receive_faulted(mpa::Clock::now());
@@ -190,7 +195,7 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
     return false;
   }
   if (n == 0) {
-    a.end_of_stream = true;
+    step(InputEvent::kEnd);
     a.core.peer_closed(mpa::Clock::now());  // [DDP-9] [MPA-107]
     return false;
   }
@@ -201,23 +206,26 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
   return size == asked;
 }
 
-// Sends pending output. Returns whether there is more to send that the socket may accept.
-bool DrivenConnection::transmit() {
+// Sends pending output. kMore then means that the socket may accept still more.
+void DrivenConnection::transmit() {
   Active& a = *active_;
   Pieces pieces;
   Carrier* const carrier = a.carrier.get();
   // From here on, no post is held back. If the socket is full, the posts are sent when the socket
   // has room.
   gathered_.leave();
-  if (carrier != nullptr && !flush_carrier()) return false;
+  if (output() != OutputState::kIdle) {
+    if (output() == OutputState::kBlocked) return;
+    step(OutputEvent::kNextTurn);
+  }
+  if (carrier != nullptr && !flush_carrier()) return;
+  std::size_t done = 0;
   // The first pass does not check for output, because there nearly always is some.
-  bool may_have_more = true;
-  for (std::size_t done = 0; !a.write_blocked && may_have_more;
-       may_have_more = a.core.may_have_output()) {
+  do {
     const verbs::Now now(mpa::Clock::now);
     const auto plan = a.core.transmit_plan(kPieces, now);
-    if (plan.empty()) return false;
-    if (done >= kTurn) return true;
+    if (plan.empty()) return;
+    if (done >= kTurn) return step(OutputEvent::kTurnOver);
     const auto [octets, count] = fill(plan, pieces);
     msghdr message{};
     message.msg_iov = pieces.data();
@@ -230,42 +238,36 @@ bool DrivenConnection::transmit() {
       continue;
     }
     if (n < 0) {
-      if (would_block(errno)) {
-        a.write_blocked = true;
-      } else {
-        // Read the octets that the peer sent before it closed the connection, for example a
-        // Terminate.
-        while (receive()) {
-        }
-        socket_failed();
+      if (would_block(errno)) return step(OutputEvent::kFull);
+      // Read the octets that the peer sent before it closed the connection, for example a
+      // Terminate.
+      while (receive()) {
       }
-      return false;
+      return socket_failed();
     }
     if (n == 0) {  // The carrier has to receive from the peer first.
-      a.write_blocked = carrier->holds_output();
-      return false;
+      if (carrier->holds_output()) step(OutputEvent::kFull);
+      return;
     }
     const auto size = static_cast<std::size_t>(n);
     gathered_.left(now);
     a.core.transmitted(size, now);
     done += size;
-    if (size < octets) a.write_blocked = true;  // The socket buffer is full.
-    if (carrier != nullptr && carrier->holds_output()) a.write_blocked = true;
     if (++a.sends_since_emss == kEmssInterval) {
       a.sends_since_emss = 0;
       a.core.set_emss(effective_mss(a.socket.get()));  // [MPA-49]
     }
-  }
-  return false;
+    const bool is_buffered = carrier != nullptr && carrier->holds_output();
+    if (size < octets || is_buffered) return step(OutputEvent::kFull);
+  } while (a.core.may_have_output());
 }
 
 // Ends the stream after an error of the socket. verbs::Connection reports as lost the messages that
 // TCP accepted but may not have delivered. [DDP-3]
 void DrivenConnection::socket_failed() {
-  Active& a = *active_;
-  a.end_of_stream = true;
-  a.write_blocked = false;
-  a.core.lost(mpa::Clock::now());
+  step(InputEvent::kEnd);
+  if (output() != OutputState::kIdle) step(OutputEvent::kLost);
+  active_->core.lost(mpa::Clock::now());
 }
 
 }  // namespace iwarp::net

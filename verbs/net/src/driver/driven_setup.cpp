@@ -49,7 +49,7 @@ std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View priva
 bool DrivenConnection::peer_waits() {
   bool out = false;
   locked([&] {
-    out = active_ != nullptr && !active_->end_of_stream &&
+    out = active_ != nullptr && input() != InputState::kEnded &&
           active_->core.startup().state() == mpa::StartupState::kAwaitDecision &&
           !is_closed(active_->socket.get());
   });
@@ -72,7 +72,8 @@ std::error_code DrivenConnection::reject(bytes::View private_data, UniqueFd* kee
     transmit();
     *keep = leave();
     if (!*keep) {
-      out = error(a.end_of_stream ? verbs::Errc::kConnectionReset : verbs::Errc::kBusy);
+      const bool is_over = input() == InputState::kEnded;
+      out = error(is_over ? verbs::Errc::kConnectionReset : verbs::Errc::kBusy);
     }
   });
   return whole ? out : error(verbs::Errc::kConnectionReset);
@@ -80,8 +81,8 @@ std::error_code DrivenConnection::reject(bytes::View private_data, UniqueFd* kee
 
 UniqueFd DrivenConnection::leave() {
   Active& a = *active_;
-  if (a.carrier != nullptr) return {};
-  if (a.end_of_stream || !a.core.transmit_plan(1, mpa::Clock::now()).empty()) return {};
+  if (a.carrier != nullptr || input() == InputState::kEnded) return {};
+  if (!a.core.transmit_plan(1, mpa::Clock::now()).empty()) return {};
   a.waits->release();
   watched_.close();
   return std::move(a.socket);

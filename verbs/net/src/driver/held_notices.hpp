@@ -24,14 +24,16 @@ class HeldNotices {
   HeldNotices() : outer_(std::exchange(current_, this)) {}
   ~HeldNotices() {
     current_ = outer_;
-    tell_all();
+    release();
   }
   HeldNotices(const HeldNotices&) = delete;
   HeldNotices& operator=(const HeldNotices&) = delete;
 
-  /// Delivers the notices that the innermost instance of this thread holds.
-  static void release() {
-    if (current_ != nullptr) current_->tell_all();
+  /// Delivers the notices that this instance holds.
+  void release() {
+    for (const auto& [notify, queue] : std::span(held_).first(std::exchange(count_, 0))) {
+      insist([&] { (*notify)(*queue); });
+    }
   }
   /// Calls `notify` with `queue`: at once if the calling thread has no instance or the instance is
   /// full, and otherwise when the instance releases its notices. `notify` and `queue` must live
@@ -43,12 +45,6 @@ class HeldNotices {
   }
 
  private:
-  void tell_all() {
-    for (const auto& [notify, queue] : std::span(held_).first(std::exchange(count_, 0))) {
-      insist([&] { (*notify)(*queue); });
-    }
-  }
-
   /// Number of notices that an instance can hold. A turn rarely needs more, because a connection
   /// has two completion queues, and the application rarely arms either of them again within the
   /// turn.

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The life of a queue pair that is connected without the CM, as two state machines: how it finds
+// its peer (OutOfBand), and why its requests wait for a peer (Unanswered).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "iwarp/bytes/fsm.hpp"
+
+namespace iwarp::rdma_core {
+
+enum class PeerState : std::uint8_t {
+  kListens,   ///< in RTR: waits for the peer's request
+  kReady,     ///< in RTS: the same, and no connect to the peer is in progress
+  kConnects,  ///< in RTS: the same, and a connect to the peer is in progress
+  kAccepted,  ///< a request was accepted; no other request is
+  kConnected,
+};
+std::string_view to_string(PeerState state);
+inline constexpr std::array kPeerStates{PeerState::kListens, PeerState::kReady,
+                                        PeerState::kConnects, PeerState::kAccepted,
+                                        PeerState::kConnected};
+
+enum class PeerEvent : std::uint8_t {
+  kToRts,        ///< the program moved the queue pair to RTS
+  kConnect,      ///< a connect was started
+  kConnectOver,  ///< the connect failed, or the peer's request has replaced it
+  kAccept,       ///< the peer's request was accepted
+  kEstablished,
+};
+std::string_view to_string(PeerEvent event);
+inline constexpr std::array kPeerEvents{PeerEvent::kToRts, PeerEvent::kConnect,
+                                        PeerEvent::kConnectOver, PeerEvent::kAccept,
+                                        PeerEvent::kEstablished};
+
+using PeerEdge = bytes::Edge<PeerState, PeerEvent>;
+// clang-format off
+inline constexpr std::array kPeerEdges{
+    PeerEdge{PeerState::kListens, PeerEvent::kToRts, PeerState::kReady, "decision 0028"},
+    PeerEdge{PeerState::kListens, PeerEvent::kAccept, PeerState::kAccepted, "decision 0028"},
+    PeerEdge{PeerState::kReady, PeerEvent::kConnect, PeerState::kConnects, "decision 0028"},
+    PeerEdge{PeerState::kReady, PeerEvent::kAccept, PeerState::kAccepted, "decision 0028"},
+    PeerEdge{PeerState::kReady, PeerEvent::kEstablished, PeerState::kConnected, "reported before the connect was cancelled"},
+    PeerEdge{PeerState::kConnects, PeerEvent::kConnectOver, PeerState::kReady, "an attempt may be repeated"},
+    PeerEdge{PeerState::kConnects, PeerEvent::kAccept, PeerState::kAccepted, "a queue pair connected to itself"},
+    PeerEdge{PeerState::kConnects, PeerEvent::kEstablished, PeerState::kConnected, "decision 0028"},
+    PeerEdge{PeerState::kAccepted, PeerEvent::kToRts, PeerState::kAccepted, "the peer was first"},
+    PeerEdge{PeerState::kAccepted, PeerEvent::kEstablished, PeerState::kConnected, "decision 0028"},
+    PeerEdge{PeerState::kConnected, PeerEvent::kToRts, PeerState::kConnected, "the peer was first"},
+    PeerEdge{PeerState::kConnected, PeerEvent::kEstablished, PeerState::kConnected, "a queue pair connected to itself"},
+};
+// clang-format on
+static_assert(bytes::deterministic(kPeerEdges));
+static_assert(bytes::all_reachable(kPeerEdges, PeerState::kListens));
+
+enum class WaitState : std::uint8_t {
+  kNew,
+  kAwaits,       ///< in RTS: requests wait until their limit
+  kUnreachable,  ///< not in RTS yet; the peer could not be reached
+  kFails,        ///< in RTS: requests fail at once, because the peer could not be reached
+  kLeft,         ///< the peer has disconnected, and is not expected to connect again
+};
+std::string_view to_string(WaitState state);
+inline constexpr std::array kWaitStates{WaitState::kNew, WaitState::kAwaits,
+                                        WaitState::kUnreachable, WaitState::kFails,
+                                        WaitState::kLeft};
+
+enum class WaitEvent : std::uint8_t {
+  kToRts,        ///< the program moved the queue pair to RTS, or changed the limit in RTS
+  kUnreachable,  ///< the peer could not be reached
+  kLeave,        ///< the peer has disconnected
+};
+std::string_view to_string(WaitEvent event);
+inline constexpr std::array kWaitEvents{WaitEvent::kToRts, WaitEvent::kUnreachable,
+                                        WaitEvent::kLeave};
+
+using WaitEdge = bytes::Edge<WaitState, WaitEvent>;
+// clang-format off
+inline constexpr std::array kWaitEdges{
+    WaitEdge{WaitState::kNew, WaitEvent::kToRts, WaitState::kAwaits, "timeout and retry_cnt"},
+    WaitEdge{WaitState::kNew, WaitEvent::kUnreachable, WaitState::kUnreachable, "before the step to RTS has returned"},
+    WaitEdge{WaitState::kNew, WaitEvent::kLeave, WaitState::kLeft, "no event reports it to the program"},
+    WaitEdge{WaitState::kAwaits, WaitEvent::kToRts, WaitState::kAwaits, "a new limit"},
+    WaitEdge{WaitState::kAwaits, WaitEvent::kUnreachable, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},
+    WaitEdge{WaitState::kUnreachable, WaitEvent::kToRts, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},
+    WaitEdge{WaitState::kFails, WaitEvent::kToRts, WaitState::kFails, "a new limit changes nothing"},
+};
+// clang-format on
+static_assert(bytes::deterministic(kWaitEdges));
+static_assert(bytes::all_reachable(kWaitEdges, WaitState::kNew));
+
+}  // namespace iwarp::rdma_core
