@@ -132,15 +132,14 @@ class PatientSends {
 }  // namespace
 
 TEST_CASE("the table of driving modes is the one in rfc-notes/fsm") {
-  const auto wrong =
-      iwarp::test::fsm_snapshot("drive_mode", kDriveEdges, kDriveModes, kDriveCauses);
+  const auto wrong = iwarp::test::fsm_snapshot("drive_mode", kDriveEdges);
   CHECK_MESSAGE(!wrong, wrong.value_or(""));
 }
 
 TEST_CASE(
     "in every mode each queue may poll, sleep and stop; the worker drives if no thread of the "
     "program does") {
-  for (const auto mode : kDriveModes) {
+  for (const auto mode : bytes::enumerators<DriveMode>()) {
     for (const auto cause : {DriveCause::kPolled, DriveCause::kSleptOn}) {
       CHECK(bytes::step(kDriveEdges, mode, cause).has_value());
     }

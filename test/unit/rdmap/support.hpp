@@ -23,7 +23,7 @@ inline doctest::String toString(const Fault& fault) { return to_string(fault).c_
 }  // namespace iwarp::bytes
 
 namespace iwarp::rdmap {
-inline doctest::String toString(StreamState state) { return to_string(state); }
+inline doctest::String toString(StreamState state) { return std::string(to_string(state)).c_str(); }
 }  // namespace iwarp::rdmap
 
 namespace iwarp::rdmap::test {

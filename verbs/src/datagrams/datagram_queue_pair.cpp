@@ -74,6 +74,8 @@ struct DatagramQueuePair::Slot {
   }
 };
 
+std::string_view to_string(DatagramState state) { return bytes::name_of(state); }
+
 DatagramCounters& DatagramCounters::operator+=(const DatagramCounters& o) {
   sent += o.sent;
   unsent += o.unsent;
