@@ -62,8 +62,6 @@ class Receiver {
 
   /// Returns the MSN that the next message on the queue must have.
   Msn expected_msn(Qn qn) const { return queues_[qn].expected; }
-  /// Sets the MSN that the next message must have, for tests of the wrap at 2^32.
-  void set_expected_msn(Qn qn, Msn msn) { queues_[qn].expected = msn; }
 
  private:
   struct Queue {

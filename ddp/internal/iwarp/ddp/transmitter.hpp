@@ -49,11 +49,6 @@ class Transmitter {
   /// Drops the rest of the current message. Call only when the stream is about to end.
   void abandon() { idle_ = true; }
 
-  /// Returns the MSN of the next message on the queue.
-  Msn next_msn(Qn qn) const { return msn_[qn]; }
-  /// Sets the MSN of the next message, for tests of the wrap at 2^32.
-  void set_next_msn(Qn qn, Msn msn) { msn_[qn] = msn; }
-
  private:
   std::array<Msn, kQueues> msn_{};
   Segment segment_;  ///< start() writes the fields that all segments of a message share

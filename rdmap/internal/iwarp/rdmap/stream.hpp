@@ -91,17 +91,12 @@ class Stream {
   const std::optional<Terminate>& own_terminate() const { return own_; }
   /// Returns the peer's Terminate, if it has arrived.
   const std::optional<Terminate>& peer_terminate() const { return peer_; }
-  /// Returns how many Reads and Atomics of this end wait for a response.
-  std::size_t outstanding_reads() const { return outstanding_.size(); }
   /// Returns how many Reads and Atomics of the peer have not been answered in full.
   std::size_t inbound_reads() const { return inbound_.size(); }
   /// Returns whether an Immediate that announces a Send has arrived, but not yet that Send.
   bool awaits_send() const { return announced_ != 0; }
   /// Returns whether no message is partly sent. If so, the next segment starts a message.
   bool at_message_boundary() const { return transmitter_.idle(); }
-  /// Return the two halves of the DDP stream, for tests of the MSN wrap.
-  ddp::Transmitter& transmitter() { return transmitter_; }
-  ddp::Receiver& receiver() { return receiver_; }
 
  private:
   // Functions that receiver_ calls, see ddp::Receiver.
