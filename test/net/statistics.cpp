@@ -8,6 +8,7 @@
 #include <numeric>
 #include <thread>
 
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "raw_peer.hpp"
 #include "socket_pair.hpp"
 
@@ -183,16 +184,16 @@ TEST_CASE("a Send without a receive is counted as a hold, once") {
   ListenOptions options;
   options.connection.receive_hold = kLimit;
   Established pair(1 << 12, {}, {"127.0.0.1", 0}, options);
-  CHECK_FALSE(pair.b.qp->receive_awaited_since());
+  CHECK_FALSE(verbs::QueuePairPort::receive_awaited_since(*pair.b.qp));
   REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 64));
   wait_for([&] { return pair.rnic->statistics().receive_holds == 1; });
-  const auto since = pair.b.qp->receive_awaited_since();
+  const auto since = verbs::QueuePairPort::receive_awaited_since(*pair.b.qp);
   REQUIRE(since);
   CHECK(*since <= std::chrono::steady_clock::now());
   pair.b.post_recv(0, 64);
-  CHECK_FALSE(pair.b.qp->receive_awaited_since());
+  CHECK_FALSE(verbs::QueuePairPort::receive_awaited_since(*pair.b.qp));
   pair.b.expect_success();
-  CHECK_FALSE(pair.b.qp->receive_awaited_since());
+  CHECK_FALSE(verbs::QueuePairPort::receive_awaited_since(*pair.b.qp));
   CHECK_EQ(pair.rnic->statistics().receive_holds, 1);
 }
 

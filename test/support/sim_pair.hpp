@@ -16,7 +16,7 @@
 #include "iwarp/rdmap/faults.hpp"
 #include "iwarp/verbs/connection.hpp"
 #include "iwarp/verbs/memory.hpp"
-#include "iwarp/verbs/receive_queue.hpp"
+#include "iwarp/verbs/shared_receive_queue.hpp"
 
 namespace iwarp::test {
 

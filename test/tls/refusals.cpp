@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/statistics.hpp"
 #include "iwarp/verbs/errors.hpp"
 #include "support_tls.hpp"
@@ -19,7 +20,7 @@ class Refusals {
  public:
   std::function<void(const Address&, SetupFailure, const std::string&)> teller() {
     return [this](const Address& peer, SetupFailure reason, const std::string& why) {
-      if (reason == SetupFailure::kCarrier) told_.push({.peer = peer, .why = why});
+      if (reason == SetupFailure::kCarrier) ChannelPort::push(told_, {.peer = peer, .why = why});
     };
   }
   std::string next() {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bring_up/out_of_band.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "process/core.hpp"
 #include "qp/peer_timeouts.hpp"
 #include "qp/rc.hpp"
@@ -87,7 +88,7 @@ bool Unanswered::peer_left(RcQp& qp) {
   if (limit == 0ns) limit = kMost;
   Wait wait{.limit = std::clamp<Clock::duration>(limit, kBetweenLooks, kMost),
             .peer_disconnected = true};
-  wait.has_requests = qp.core->holds_requests();
+  wait.has_requests = verbs::QueuePairPort::holds_requests(*qp.core);
   wait.due = next_look(Clock::now(), wait.limit);
   const std::lock_guard lock(mutex_);
   waits_[qp.core->num()] = std::move(wait);
@@ -147,7 +148,7 @@ bool Unanswered::look_at(RcQp& qp, Wait& wait, Clock::time_point now) {
     if (!wait.peer_disconnected && !begins) return false;
   }
   const bool had_requests = wait.has_requests;
-  wait.has_requests = wait.peer_disconnected ? qp.core->holds_requests()
+  wait.has_requests = wait.peer_disconnected ? verbs::QueuePairPort::holds_requests(*qp.core)
                                              : qp.sender().query().send_outstanding != 0;
   wait.due = next_look(now, wait.limit);
   if (!wait.has_requests || !(had_requests || wait.is_unreachable)) return true;

@@ -29,6 +29,8 @@
 #include "cm/outcome.hpp"
 #include "iwarp/net/event_fd.hpp"
 #include "iwarp/net/insist.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "iwarp/verbs/send_stop.hpp"
 #include "process/refusal.hpp"
 #include "qp/rc.hpp"
@@ -135,7 +137,7 @@ void requested(net::CmEvent& event) {
 bool tell_end(const CmId& id, const RcQp& qp, std::list<CmEnding>& made) noexcept {
   CmEnding& end = made.front();
   const auto num = qp.core->num();
-  if (qp.core->init().recv_cq->has_success(num)) {
+  if (verbs::CompletionQueuePort::has_success(*qp.core->init().recv_cq, num)) {
     end.own_port = id.own_port;
     end.qp_num = num;
     end.at_latest = Clock::now() + kTimeout;
@@ -247,7 +249,7 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
     told = tell(*id, qp, event, made);
   }
   const auto which = id == nullptr ? verbs::Announce::kAll : announced_after(established);
-  if (told) net::insist([&] { qp.core->announce(which); });
+  if (told) net::insist([&] { verbs::QueuePairPort::announce(*qp.core, which); });
   const bool unwanted = established && (id == nullptr || id->disconnect_wanted);
   if (unwanted && !close_connection(qp, false)) (void)qp.core->abort();
 }
@@ -304,7 +306,7 @@ Clock::time_point dispatch_endings(Core& core) {
       // Sets is_watched before it calls has_success(), so that a poll after has_success() calls
       // look_again().
       qp.recv_cq->is_watched.store(true);
-      out = qp.recv_cq->core->has_success(num);
+      out = verbs::CompletionQueuePort::has_success(*qp.recv_cq->core, num);
     });
     return out;
   };
@@ -410,12 +412,13 @@ int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_dat
   });
   net::insist([&] { describe_connection(id, qp, id.request->local(), *record); });
   queue_event(std::move(record));
-  net::insist([&] { qp.core->announce(announced_after(true)); });
+  net::insist([&] { verbs::QueuePairPort::announce(*qp.core, announced_after(true)); });
   return 0;
 }
 
 void announce_all(Core& core, verbs::QpNum num) {
-  core.with_qp(num, [](RcQp& qp) { qp.core->announce(verbs::Announce::kAll); });
+  core.with_qp(num,
+               [](RcQp& qp) { verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kAll); });
 }
 
 CmEventRecord::CmEventRecord(CmId& its_owner) : owner(&its_owner) {}

@@ -11,6 +11,8 @@
 #include "iwarp/bytes/touch.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/fpdu.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
 
 namespace iwarp::verbs {
 namespace {
@@ -90,22 +92,22 @@ DatagramCounters& DatagramCounters::operator+=(const DatagramCounters& o) {
 
 DatagramQueuePair::DatagramQueuePair(const DatagramQpInit& init, StagTable& stags)
     : init_(init), stags_(stags), receives_(init.limits.max_recv_wr, init.limits.max_recv_sge) {
-  init_.send_cq->attach();
-  init_.recv_cq->attach();
-  if (init_.srq != nullptr) init_.srq->attach();
+  CompletionQueuePort::attach(*init_.send_cq);
+  CompletionQueuePort::attach(*init_.recv_cq);
+  if (init_.srq != nullptr) SharedReceiveQueuePort::attach(*init_.srq);
 }
 
 DatagramQueuePair::~DatagramQueuePair() { leave_queues(); }
 
 void DatagramQueuePair::leave_queues() {
   if (std::exchange(has_left_, true)) return;
-  init_.send_cq->forget(&reaped_);
-  init_.recv_cq->forget(&receives_.reaped());
-  init_.send_cq->drop_failed(init_.num);
-  init_.recv_cq->drop_failed(init_.num);
-  init_.send_cq->detach();
-  init_.recv_cq->detach();
-  if (init_.srq != nullptr) init_.srq->detach();
+  CompletionQueuePort::forget(*init_.send_cq, &reaped_);
+  CompletionQueuePort::forget(*init_.recv_cq, &receives_.reaped());
+  CompletionQueuePort::drop_failed(*init_.send_cq, init_.num);
+  CompletionQueuePort::drop_failed(*init_.recv_cq, init_.num);
+  CompletionQueuePort::detach(*init_.send_cq);
+  CompletionQueuePort::detach(*init_.recv_cq);
+  if (init_.srq != nullptr) SharedReceiveQueuePort::detach(*init_.srq);
 }
 
 // Posting -----------------------------------------------------------------------------------------
@@ -276,8 +278,8 @@ void DatagramQueuePair::complete_send(const OutgoingDatagram& datagram, WcStatus
                           .byte_len = length,
                           .qp_num = init_.num};
   const bool is_error = status != WcStatus::kSuccess;
-  const CompletionQueue::Reaped reaped{&reaped_, datagram.sequence + 1};
-  if (!init_.send_cq->push(wc, is_error, reaped)) overflowed();
+  const Reaped reaped{&reaped_, datagram.sequence + 1};
+  if (!CompletionQueuePort::push(*init_.send_cq, wc, is_error, reaped)) overflowed();
 }
 
 // States ------------------------------------------------------------------------------------------
@@ -310,10 +312,10 @@ std::error_code DatagramQueuePair::set_state(DatagramState state) {
   }
   if (state != DatagramState::kReset) return {};
   flush_receives(false);
-  init_.send_cq->forget(&reaped_);
-  init_.recv_cq->forget(&receives_.reaped());
-  init_.send_cq->drop_failed(init_.num);
-  init_.recv_cq->drop_failed(init_.num);
+  CompletionQueuePort::forget(*init_.send_cq, &reaped_);
+  CompletionQueuePort::forget(*init_.recv_cq, &receives_.reaped());
+  CompletionQueuePort::drop_failed(*init_.send_cq, init_.num);
+  CompletionQueuePort::drop_failed(*init_.recv_cq, init_.num);
   const std::lock_guard lock(mutex_);
   prepared_ = posted_;
   left_ = posted_;

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "iwarp/verbs/errors.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -438,8 +439,8 @@ void DrivenDatagrams::arm() {
     empty_since_ = mpa::Clock::now();
     auto* const shared = core_.init().srq;
     if (shared != nullptr) {
-      insist([&] { shared->await_imminent(weak_from_this()); });
-      insist([&] { shared->await(weak_from_this()); });
+      insist([&] { verbs::SharedReceiveQueuePort::await_imminent(*shared, weak_from_this()); });
+      insist([&] { verbs::SharedReceiveQueuePort::await(*shared, weak_from_this()); });
     }
   }
   if (held_.load(std::memory_order_relaxed) && !lacks_receives()) held_.store(false);

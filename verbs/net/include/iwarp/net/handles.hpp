@@ -11,7 +11,7 @@
 
 #include "iwarp/verbs/completion_queue.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
-#include "iwarp/verbs/receive_queue.hpp"
+#include "iwarp/verbs/shared_receive_queue.hpp"
 
 namespace iwarp::verbs {
 struct Region;

@@ -117,11 +117,6 @@ class Rnic {
   /// completion queue is null or belongs to another device, or if init.num is in use or has more
   /// than 24 bits. Fails with `Errc::kLimitReached` if there are max_qps queue pairs.
   Expected<QpHandle> create_qp(ProtectionDomain& pd, verbs::QpInit init);
-  /// Makes the sending end of a connection from the queue pair `of` to `of` itself. The new queue
-  /// pair has the number, domain and queues of `of`. A request posted to the new queue pair
-  /// completes as if it had been posted to `of`. The new queue pair has no receives and grants the
-  /// peer no rights. Destroy it before `of`. Fails with `Errc::kLimitReached`.
-  Expected<QpHandle> create_other_end(const QueuePair& of);
   /// Makes a datagram queue pair. Fails with `Errc::kInvalidArgument` if a limit is above the
   /// maximum of the device, or if a completion queue is null or belongs to another device; with
   /// `Errc::kLimitReached`; or with the system's error if no UDP port can be bound.
