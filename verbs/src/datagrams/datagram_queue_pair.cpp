@@ -27,15 +27,15 @@ std::size_t length_of(const SgeList& sgl) {
 
 // Writes the header, the payload and the CRC into the datagram. Copies the payload, so that later
 // changes of the application's memory have no effect. Returns false if that memory is not mapped.
-bool seal(OutgoingDatagram& out, const DatagramHeader& header, std::size_t payload) {
+bool seal(OutgoingDatagram& out, const DatagramHeader& header, const bytes::Gather& payload) {
   std::byte* at = std::ranges::copy(encode(header), out.copy.data()).out;
   const bool is_there = bytes::guarded([&] {
     bytes::begin_touch();
-    for (const auto& piece : out.payload) at = std::ranges::copy(piece, at).out;
+    for (const auto& piece : payload) at = std::ranges::copy(piece, at).out;
     bytes::end_touch();
   });
-  out.size = kDatagramOverhead + payload;
-  const auto covered = out.octets().first(kDatagramHeaderSize + payload);
+  out.size = kDatagramOverhead + bytes::total_size(payload);
+  const auto covered = out.octets().first(out.size - kDatagramCrcSize);
   std::ranges::copy(mpa::crc_octets(crc32c::compute(covered)), out.copy.data() + covered.size());
   return is_there;
 }
@@ -205,12 +205,10 @@ std::span<OutgoingDatagram> DatagramQueuePair::prepare(std::span<OutgoingDatagra
     if (status == WcStatus::kSuccess) {
       ++count;
     } else if (count != 0) {
-      for (Grant& grant : out.grants) grant.release();
       break;  // Earlier requests must complete before this one.
     } else {
       send_failed_ = true;
       complete_send(out, status, 0);
-      for (Grant& grant : out.grants) grant.release();
       left_ = prepared_ + 1;
     }
     ++prepared_;
@@ -218,22 +216,23 @@ std::span<OutgoingDatagram> DatagramQueuePair::prepare(std::span<OutgoingDatagra
   return batch.first(count);
 }
 
-WcStatus DatagramQueuePair::fill(Slot& slot, OutgoingDatagram& out) {
-  out.payload.clear();
+WcStatus DatagramQueuePair::fill(const Slot& slot, OutgoingDatagram& out) {
   if (state() != DatagramState::kReady || send_failed()) return WcStatus::kWrFlush;
   const std::size_t length = length_of(slot.sgl);
   if (length > init_.max_payload) return WcStatus::kLocalLength;
+  bytes::Gather payload;
+  boost::container::static_vector<Grant, bytes::kMaxSge> grants;
   if (slot.is_inline()) {
-    out.payload.push_back(slot.inline_data);
+    payload.push_back(slot.inline_data);
   } else {
     const AccessRequest reader{.pd = init_.pd, .qp = init_.num};
     for (const Sge& sge : slot.sgl) {
       if (sge.length == 0) continue;
-      Grant& grant = out.grants[out.payload.size()];
+      Grant& grant = grants.emplace_back();
       if (!stags_.acquire(reader, sge.lkey, virtual_address(sge.address), sge.length, grant)) {
         return WcStatus::kLocalProtection;
       }
-      out.payload.push_back(grant.memory());
+      payload.push_back(grant.memory());
     }
   }
   // If the Q_Key of a request has the top bit set (a controlled Q_Key), the queue pair's own Q_Key
@@ -249,25 +248,21 @@ WcStatus DatagramQueuePair::fill(Slot& slot, OutgoingDatagram& out) {
                               .immediate = slot.immediate};
   out.path = slot.to.path;
   out.port = datagram_port(slot.to.qp);
-  return seal(out, header, length) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
+  return seal(out, header, payload) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
 }
 
-void DatagramQueuePair::sent(OutgoingDatagram& datagram, bool taken) {
-  for (std::size_t i = 0; i < datagram.payload.size(); ++i) datagram.grants[i].release();
+void DatagramQueuePair::sent(const OutgoingDatagram& datagram, bool taken) {
   left_.store(datagram.sequence + 1, std::memory_order_release);
   ++(taken ? counters_.sent : counters_.unsent);
   // A datagram that the kernel refuses counts as dropped by the network, so its request succeeds.
   if (!datagram.is_signaled) return;
   complete_send(datagram, WcStatus::kSuccess,
-                static_cast<std::uint32_t>(bytes::total_size(datagram.payload)));
+                static_cast<std::uint32_t>(datagram.size - kDatagramOverhead));
 }
 
-void DatagramQueuePair::give_back(std::span<OutgoingDatagram> unsent) {
-  for (OutgoingDatagram& datagram : unsent) {
-    for (Grant& grant : datagram.grants) grant.release();
-  }
+void DatagramQueuePair::give_back(std::size_t count) {
   const std::lock_guard lock(mutex_);
-  prepared_ -= unsent.size();
+  prepared_ -= count;
 }
 
 void DatagramQueuePair::complete_send(const OutgoingDatagram& datagram, WcStatus status,

@@ -27,13 +27,11 @@
 namespace iwarp::verbs {
 
 /// A datagram that is ready to be sent. Holds a copy of all octets, because the CRC covers them and
-/// the application may change its memory before the kernel has read it. Holds the request's grants
-/// until DatagramQueuePair::sent() or give_back().
+/// the application may change or deregister its memory before the kernel has read it.
 struct OutgoingDatagram {
   /// Returns the UDP payload to send.
   bytes::View octets() const { return bytes::View(copy).first(size); }
 
-  bytes::Gather payload;  ///< the memory of the request's `sgl` or inline payload
   std::array<std::byte, kMaxDatagram> copy;
   std::size_t size = 0;  ///< number of octets of `copy` in use
   DatagramPath path;
@@ -41,7 +39,6 @@ struct OutgoingDatagram {
   std::uint64_t sequence = 0;  ///< number of the request in the send queue
   std::uint64_t wr_id = 0;
   bool is_signaled = false;
-  std::array<Grant, bytes::kMaxSge> grants;  ///< one grant for each piece of `payload`
 };
 
 /// A datagram queue pair without its sockets.
@@ -103,10 +100,10 @@ class DatagramQueuePair {
   std::span<OutgoingDatagram> prepare(std::span<OutgoingDatagram> batch);
   /// Completes the request of a prepared datagram that the kernel has accepted (`taken`) or finally
   /// refused. The request succeeds in both cases, because UDP does not guarantee delivery.
-  void sent(OutgoingDatagram& datagram, bool taken);
-  /// Takes back the last datagrams of a batch, which were not sent. prepare() will prepare them
-  /// again.
-  void give_back(std::span<OutgoingDatagram> unsent);
+  void sent(const OutgoingDatagram& datagram, bool taken);
+  /// Takes back the last `count` datagrams of a batch, which were not sent. prepare() will prepare
+  /// them again.
+  void give_back(std::size_t count);
   /// Checks a UDP payload that arrived on `path`, and delivers it to the oldest receive, or drops
   /// it and counts the reason. If a shared receive queue has no receive, keeps up to 32 datagrams;
   /// see deliver_waiting(). Does not use `octets` after the call.
@@ -133,7 +130,7 @@ class DatagramQueuePair {
   std::error_code check(const DatagramWr& wr) const;
   std::error_code make_room(std::size_t count);
   void enqueue(const DatagramWr& wr);
-  WcStatus fill(Slot& slot, OutgoingDatagram& out);
+  WcStatus fill(const Slot& slot, OutgoingDatagram& out);
   void complete_send(const OutgoingDatagram& datagram, WcStatus status, std::uint32_t length);
   std::optional<DatagramDrop> judge(const Datagram& datagram, bytes::View octets,
                                     const DatagramPath& path);

@@ -308,7 +308,7 @@ void DrivenDatagrams::transmit() {
       if (errno == EINTR) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) {
         blocked_ = sender_;
-        core_.give_back(batch.subspan(done));
+        core_.give_back(batch.size() - done);
         return;
       }
       core_.sent(batch[done++], false);
@@ -316,7 +316,7 @@ void DrivenDatagrams::transmit() {
   }
 }
 
-// Reports sent datagrams to the tap. Call while the memory of their requests is still pinned.
+// Reports sent datagrams to the tap.
 void DrivenDatagrams::tell_sent(std::span<const DatagramSocket::Sending> sent) {
   const auto now = mpa::Clock::now();
   std::vector<std::byte> octets;
