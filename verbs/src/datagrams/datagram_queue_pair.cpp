@@ -3,9 +3,8 @@
 #include "iwarp/verbs/datagram_queue_pair.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <boost/container/static_vector.hpp>
 #include <cassert>
-#include <new>
 #include <utility>
 
 #include "iwarp/bytes/touch.hpp"
@@ -16,8 +15,6 @@
 
 namespace iwarp::verbs {
 namespace {
-
-constexpr std::size_t kFirstSlots = 8;
 
 std::size_t length_of(const SgeList& sgl) {
   std::size_t total = 0;
@@ -152,29 +149,20 @@ std::error_code DatagramQueuePair::make_room(std::size_t count) {
   if (posted_ + count - reaped_.value() > init_.limits.max_send_wr) {
     return make_error_code(Errc::kQueueFull);
   }
-  const std::uint64_t left = left_.load(std::memory_order_acquire);
-  const std::size_t needed = static_cast<std::size_t>(posted_ - left) + count;
-  if (needed <= ring_.size()) return {};
-  try {
-    std::vector<Slot> larger(std::max(kFirstSlots, std::bit_ceil(needed)));
-    for (auto i = left; i != posted_; ++i) {
-      larger[i % larger.size()] = std::move(ring_[i % ring_.size()]);
-    }
-    ring_.swap(larger);
-  } catch (const std::bad_alloc&) {
-    return std::make_error_code(std::errc::not_enough_memory);
-  }
-  return {};
+  ring_.pop_front(static_cast<std::size_t>(left_.load(std::memory_order_acquire) - oldest()));
+  return ring_.make_room(count) ? std::error_code()
+                                : std::make_error_code(std::errc::not_enough_memory);
 }
 
 void DatagramQueuePair::enqueue(const DatagramWr& wr) {
-  Slot& slot = ring_[posted_ % ring_.size()];
+  Slot& slot = ring_.next();
   slot.wr_id = wr.wr_id;
   slot.flags = wr.flags;
   slot.immediate = wr.immediate;
   slot.to = wr.to;
   slot.sgl = SgeList(wr.sgl.begin(), wr.sgl.end());
   if (slot.is_inline()) slot.copy_inline(wr.sgl);
+  ring_.push_back();
   ++posted_;
 }
 
@@ -196,7 +184,7 @@ std::span<OutgoingDatagram> DatagramQueuePair::prepare(std::span<OutgoingDatagra
   std::size_t count = 0;
   const std::lock_guard lock(mutex_);
   while (count != batch.size() && prepared_ != posted_) {
-    Slot& slot = ring_[prepared_ % ring_.size()];
+    const Slot& slot = ring_[static_cast<std::size_t>(prepared_ - oldest())];
     OutgoingDatagram& out = batch[count];
     out.sequence = prepared_;
     out.wr_id = slot.wr_id;

@@ -21,6 +21,7 @@
 #include "iwarp/verbs/datagram.hpp"
 #include "iwarp/verbs/datagram_fsm.hpp"
 #include "iwarp/verbs/datagram_types.hpp"
+#include "iwarp/verbs/growing_ring.hpp"
 #include "iwarp/verbs/memory.hpp"
 #include "iwarp/verbs/receive_queue.hpp"
 
@@ -141,6 +142,8 @@ class DatagramQueuePair {
   WcStatus place(const PostedReceive& receive, const Datagram& datagram, const DatagramPath& path);
   void complete_receive(const WorkCompletion& wc);
   void flush_receives(bool announced);
+  /// Returns the number of the oldest request in `ring_`.
+  std::uint64_t oldest() const { return posted_ - ring_.size(); }
   bool step(DatagramCause cause);
   void overflowed();
 
@@ -151,10 +154,10 @@ class DatagramQueuePair {
   std::atomic<bool> send_failed_{false};
   std::atomic<std::uint32_t> q_key_{0};
   mutable std::mutex mutex_;  ///< guards the send queue; locked before a completion queue's mutex
-  std::vector<Slot> ring_;  ///< the send queue; grows up to max_send_wr; its size is a power of two
+  GrowingRing<Slot> ring_;    ///< the send queue; grows up to max_send_wr
   std::uint64_t posted_ = 0;
   std::uint64_t prepared_ = 0;
-  std::atomic<std::uint64_t> left_{0};  ///< number of requests removed from the ring so far
+  std::atomic<std::uint64_t> left_{0};  ///< number of requests that have been sent or have failed
   ReapCount reaped_;
   ReceiveQueue receives_;
   std::uint64_t shared_taken_ = 0;  ///< number of receives taken from the shared queue
