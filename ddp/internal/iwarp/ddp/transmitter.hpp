@@ -3,6 +3,16 @@
 // numbers the messages of each queue and fills in the headers. It does not encode headers, queue
 // messages or copy payload. MULPDU is a plain number, so that DDP does not depend on the layer
 // below.
+//
+// <!-- figure: source test/unit/ddp/transmitter.cpp | block std::vector<Segment> all_segments -->
+// ```cpp
+// std::vector<Segment> all_segments(Transmitter& transmitter, std::size_t mulpdu) {
+//   std::vector<Segment> out;
+//   while (!transmitter.idle()) out.push_back(transmitter.next(mulpdu));
+//   return out;
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <algorithm>

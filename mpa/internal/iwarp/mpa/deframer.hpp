@@ -5,6 +5,24 @@
 // of a large payload before that payload has arrived may call place(); plan() then returns memory
 // of the destination. The Deframer never interprets a ULPDU and never closes a connection
 // [MPA-114]. After a Fault it returns no more ULPDUs [MPA-113].
+//
+// <!-- figure: source test/unit/mpa/stream.hpp | block inline void drain -->
+// ```cpp
+// inline void drain(mpa::Deframer& deframer, Received& into, std::size_t want_prefix = 18) {
+//   while (!into.fault) {
+//     const auto step = deframer.next(want_prefix);
+//     if (!step) {
+//       into.fault = step.error();
+//       return;
+//     }
+//     if (*step == mpa::Step::kNeedMore) return;
+//     if (*step == mpa::Step::kPartial) continue;
+//     into.ulpdus.push_back(join(deframer.ulpdu()));
+//     deframer.consume();
+//   }
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <array>

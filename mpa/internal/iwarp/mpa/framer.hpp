@@ -4,6 +4,21 @@
 // the application's memory, unless the caller asks for a copy. All other octets are in one ring,
 // which the Framer owns. The caller decides what is sent and when; the Framer does not interpret
 // DDP headers.
+//
+// <!-- figure: source test/unit/mpa/stream.hpp | block inline Octets send_all -->
+// ```cpp
+// inline Octets send_all(mpa::Framer& framer, std::size_t cut = static_cast<std::size_t>(-1)) {
+//   Octets all;
+//   while (framer.queued_octets() != 0) {
+//     const Octets queued = join(framer.plan(1024));
+//     const std::size_t n = std::min(cut, queued.size());
+//     all.insert(all.end(), queued.begin(), queued.begin() + static_cast<std::ptrdiff_t>(n));
+//     framer.sent(n);
+//   }
+//   return all;
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,29 @@
 // Stream runs the stream state machine, enforces IRD and ORD, and decides the order in which
 // messages are sent. Only Stream turns the first Fault of any layer into a Terminate. Stream does
 // no I/O and does not depend on MPA: the caller passes in inbound segments with begin() and end(),
-// and gets outbound segments from next_segment().
+// and gets outbound segments from next_segment(). Stream does not judge which memory the peer may
+// use; the Ulp does.
+//
+// <!-- figure: source test/unit/rdmap/support.hpp | block std::optional<Fault> feed -->
+// ```cpp
+// std::optional<Fault> feed(bytes::View ulpdu) {
+//   const auto prefix = std::min(ulpdu.size(), Stream::kPrefix);
+//   const auto begun = stream.begin(ulpdu.first(prefix), ulpdu.size());
+//   if (!begun) return begun.error();
+//   const ddp::Arrival& arrival = stream.arrival();
+//   REQUIRE_FALSE(arrival.hold);
+//   REQUIRE(bytes::total_size(arrival.target) == arrival.length);
+//   auto from = ulpdu.subspan(arrival.header.size()).begin();
+//   for (const auto& piece : arrival.target) {
+//     std::copy_n(from, piece.size(), piece.begin());
+//     from += static_cast<std::ptrdiff_t>(piece.size());
+//   }
+//   const auto done = stream.end();
+//   if (!done) return done.error();
+//   return std::nullopt;
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <array>

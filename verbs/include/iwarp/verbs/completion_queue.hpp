@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion queue: polling and arming (verbs draft section 8.2). A completion queue has no thread
 // and never blocks. To sleep until there is a completion, an application uses a completion channel
-// (net/completion_channel.hpp).
+// (net/completion_channel.hpp). A queue does not judge its completions: a failed request only has
+// another status.
+//
+// <!-- figure: source test/net/examples.cpp | block WorkCompletion sleep_until_completion -->
+// ```cpp
+// WorkCompletion sleep_until_completion(CompletionQueue& cq, CompletionChannel& channel) {
+//   for (WorkCompletion wc;;) {
+//     if (cq.poll({&wc, 1}) == 1) return wc;
+//     cq.arm(Notify::kNext);
+//     // A completion that was pushed before arm() causes no event, so poll once more.
+//     if (cq.poll({&wc, 1}) == 1) return wc;
+//     (void)channel.wait(kLimit);
+//   }
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <atomic>

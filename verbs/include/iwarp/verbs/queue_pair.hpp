@@ -1,6 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queue pair: the application's end of one RDMAP stream (verbs draft sections 6 and 8). The stream
-// calls other, internal functions of a queue pair; see stream_port.hpp in src.
+// calls other, internal functions of a queue pair; see stream_port.hpp in src. A queue pair does
+// not interpret payload, and does not check local buffers before it executes a request.
+//
+// <!-- figure: source test/net/examples.cpp | block void write_and_notify -->
+// ```cpp
+// void write_and_notify(QueuePair& qp, const Memory& from, RemoteAddress to) {
+//   const Sge piece{.address = from.address(),
+//                   .length = static_cast<std::uint32_t>(from.length()),
+//                   .lkey = from.stag()};
+//   // The Send arrives after the Write, and consumes a receive that the peer has posted.
+//   const std::array requests{
+//       SendWr{.wr_id = 1, .opcode = WrOpcode::kWrite, .sgl = {&piece, 1}, .remote = to},
+//       SendWr{.wr_id = 2, .opcode = WrOpcode::kSend, .flags = SendFlags::kSignaled}};
+//   must(qp.post_all(requests));
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <chrono>

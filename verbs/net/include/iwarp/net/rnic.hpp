@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rnic: the software RDMA device. It makes all objects and enforces their limits (as the resource
 // manager of RFC 5042 section 3). It runs the worker threads, which drive connections while the
-// application does not. It connects and listens.
+// application does not. It connects and listens. It does not interpret messages or private data,
+// and it does not authenticate peers; a carrier may do so.
+//
+// <!-- figure: source test/net/examples.cpp | block struct Program -->
+// ```cpp
+// struct Program {
+//   std::unique_ptr<Rnic> rnic = must(Rnic::open());
+//   CmChannelHandle events = must(rnic->create_cm_channel());
+//   std::unique_ptr<ProtectionDomain> pd = must(rnic->alloc_pd());
+//   std::unique_ptr<CompletionChannel> channel = must(rnic->create_channel());
+//   CqHandle cq = must(rnic->create_cq(16, channel.get()));
+//   QpHandle qp = must(rnic->create_qp(*pd, {.send_cq = cq.get(), .recv_cq = cq.get()}));
+// };
+// ```
+// <!-- end -->
 #pragma once
 
 #include <chrono>
