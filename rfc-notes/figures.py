@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the figures in the Markdown files. A figure is enclosed in <!-- figure: ... --> and <!-- end -->. Also makes
-the examples in the comments at the beginning of headers, which are enclosed in "// figure: source ..." and "// end".
+"""Makes the figures in the Markdown files, and the examples in the comments of headers. A figure is enclosed in
+<!-- figure: ... --> and <!-- end -->.
 
   figures.py            make each figure again and compare; exit 1 if a figure is stale
   figures.py --update   write the figures that are stale
@@ -49,25 +49,18 @@ import textwrap
 import sessions
 from sessions import ROOT
 
-FIGURE = re.compile(r"^(?P<begin><!-- figure: (?P<recipe>.+?) -->\n)(?P<body>.*?)(?P<end>^<!-- end -->$)",
-                    re.MULTILINE | re.DOTALL)
-EXAMPLE = re.compile(r"^(?P<begin>// figure: (?P<recipe>source .+)\n)(?P<body>(?://.*\n)*?)(?P<end>// end)$",
-                     re.MULTILINE)
+FIGURE = re.compile(r"^(?P<begin>(?P<mark>(?:// )?)<!-- figure: (?P<recipe>.+?) -->\n)(?P<body>.*?)"
+                    r"(?P<end>^(?:// )?<!-- end -->$)", re.MULTILINE | re.DOTALL)
 VARIES = re.compile(r"0x[0-9a-f]+|\b[0-9a-f]{8}\b|\d+\.\d+|\".*\"")
 PICTURE = re.compile(r"<!-- picture: (?P<preset>\S+) (?P<rows>\S+) (?P<digest>\w+) -->\n!\[.*?\]\((?P<path>.+?)\)")
 BUILD = pathlib.Path(os.environ.get("IWARP_BUILD", ROOT / "build/release"))
 GENERATED = ("build", "node_modules", ".git")
 
 
-def markdown():
-    """Returns the paths of all Markdown files of the project."""
-    return sorted(path for path in ROOT.rglob("*.md")
-                  if not set(path.relative_to(ROOT).parts) & set(GENERATED))
-
-
-def commented(figure):
-    """Returns a fenced figure as a comment in C++."""
-    return "".join(f"//   {line}".rstrip() + "\n" for line in figure.splitlines()[1:-1])
+def with_figures():
+    """Returns the paths of all Markdown files of the project, and of all headers for other layers."""
+    return sorted(path for name in ("*.md", "include/iwarp/**/*.hpp", "internal/iwarp/**/*.hpp")
+                  for path in ROOT.rglob(name) if not set(path.relative_to(ROOT).parts) & set(GENERATED))
 
 
 def fenced(lines, language=""):
@@ -321,8 +314,8 @@ def check(path, update):
     def remake(found):
         line = text.count("\n", 0, found.start()) + 1
         try:
-            body = made(found["recipe"])
-            body = commented(body) if found.re is EXAMPLE else body
+            body = textwrap.indent(made(found["recipe"]), found["mark"], lambda line: bool(found["mark"]))
+            body = re.sub(r" +$", "", body, flags=re.MULTILINE)
         except (ValueError, KeyError, OSError) as error:
             problems.append(f"{where}:{line}: {error}")
             return found[0]
@@ -349,9 +342,9 @@ def check(path, update):
             return found[0]
         return found[0].replace(f" {found['digest']} -->", f" {digest} -->")
 
-    updated, count = (EXAMPLE if path.suffix == ".hpp" else FIGURE).subn(remake, text)
+    updated, count = FIGURE.subn(remake, text)
     updated = PICTURE.sub(check_picture, updated)
-    if len(re.findall(r"^(?:<!--|//) figure:", text, re.MULTILINE)) != count:
+    if len(re.findall(r"^(?:// )?<!-- figure:", text, re.MULTILINE)) != count:
         problems.append(f"{where}: a figure without an end")
     if update and updated != text:
         path.write_text(updated)
@@ -366,7 +359,7 @@ def main():
     if not pathlib.Path(sessions.IWARP).is_file():
         sys.exit(f"{sessions.IWARP} is not built; IWARP=PATH names another one")
     total, problems = 0, []
-    for path in [*markdown(), *(ROOT / "verbs").rglob("*.hpp")]:
+    for path in with_figures():
         count, wrong = check(path, options.update)
         total += count
         problems += wrong

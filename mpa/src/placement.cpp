@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Placement: copies octets that were staged before the destination was known, and updates the CRC
 // and the counts for octets that arrive later. See placement.hpp.
-#include "placement.hpp"
+#include "iwarp/mpa/placement.hpp"
 
 #include <algorithm>
 #include <cassert>

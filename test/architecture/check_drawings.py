@@ -9,12 +9,11 @@ import pathlib
 import re
 import sys
 
-from check_sources import CODE, INCLUDE, ROOMS, ROOT, files, readme_of, room_of
+from check_sources import CODE, INCLUDE, ROOMS, ROOT, SHARED_HEADER, files, readme_of, room_of, shared_rooms
 
-DRAWN = ("verbs/net/src", "verbs/rdma_core")
+DRAWN = ("verbs/src", "verbs/net/src", "verbs/rdma_core")
 BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BOX = re.compile(r"\[([\w./]+)\]")
-ROW = re.compile(r"^\| `([^`]+)` \|[^|]*\|(.*)\|$", re.MULTILINE)
 DOWN, UP, RIGHT, LEFT = (1, 0), (-1, 0), (0, 1), (0, -1)
 HEADS = {DOWN: "v", UP: "^", RIGHT: ">", LEFT: "<"}
 LINES = {DOWN: "|+", UP: "|+", RIGHT: "-+", LEFT: "-+"}
@@ -87,23 +86,21 @@ class Drawing:
         return other in found
 
 
-def included(base, readme):
+def included(base):
     """Returns two sets of pairs: a room, and another room that it includes. A pair is in the first set only
     if a file in one room includes a file in the other room. For the second set, either file may also be a shared
     header of the layer. Such a header belongs to the room whose row in the README names it."""
     rooms, by_folder, all_of_them = ROOMS[base], set(), set()
-    layer = base.removesuffix("/src")
-    owners = {name: room for room, row in ROW.findall(readme) for name in re.findall(r"`(\w+)`", row)}
-    for path, text in files(CODE, sorted({base, f"{layer}/include", f"{layer}/internal"})):
-        is_source = path.startswith(f"{base}/")
-        room = room_of(rooms, path.removeprefix(f"{base}/")) if is_source else owners.get(pathlib.PurePath(path).stem)
+    folders, shared = shared_rooms(base)
+    for path, text in files(CODE, (base, *folders)):
+        header = SHARED_HEADER.search(path)
+        room = shared.get(header[2]) if header else room_of(rooms, path.removeprefix(f"{base}/"))
         for match in INCLUDE.finditer(text):
-            shared = match[1].startswith(f"iwarp/{pathlib.PurePath(layer).name}/")
-            other = owners.get(pathlib.PurePath(match[1]).stem) if shared else room_of(rooms, match[1])
+            other = shared.get(match[1]) or room_of(rooms, match[1])
             is_ours = match[0].endswith('"')  # A header in <> does not belong to a room.
             if is_ours and room and other and room != other:
                 all_of_them.add((room, other))
-                if is_source and not shared:
+                if not header and match[1] not in shared:
                     by_folder.add((room, other))
     return by_folder, all_of_them
 
@@ -122,7 +119,7 @@ def check(base):
                 if drawn.count(room) != 1)
     yield from (f"{name}: the drawing has a box {box}, which is no room" for box in drawn if box not in ROOMS[base])
     yield from (f"{name}: {what}" for what in sorted(drawing.astray))
-    by_folder, all_of_them = included(base, readme)
+    by_folder, all_of_them = included(base)
     yield from (f"{name}: the drawing has an arrow from {room} to {other}, but no include"
                 for room, other in sorted(drawing.arrows - all_of_them))
     yield from (f"{name}: {room} includes {other}, but the drawing has no way from one to the other"

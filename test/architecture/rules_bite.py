@@ -9,6 +9,8 @@ import sys
 import tempfile
 import unittest
 
+import check_sources
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES, RULES = "test/architecture/check_sources.py", (ROOT / "test/architecture/check_sources.py").read_text()
 HEAD = "// SPDX-License-Identifier: Apache-2.0\n// A file for a test.\n"
@@ -20,6 +22,9 @@ TABLE, IWARP, COMMIT = "test/architecture/lines.txt", "build/release/apps/iwarp"
 ROW, FIGURE = "T\n| TOY-1 | 1 | MUST | x | y | {} |\n".format, "<!-- figure: {} -->\n```{}\n```\n<!-- end -->\n".format
 ANSWER, PICTURE = "## 1. One\n\n`{}`<!-- answer: x 1 {} -->\n".format, "<!-- picture: 2007 bars 0 -->\n![a](a.png)\n"
 DRAWN = "```\n{}[metrics] {}[channels] [datagrams] [statistics]\n```\n\n| `rnic` | | `device` |\n".format
+SHARED, NAMED = "verbs/net/internal/iwarp/net/high.hpp", {"sockets": "`low`", "driver": "`high`"}
+ROOM_ROWS = "".join(f"| `{room}` | {' '.join(f'`{other}`' for other in others)} | {NAMED.get(room, '')} |\n"
+                    for room, others in check_sources.ROOMS["verbs/net/src"].items())
 LINE, BOX = "[rnic] [setup]-->[driver]----->[sockets]\n", "[memory] "
 CROSSED = "            [rnic]-+\n[setup]-->[driver]-|->[sockets]\n                   v\n               [memory]\n"
 COMMAND = """#!/bin/sh
@@ -32,7 +37,12 @@ CHECKS = (
     (f"{SOURCES} includes", {"verbs/trace/src/pcap_a.cpp": "#include <fstream>\n"}, {
         A: {CODE("iwarp/ddp/a.hpp"): "a.cpp:1: mpa must not include", "#include <mutex>\n": "single-threaded"},
         B: {"#include <poll.h>\n": "below the driver"}, HPP: {"#include <boost/asio.hpp>\n": "Asio stays out of"}}),
-    (f"{SOURCES} rooms", {NET + "driver/a.cpp": CODE("sockets/a.hpp") + CODE("driver/b.hpp")}, {
+    (f"{SOURCES} rooms", {
+        NET + "driver/a.cpp": CODE("sockets/a.hpp") + CODE("driver/b.hpp"), SHARED: CODE("iwarp/net/low.hpp"),
+        ROOMS: ROOM_ROWS, SHARED.replace("high", "low"): ""}, {
+        SHARED: {CODE("memory/a.hpp"): "driver must not include memory"},
+        SHARED.replace("high", "low"): {CODE("iwarp/net/high.hpp"): "sockets must not include iwarp/net/high.hpp"},
+        SHARED.replace("high", "lost"): {"": "lost.hpp: in no room"},
         NET + "sockets/a.cpp": {CODE("driver/b.hpp"): "sockets must not include", CODE("b.hpp"): "is not in the",
                                 CODE("../setup/a.hpp"): "../setup/a.hpp is in no room"},
         ROOMS: {"| `sockets` | `driver` | |\n": "sockets uses no room", "": "no row for the room statistics"},

@@ -7,7 +7,7 @@
 
 #include "iwarp/sim/end.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
-#include "iwarp/verbs/receive_queue.hpp"
+#include "iwarp/verbs/shared_receive_queue.hpp"
 #include "random.hpp"
 #include "target.hpp"
 

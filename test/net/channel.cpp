@@ -10,10 +10,12 @@
 #include <thread>
 #include <type_traits>
 
+#include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/completion_channel.hpp"
 
 using namespace std::chrono_literals;
 using iwarp::net::Channel;
+using iwarp::net::ChannelPort;
 
 // A CompletionChannel must not convert to Channel&. When the socket of a connection becomes
 // readable, the descriptor of a CompletionChannel also becomes readable, but the descriptor of a
@@ -34,8 +36,8 @@ TEST_CASE("a channel gives its events in order and is readable while it has some
   Channel<int> channel;
   CHECK_FALSE(readable(channel.fd()));
   CHECK_FALSE(channel.poll().has_value());
-  channel.push(1);
-  channel.push(2);
+  ChannelPort::push(channel, 1);
+  ChannelPort::push(channel, 2);
   CHECK(readable(channel.fd()));
   CHECK_EQ(channel.poll(), 1);
   CHECK(readable(channel.fd()));
@@ -46,17 +48,17 @@ TEST_CASE("a channel gives its events in order and is readable while it has some
 
 TEST_CASE("removing events leaves the descriptor readable exactly if events remain") {
   Channel<int> channel;
-  for (int i = 0; i < 6; ++i) channel.push(i);
-  channel.remove([](int i) { return i % 2 == 0; });
+  for (int i = 0; i < 6; ++i) ChannelPort::push(channel, i);
+  ChannelPort::remove(channel, [](int i) { return i % 2 == 0; });
   CHECK_EQ(channel.poll(), 1);
-  channel.remove([](int) { return true; });
+  ChannelPort::remove(channel, [](int) { return true; });
   CHECK_FALSE(readable(channel.fd()));
   CHECK_FALSE(channel.poll().has_value());
 }
 
 TEST_CASE("a sleeper is woken by an event of another thread") {
   Channel<int> channel;
-  std::jthread other([&] { channel.push(42); });
+  std::jthread other([&] { ChannelPort::push(channel, 42); });
   CHECK_EQ(channel.wait(-1ms), 42);
 }
 
@@ -74,14 +76,14 @@ struct Counted {
 
 TEST_CASE("reserved space is released with its owner, whether used or not") {
   Channel<Counted> channel;
-  channel.reserve();
-  channel.reserve();
+  ChannelPort::reserve(channel);
+  ChannelPort::reserve(channel);
   CHECK_EQ(Counted::alive, 2);
-  channel.push({});
-  channel.push({});
+  ChannelPort::push(channel, {});
+  ChannelPort::push(channel, {});
   CHECK(channel.poll().has_value());
-  channel.remove([](const Counted&) { return true; });
-  channel.unreserve();
-  channel.unreserve();
+  ChannelPort::remove(channel, [](const Counted&) { return true; });
+  ChannelPort::unreserve(channel);
+  ChannelPort::unreserve(channel);
   CHECK_EQ(Counted::alive, 0);
 }

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <thread>
 
+#include "iwarp/verbs/completion_queue_port.hpp"
 #include "socket_pair.hpp"
 
 using namespace iwarp;
@@ -116,7 +117,7 @@ TEST_CASE("a queue pair accepts completion queues of its own device only [SEC-30
   CHECK(create(own.get(), own.get()).has_value());
   CHECK_EQ(create(foreign.get(), own.get()).error(), make_error_code(Errc::kInvalidArgument));
   CHECK_EQ(create(own.get(), foreign.get()).error(), make_error_code(Errc::kInvalidArgument));
-  CHECK_EQ(foreign->attached(), 0);
+  CHECK_EQ(verbs::CompletionQueuePort::attached(*foreign), 0);
 }
 
 TEST_CASE(

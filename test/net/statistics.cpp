@@ -8,6 +8,7 @@
 #include <numeric>
 #include <thread>
 
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "raw_peer.hpp"
 #include "socket_pair.hpp"
 
@@ -23,7 +24,7 @@ std::uint64_t all_failed(const SetupStatistics& side) {
 
 /// Checks that one setup failed for reason `why`, and that no setup is in progress.
 void check_failed(const SetupStatistics& side, SetupFailure why) {
-  CHECK_EQ(side.failed_by(why), 1);
+  CHECK_EQ(failed_by(side, why), 1);
   CHECK_EQ(all_failed(side), 1);
   CHECK_EQ(side.begun, side.established + 1);
 }
@@ -104,16 +105,16 @@ TEST_CASE("a failed set-up has a reason: unreachable, rejected, abandoned, reset
   pair.start();
   REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->reject());
   expect(*pair.a.cm, Type::kRejected);
-  CHECK_EQ(pair.rnic->statistics().active.failed_by(SetupFailure::kRejected), 1);
-  CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kRejected), 1);
+  CHECK_EQ(failed_by(pair.rnic->statistics().active, SetupFailure::kRejected), 1);
+  CHECK_EQ(failed_by(pair.rnic->statistics().passive, SetupFailure::kRejected), 1);
   ConnectOptions once;
   once.fall_back_to_revision_1 = false;
   pair.start(once);
   expect(*pair.b.cm, Type::kConnectRequest).request->drop();
   expect(*pair.a.cm, Type::kConnectFailed);
   const auto now = pair.rnic->statistics();
-  CHECK_EQ(now.passive.failed_by(SetupFailure::kAbandoned), 1);
-  CHECK_EQ(now.active.failed_by(SetupFailure::kReset), 1);
+  CHECK_EQ(failed_by(now.passive, SetupFailure::kAbandoned), 1);
+  CHECK_EQ(failed_by(now.active, SetupFailure::kReset), 1);
   CHECK_EQ(now.active.begun, 3);
   CHECK_EQ(now.passive.begun, 2);
 }
@@ -142,10 +143,10 @@ TEST_CASE("evicted and refused set-ups are counted as such [SCTP-4]") {
   wait_for([&] { return pair.rnic->statistics().pending_setups == 1; });
   pair.start();
   auto asked = expect(*pair.b.cm, Type::kConnectRequest);
-  CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kGaveWay), 1);
+  CHECK_EQ(failed_by(pair.rnic->statistics().passive, SetupFailure::kGaveWay), 1);
   auto late = RawPeer::connect(pair.listener->local().port);
   late.wait_for_end();
-  CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kNoRoom), 1);
+  CHECK_EQ(failed_by(pair.rnic->statistics().passive, SetupFailure::kNoRoom), 1);
   REQUIRE_FALSE(asked.request->accept(*pair.b.qp));
   expect(*pair.a.cm, Type::kEstablished);
 }
@@ -161,7 +162,7 @@ TEST_CASE(
   auto second = RawPeer::connect(pair.listener->local().port);
   second.send_startup({.kind = mpa::FrameKind::kRequest});
   second.wait_for_end();
-  CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kBacklogFull), 1);
+  CHECK_EQ(failed_by(pair.rnic->statistics().passive, SetupFailure::kBacklogFull), 1);
 }
 
 TEST_CASE("a Terminate is counted by its code, at either end") {
@@ -183,16 +184,16 @@ TEST_CASE("a Send without a receive is counted as a hold, once") {
   ListenOptions options;
   options.connection.receive_hold = kLimit;
   Established pair(1 << 12, {}, {"127.0.0.1", 0}, options);
-  CHECK_FALSE(pair.b.qp->receive_awaited_since());
+  CHECK_FALSE(verbs::QueuePairPort::receive_awaited_since(*pair.b.qp));
   REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 64));
   wait_for([&] { return pair.rnic->statistics().receive_holds == 1; });
-  const auto since = pair.b.qp->receive_awaited_since();
+  const auto since = verbs::QueuePairPort::receive_awaited_since(*pair.b.qp);
   REQUIRE(since);
   CHECK(*since <= std::chrono::steady_clock::now());
   pair.b.post_recv(0, 64);
-  CHECK_FALSE(pair.b.qp->receive_awaited_since());
+  CHECK_FALSE(verbs::QueuePairPort::receive_awaited_since(*pair.b.qp));
   pair.b.expect_success();
-  CHECK_FALSE(pair.b.qp->receive_awaited_since());
+  CHECK_FALSE(verbs::QueuePairPort::receive_awaited_since(*pair.b.qp));
   CHECK_EQ(pair.rnic->statistics().receive_holds, 1);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests one shared receive queue with two queue pairs (verbs draft section 6.3, RFC 5042 section
 // 6.4.3).
+#include "iwarp/verbs/receive_queue.hpp"
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -57,7 +58,7 @@ TEST_CASE(
     "two queue pairs consume from one queue, and each completion names its queue pair [VRB-19]") {
   Shared s;
   s.post_receives(0, 4);
-  CHECK(s.srq.attached() == 2);
+  CHECK(verbs::SharedReceiveQueuePort::attached(s.srq) == 2);
   s.send(0, 1);
   s.send(1, 2);
   s.send(1, 3);

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "iwarp/sim/pair.hpp"
-#include "iwarp/verbs/receive_queue.hpp"
+#include "iwarp/verbs/shared_receive_queue.hpp"
 
 namespace iwarp::test {
 

@@ -19,14 +19,13 @@ namespace iwarp::test {
 
 /// Returns one line for every pair of state and event, including pairs without an edge. Finds
 /// `to_string(State)` and `to_string(Event)` by argument-dependent lookup.
-template <typename Edges, typename States, typename Events>
-std::string fsm_table(std::string_view name, const Edges& edges, const States& states,
-                      const Events& events) {
+template <typename Edges>
+std::string fsm_table(std::string_view name, const Edges& edges) {
   std::ostringstream out;
   out << "# " << name
       << ": state, event, next state, rule; - is an event that has no place there\n";
-  for (const auto state : states) {
-    for (const auto event : events) {
+  for (const auto state : bytes::enumerators<bytes::StateOf<Edges>>()) {
+    for (const auto event : bytes::enumerators<bytes::EventOf<Edges>>()) {
       out << to_string(state) << " " << to_string(event);
       const auto next = bytes::step(edges, state, event);
       out << " " << (next ? to_string(*next) : "-");
@@ -71,13 +70,12 @@ inline std::optional<std::string> compare_snapshot(const std::string& path, cons
 /// nullopt if both files match it, else the difference.
 /// Example:
 ///   const auto wrong = fsm_snapshot(...);  CHECK_MESSAGE(!wrong, wrong.value_or(""));
-template <typename Edges, typename States, typename Events>
-std::optional<std::string> fsm_snapshot(const std::string& name, const Edges& edges,
-                                        const States& states, const Events& events) {
+template <typename Edges>
+std::optional<std::string> fsm_snapshot(const std::string& name, const Edges& edges) {
   const char* value = std::getenv("IWARP_UPDATE_SNAPSHOTS");
   const bool update = value && std::string_view(value) == "1";
   const std::string base = std::string(IWARP_SOURCE_DIR) + "/rfc-notes/fsm/" + name;
-  auto wrong = compare_snapshot(base + ".txt", fsm_table(name, edges, states, events), update);
+  auto wrong = compare_snapshot(base + ".txt", fsm_table(name, edges), update);
   if (!wrong) wrong = compare_snapshot(base + ".dot", fsm_graph(name, edges), update);
   return wrong;
 }

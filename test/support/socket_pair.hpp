@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "iwarp/net/rnic.hpp"
+#include "iwarp/net/statistics.hpp"
 #include "iwarp/verbs/region.hpp"
 
 namespace iwarp::net {
@@ -33,6 +34,11 @@ inline std::vector<std::byte> pattern(std::size_t size, unsigned seed) {
     out[i] = static_cast<std::byte>((i * 7 + (i >> 8) * 13 + seed * 31) & 0xFF);
   }
   return out;
+}
+
+/// Returns the number of set-ups that failed because of `why`.
+inline std::uint64_t failed_by(const SetupStatistics& setups, SetupFailure why) {
+  return setups.failed.at(static_cast<std::size_t>(why));
 }
 
 inline std::unique_ptr<Rnic> open_rnic(const RnicOptions& options = {}) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/statistics.hpp"
 #include "iwarp/verbs/errors.hpp"
 #include "support_tls.hpp"
@@ -19,7 +20,7 @@ class Refusals {
  public:
   std::function<void(const Address&, SetupFailure, const std::string&)> teller() {
     return [this](const Address& peer, SetupFailure reason, const std::string& why) {
-      if (reason == SetupFailure::kCarrier) told_.push({.peer = peer, .why = why});
+      if (reason == SetupFailure::kCarrier) ChannelPort::push(told_, {.peer = peer, .why = why});
     };
   }
   std::string next() {
@@ -52,8 +53,8 @@ Failed connect_in_vain(const TlsOptions& serving, const TlsOptions& asking) {
   Failed out{.client = failed.why, .server = refusals.next()};
   CHECK_FALSE(pair.b.cm->poll().has_value());
   const auto statistics = pair.rnic->statistics();
-  CHECK_EQ(statistics.active.failed_by(SetupFailure::kCarrier), 1);
-  CHECK_EQ(statistics.passive.failed_by(SetupFailure::kCarrier), 1);
+  CHECK_EQ(failed_by(statistics.active, SetupFailure::kCarrier), 1);
+  CHECK_EQ(failed_by(statistics.passive, SetupFailure::kCarrier), 1);
   CHECK_EQ(statistics.active.begun, 1);  // The client did not retry with MPA revision 1.
   return out;
 }
@@ -181,7 +182,7 @@ TEST_CASE(
     pair.start(options);
     expect(*pair.b.cm, Type::kConnectRequest).request->drop();
     CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, verbs::Errc::kConnectionReset);
-    CHECK_EQ(pair.rnic->statistics().active.failed_by(SetupFailure::kReset), 1);
+    CHECK_EQ(failed_by(pair.rnic->statistics().active, SetupFailure::kReset), 1);
   }
   CHECK(refusals.are_none());
 }
@@ -201,7 +202,7 @@ TEST_CASE("no octet of the program is sent before the peer is verified") {
     CHECK_EQ(static_cast<int>(begin[0]), 22);
     CHECK_FALSE(contains(begin, "MPA ID"));
     expect(*pair.a.cm, Type::kConnectFailed);
-    CHECK_EQ(pair.rnic->statistics().active.failed_by(SetupFailure::kTimedOut), 1);
+    CHECK_EQ(failed_by(pair.rnic->statistics().active, SetupFailure::kTimedOut), 1);
   }
   SUBCASE("to a listener whose certificate an unknown authority has issued") {
     const Authority stranger("stranger");
@@ -236,12 +237,12 @@ TEST_CASE(
     auto silent = RawPeer::connect(pair.listener->local().port);
     silent.send({std::byte{22}, std::byte{3}, std::byte{1}, std::byte{2}, std::byte{0}});
     silent.wait_for_end();
-    CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kTimedOut), 1);
+    CHECK_EQ(failed_by(pair.rnic->statistics().passive, SetupFailure::kTimedOut), 1);
     // This peer stalls after the handshake and before its Request.
     TlsPeer mute(TlsPeer::connect(pair.listener->local().port), true, &credentials.client);
     REQUIRE(mute.shake_hands());
     CHECK(mute.hear_all().empty());
-    CHECK_EQ(pair.rnic->statistics().passive.failed_by(SetupFailure::kTimedOut), 2);
+    CHECK_EQ(failed_by(pair.rnic->statistics().passive, SetupFailure::kTimedOut), 2);
   }
   SUBCASE("the limit on pending set-ups") {
     Pair pair(1 << 12, {.max_pending_connects = 2}, {"127.0.0.1", 0}, listen);

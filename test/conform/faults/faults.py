@@ -42,17 +42,17 @@ FAULTS = (
           '    IWARP_BROKEN("pad-not-zero") ? std::byte{0x5A} : std::byte{0}};',
           ("mpa/fpdu/own-pad",)),
     Fault("marker-off-by-four", FRAMER,
-          "fpdu_begun ? position - fpdu_start : 0)",
-          'fpdu_begun ? position - fpdu_start + (IWARP_BROKEN("marker-off-by-four") ? 4 : 0) : 0)',
+          "fpdu_begun_ ? position_ - fpdu_start_ : 0)",
+          'fpdu_begun_ ? position_ - fpdu_start_ + (IWARP_BROKEN("marker-off-by-four") ? 4 : 0) : 0)',
           ("mpa/marker/own-pointers", "mpa/marker/own-several")),
     Fault("marker-unchecked", DEFRAMER,
-          "if (((fpduptr ^ fpdu.fpduptr(i)) & 0xFFFC) != 0) return false;",
+          "if (((fpduptr ^ fpdu_.fpduptr(i)) & 0xFFFC) != 0) return false;",
           'if (!IWARP_BROKEN("marker-unchecked") &&\n'
-          "        ((fpduptr ^ fpdu.fpduptr(i)) & 0xFFFC) != 0) return false;",
+          "        ((fpduptr ^ fpdu_.fpduptr(i)) & 0xFFFC) != 0) return false;",
           ("mpa/marker/wrong-pointer",), options=("--markers",)),
     Fault("fpduptr-not-masked", DEFRAMER,
-          "fpdu.fpduptr(i)) & 0xFFFC) != 0) return false;",
-          'fpdu.fpduptr(i)) &\n         (IWARP_BROKEN("fpduptr-not-masked") ? 0xFFFF : 0xFFFC)) != 0)'
+          "fpdu_.fpduptr(i)) & 0xFFFC) != 0) return false;",
+          'fpdu_.fpduptr(i)) &\n         (IWARP_BROKEN("fpduptr-not-masked") ? 0xFFFF : 0xFFFC)) != 0)'
           "\n      return false;",
           ("mpa/marker/low-bits-masked",), options=("--markers",)),
 

@@ -8,6 +8,7 @@
 #include <held_clock.hpp>
 
 #include "driver/driven.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;
@@ -53,12 +54,12 @@ struct Fed final : verbs::Progress {
   Fed() {
     feed->feeds(queue);
     feed->add(driven);
-    queue.set_progress(this);
+    verbs::CompletionQueuePort::set_progress(queue, this);
   }
   ~Fed() { feed->stop(); }
   void make_progress() override { feed->make_progress(); }
   void armed() override {
-    queue.push({}, false, {});
+    verbs::CompletionQueuePort::push(queue, {}, false, {});
     feed->armed();
   }
 

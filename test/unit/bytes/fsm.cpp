@@ -21,12 +21,8 @@ enum class Door { kClosed, kOpen, kLocked };
 enum class Act { kPush, kPull, kTurnKey };
 using DoorEdge = Edge<Door, Act>;
 
-const char* to_string(Door door) {
-  return door == Door::kClosed ? "Closed" : door == Door::kOpen ? "Open" : "Locked";
-}
-const char* to_string(Act act) {
-  return act == Act::kPush ? "Push" : act == Act::kPull ? "Pull" : "TurnKey";
-}
+std::string_view to_string(Door door) { return iwarp::bytes::name_of(door); }
+std::string_view to_string(Act act) { return iwarp::bytes::name_of(act); }
 
 constexpr std::array kDoor{
     // This edge leaves kLocked, although no earlier edge of the table leads there.
@@ -35,14 +31,18 @@ constexpr std::array kDoor{
     DoorEdge{Door::kOpen, Act::kPull, Door::kClosed, "a"},
     DoorEdge{Door::kClosed, Act::kPush, Door::kOpen, "a"},
 };
-constexpr std::array kDoors{Door::kClosed, Door::kOpen, Door::kLocked};
-constexpr std::array kActs{Act::kPush, Act::kPull, Act::kTurnKey};
 
 TEST_CASE("a step follows an edge, or fails if there is no edge") {
   static_assert(step(kDoor, Door::kClosed, Act::kPush) == Door::kOpen);
   CHECK(step(kDoor, Door::kLocked, Act::kTurnKey) == Door::kClosed);
   CHECK_FALSE(step(kDoor, Door::kLocked, Act::kPush));
   CHECK_FALSE(step(std::array<DoorEdge, 0>{}, Door::kOpen, Act::kPull));
+}
+
+TEST_CASE("enumerators are counted and named as the source names them") {
+  static_assert(iwarp::bytes::enumerators<Door>() ==
+                std::array{Door::kClosed, Door::kOpen, Door::kLocked});
+  CHECK(to_string(Act::kTurnKey) == "TurnKey");
 }
 
 TEST_CASE("two edges for the same state and event are not deterministic") {
@@ -70,7 +70,7 @@ TEST_CASE("an edge that no path reaches is found, also in a separate cycle") {
 }
 
 TEST_CASE("the table of a machine has a line for every state and event") {
-  CHECK(iwarp::test::fsm_table("door", kDoor, kDoors, kActs) ==
+  CHECK(iwarp::test::fsm_table("door", kDoor) ==
         "# door: state, event, next state, rule; - is an event that has no place there\n"
         "Closed Push Open  a\n"
         "Closed Pull -\n"

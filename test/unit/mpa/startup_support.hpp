@@ -15,7 +15,9 @@
 namespace iwarp::mpa {
 
 // For doctest's failure messages.
-inline doctest::String toString(StartupState state) { return to_string(state); }
+inline doctest::String toString(StartupState state) {
+  return std::string(to_string(state)).c_str();
+}
 inline doctest::String toString(const Fault& fault) { return bytes::to_string(fault).c_str(); }
 
 }  // namespace iwarp::mpa

@@ -63,13 +63,12 @@ TEST_CASE(
     "EXT-14, EXT-19, EXT-25, EXT-26, EXT-31, EXT-33, EXT-37]") {
   AtomicResponder bench;
   bench.set(41);
-  bench.stream.receiver().set_expected_msn(kReadRequestQueue, Msn{2});
-  CHECK_FALSE(bench.feed(extension("J")));
+  CHECK_FALSE(bench.feed(with_msn(extension("J"), 1)));
   CHECK(bench.ulp.log.empty());  // The request is executed only when its response is due.
   CHECK(bench.stream.inbound_reads() == 1);
   CHECK(bench.next_text() == text(extension("K")));
   CHECK(bench.word() == 42);
-  CHECK_FALSE(bench.feed(extension("J2")));
+  CHECK_FALSE(bench.feed(with_msn(extension("J2"), 2)));
   CHECK(bench.next_text() == text(extension("K2")));
   CHECK(bench.word() == 99);
   CHECK(bench.ulp.take_log() == Log{"atomic 11223344 1000", "atomic 11223344 1000"});
@@ -282,15 +281,12 @@ struct AtomicRequester : Bench {
 TEST_CASE(
     "frame J is sent, and frame K completes it [EXT-18, EXT-24, EXT-28, EXT-32, EXT-36, EXT-47]") {
   AtomicRequester bench;
-  bench.stream.transmitter().set_next_msn(kReadRequestQueue, Msn{2});
   bench.add(0xCAFE0001, 5);
-  CHECK(bench.next_text() == text(extension("J")));
+  CHECK(bench.next_text() == text(with_msn(extension("J"), 1)));
   // Sending the request does not complete it. [EXT-41]
   CHECK(bench.ulp.take_log() == Log{"sent 5"});
-  CHECK(bench.stream.outstanding_reads() == 1);
   CHECK_FALSE(bench.feed(extension("K")));
   CHECK(bench.ulp.take_log() == Log{"atomic 5 29"});
-  CHECK(bench.stream.outstanding_reads() == 0);
 }
 
 TEST_CASE(
@@ -325,7 +321,6 @@ TEST_CASE(
   CHECK_FALSE(bench.feed(atomic_response(1, 11)));
   CHECK(bench.drain() == "1");
   CHECK_FALSE(bench.feed(atomic_response(2, 12)));
-  CHECK(bench.stream.outstanding_reads() == 1);
 }
 
 TEST_CASE("a response that does not answer the oldest request is refused [EXT-38]") {

@@ -20,20 +20,18 @@ Octets immediate(std::uint32_t msn, std::size_t size, std::uint32_t invalidate =
 
 TEST_CASE("an Immediate is sent as frame I [EXT-3, EXT-49, EXT-52]") {
   Agreed bench;
-  bench.stream.transmitter().set_next_msn(kSendQueue, Msn{3});
   bench.ulp.requests.push_back(
       {.opcode = Opcode::kImmediateSolicited, .immediate = 0x0102030405060708, .cookie = 4});
-  CHECK(bench.next_text() == text(extension("I")));
+  CHECK(bench.next_text() == text(with_msn(extension("I"), 1)));
   CHECK(bench.ulp.take_log() == Log{"sent 4"});
   bench.ulp.requests.push_back({.opcode = Opcode::kImmediate, .immediate = 9});
-  CHECK(bench.next_text() == "41480000 00000000 00000000 00040000 00000000 00000000 0009");
+  CHECK(bench.next_text() == "41480000 00000000 00000000 00020000 00000000 00000000 0009");
 }
 
 TEST_CASE("an Immediate consumes a receive and does not change its buffer [EXT-50, EXT-54]") {
   Agreed bench;
-  bench.stream.receiver().set_expected_msn(kSendQueue, Msn{3});
   const auto before = bench.ulp.arena;
-  CHECK_FALSE(bench.feed(extension("I")));
+  CHECK_FALSE(bench.feed(with_msn(extension("I"), 1)));
   CHECK(bench.ulp.take_log() == Log{"receive", "send 0"});
   REQUIRE(bench.ulp.received.size() == 1);
   const auto& got = bench.ulp.received[0];
@@ -131,9 +129,7 @@ TEST_CASE(
     Bench bench;
     bench.ulp.receives = {bench.ulp.memory(0, 16)};
     bench.ulp.writable = {{.stag = 0x11223344, .to = 0x1000, .at = 64, .length = 8}};
-    const auto frame = extension(name);
-    const auto header = ddp::decode_segment_header(frame).value();
-    bench.stream.receiver().set_expected_msn(header.qn, header.msn);
+    const auto frame = with_msn(extension(name), 1);
     const auto before = bench.ulp.arena;
     CHECK(bench.feed(frame) == kUnexpectedOpcode);
     CHECK(bench.ulp.log.empty());

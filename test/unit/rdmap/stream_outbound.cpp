@@ -50,17 +50,16 @@ TEST_CASE(
     "a Send with Invalidate carries the STag, the other Sends carry zero [RDMAP-4, RDMAP-10, "
     "RDMAP-57]") {
   Bench bench;
-  bench.stream.transmitter().set_next_msn(0, Msn{2});
   for (const auto opcode : {Opcode::kSendInvalidate, Opcode::kSend, Opcode::kSendSolicited,
                             Opcode::kSendSolicitedInvalidate}) {
     auto request = send(opcode, {});
     request.stag = Stag{0x00A1B2C3};
     bench.ulp.requests.push_back(request);
   }
-  CHECK(bench.next_text() == text(message("E")));
-  CHECK(bench.next_text() == "41430000 00000000 00000000 00030000 0000");
-  CHECK(bench.next_text() == "41450000 00000000 00000000 00040000 0000");
-  CHECK(bench.next_text() == "414600a1 b2c30000 00000000 00050000 0000");
+  CHECK(bench.next_text() == text(with_msn(message("E"), 1)));
+  CHECK(bench.next_text() == "41430000 00000000 00000000 00020000 0000");
+  CHECK(bench.next_text() == "41450000 00000000 00000000 00030000 0000");
+  CHECK(bench.next_text() == "414600a1 b2c30000 00000000 00040000 0000");
 }
 
 TEST_CASE(
@@ -109,12 +108,10 @@ TEST_CASE("exactly ORD Read Requests may be outstanding [RDMAP-82, RDMAP-83]") {
       bench.ulp.requests.push_back(read(bench.ulp.memory(0, 4), i));
     }
     CHECK(bench.drain() == std::string(ord, '1'));
-    CHECK(bench.stream.outstanding_reads() == ord);
     // Each response lets the stream send one more request.
     CHECK_FALSE(
         bench.feed(segment(tagged_header(Opcode::kReadResponse, 0x55667788, 0x2000), pattern(4))));
     CHECK(bench.drain() == "1");
-    CHECK(bench.stream.outstanding_reads() == ord);
   }
 }
 
@@ -144,9 +141,7 @@ TEST_CASE("the answer to a Read RTR is not reported, with ORD 0 as well [EMPA-38
   Bench bench({.ord = 0});
   bench.stream.send_rtr(RtrKind::kRead);
   CHECK(bench.drain() == "1");
-  CHECK(bench.stream.outstanding_reads() == 1);
   CHECK_FALSE(bench.feed(message("C3")));
-  CHECK(bench.stream.outstanding_reads() == 0);
   CHECK(bench.ulp.log.empty());
 }
 

@@ -28,7 +28,8 @@ TEST_CASE(
     "RDMAP-21, RDMAP-94]") {
   Bench bench;
   bench.ulp.refusal = AccessError::kNoRight;
-  bench.stream.receiver().set_expected_msn(1, Msn{4});
+  for (const std::uint32_t msn : {1U, 2U, 3U}) CHECK_FALSE(bench.feed(read_request(msn, {})));
+  CHECK(bench.drain() == "222");
   CHECK_FALSE(bench.feed(read_request(4, {.sink_stag = Stag{0x55667788},
                                           .sink_to = TaggedOffset{0x2000},
                                           .size = 64,
@@ -137,7 +138,6 @@ TEST_CASE(
   bench.stream.terminate(kLocalCatastrophic, false);
   CHECK(bench.stream.end());
   CHECK(bench.ulp.log.empty());
-  CHECK(bench.stream.outstanding_reads() == 0);
   CHECK(bench.drain() == "7");
 }
 
@@ -194,7 +194,6 @@ TEST_CASE("outstanding Reads are dropped when the stream ends") {
   CHECK(bench.drain() == "1");
   CHECK_FALSE(bench.feed(read_request(1, {})));
   bench.stream.abandon();
-  CHECK(bench.stream.outstanding_reads() == 0);
   CHECK(bench.stream.inbound_reads() == 0);
 }
 

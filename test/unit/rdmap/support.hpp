@@ -23,7 +23,7 @@ inline doctest::String toString(const Fault& fault) { return to_string(fault).c_
 }  // namespace iwarp::bytes
 
 namespace iwarp::rdmap {
-inline doctest::String toString(StreamState state) { return to_string(state); }
+inline doctest::String toString(StreamState state) { return std::string(to_string(state)).c_str(); }
 }  // namespace iwarp::rdmap
 
 namespace iwarp::rdmap::test {
@@ -61,6 +61,12 @@ inline Octets terminate_frame(const std::string& name) {
   return ulpdu_of(iwarp::test::load_vector("terminates.hex", name));
 }
 
+/// Returns the untagged segment with another MSN.
+inline Octets with_msn(Octets segment, std::uint32_t msn) {
+  constexpr std::size_t kMsnOffset = 10;
+  bytes::store_be(segment.data() + kMsnOffset, msn);
+  return segment;
+}
 /// Returns a segment with this header and payload.
 inline Octets segment(const ddp::SegmentHeader& header, bytes::View payload = {}) {
   Octets out(header.size());

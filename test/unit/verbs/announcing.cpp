@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "queue_pair/completion_gate.hpp"
 #include "stag_support.hpp"
 
@@ -96,7 +97,7 @@ struct QpFixture {
   QpFixture() {
     QpInit init{.pd = kPd, .send_cq = &cq, .recv_cq = &cq, .drop_failed = true};
     qp = std::make_unique<QueuePair>(kQp, init, table, nullptr);
-    qp->announce(Announce::kNothing);
+    QueuePairPort::announce(*qp, Announce::kNothing);
     CHECK(!qp->post_recv({.wr_id = 1}));
     CHECK(!qp->abort());
   }
@@ -116,7 +117,7 @@ TEST_CASE("a program is notified when a completion is announced") {
   f.cq.arm(Notify::kNext);
   CHECK(f.poll() == 0);
   CHECK(f.notified == 0);
-  f.qp->announce(Announce::kAll);
+  QueuePairPort::announce(*f.qp, Announce::kAll);
   CHECK(f.notified == 1);
   CHECK(f.poll() == 1);
 }

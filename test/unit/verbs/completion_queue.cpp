@@ -8,6 +8,7 @@
 #include <array>
 #include <vector>
 
+#include "iwarp/verbs/completion_queue_port.hpp"
 #include "iwarp/verbs/errors.hpp"
 #include "iwarp/verbs/reap_count.hpp"
 
@@ -15,7 +16,7 @@ namespace iwarp::verbs {
 namespace {
 
 bool push(CompletionQueue& cq, std::uint64_t id, bool solicited = false) {
-  return cq.push({.wr_id = id}, solicited, {});
+  return CompletionQueuePort::push(cq, {.wr_id = id}, solicited, {});
 }
 
 TEST_CASE("completions are returned once, oldest first, up to the requested number [VRB-51]") {
@@ -154,10 +155,10 @@ TEST_CASE(
   CompletionQueue cq(8, nullptr);
   ReapCount reaped;
   ReapCount gone;
-  CHECK(cq.push({.wr_id = 1}, false, {.counter = &reaped, .value = 5}));
-  CHECK(cq.push({.wr_id = 2}, false, {.counter = &gone, .value = 6}));
+  CHECK(CompletionQueuePort::push(cq, {.wr_id = 1}, false, {.counter = &reaped, .value = 5}));
+  CHECK(CompletionQueuePort::push(cq, {.wr_id = 2}, false, {.counter = &gone, .value = 6}));
   CHECK(reaped.value() == 0);
-  cq.forget(&gone);
+  CompletionQueuePort::forget(cq, &gone);
   std::array<WorkCompletion, 2> out;
   CHECK(cq.poll(out) == 2);  // forget() drops the counter, not the completion.
   CHECK(reaped.value() == 5);
@@ -172,7 +173,8 @@ TEST_CASE(
   std::array<WorkCompletion, 8> out;
   const auto push_both = [&cq] {
     push(cq, 1);
-    for (int i = 0; i < 2; ++i) cq.push({.wr_id = 2, .status = WcStatus::kWrFlush}, true, {});
+    for (int i = 0; i < 2; ++i)
+      CompletionQueuePort::push(cq, {.wr_id = 2, .status = WcStatus::kWrFlush}, true, {});
   };
   push_both();
   cq.arm(Notify::kNext);
@@ -194,14 +196,15 @@ TEST_CASE("the failed completions of one queue pair can be removed from the midd
   // Fills the ring, beginning at its third slot.
   for (int i = 0; i < 2; ++i) push(cq, 0);
   CHECK(cq.poll(out) == 2);
-  CHECK(cq.push({.wr_id = 6, .qp_num = 1}, false, {.counter = &reaped, .value = 6}));
+  CHECK(CompletionQueuePort::push(cq, {.wr_id = 6, .qp_num = 1}, false,
+                                  {.counter = &reaped, .value = 6}));
   for (std::uint32_t qp : {1U, 2U, 1U, 2U}) {
-    CHECK(cq.push({.wr_id = qp, .status = WcStatus::kWrFlush, .qp_num = qp}, true,
-                  {.counter = &reaped, .value = qp}));
+    CHECK(CompletionQueuePort::push(cq, {.wr_id = qp, .status = WcStatus::kWrFlush, .qp_num = qp},
+                                    true, {.counter = &reaped, .value = qp}));
   }
-  cq.drop_failed(3);
+  CompletionQueuePort::drop_failed(cq, 3);
   CHECK(reaped.value() == 0);
-  cq.drop_failed(1);
+  CompletionQueuePort::drop_failed(cq, 1);
   CHECK(reaped.value() == 1);
   push(cq, 7);
   REQUIRE(cq.poll(out) == 4);

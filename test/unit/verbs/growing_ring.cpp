@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares GrowingRing, the ring of a work queue, with a deque.
-#include "queues/growing_ring.hpp"
+#include "iwarp/verbs/growing_ring.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,6 +4,9 @@
 #include <vector>
 
 #include "driver_support.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
 #include "queue_pair/stream_port.hpp"
 #include "stag_support.hpp"
 
@@ -123,7 +126,7 @@ TEST_CASE(
     f.port().event(QpEvent::kPeerClosed);
     if (departs) {
       busy->on_depart = [&] { f.port().event(QpEvent::kLowerLayerClosed); };
-      CHECK(f.qp->depart());
+      CHECK(QueuePairPort::depart(*f.qp));
     } else {
       CHECK_FALSE(f.qp->abort());
       f.port().event(QpEvent::kLowerLayerClosed);
@@ -226,8 +229,8 @@ TEST_CASE(
   init.srq = &srq;
   {
     Fixture f(init);
-    CHECK(srq.attached() == 1);
-    CHECK(f.cq.attached() == 2);
+    CHECK(SharedReceiveQueuePort::attached(srq) == 1);
+    CHECK(CompletionQueuePort::attached(f.cq) == 2);
     CHECK(f.qp->post_recv({.wr_id = 1, .sgl = {}}) == Errc::kInvalidArgument);
     Region* region = f.table.add();
     Region* window = f.table.add(Access::kNone, 0, kPd, Region::Kind::kWindow);
@@ -239,9 +242,9 @@ TEST_CASE(
                          .access = Access::kRemoteRead}));
     f.qp.reset();
     CHECK_FALSE(window->valid.load());  // Destroying the queue pair invalidates its windows.
-    CHECK(f.cq.attached() == 0);
+    CHECK(CompletionQueuePort::attached(f.cq) == 0);
   }
-  CHECK(srq.attached() == 0);
+  CHECK(SharedReceiveQueuePort::attached(srq) == 0);
 }
 
 TEST_CASE("completions outlive their queue pair [VRB-4]") {

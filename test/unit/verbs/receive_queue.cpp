@@ -90,16 +90,16 @@ TEST_CASE(
   CHECK(!srq.arm_limit(4));
   CHECK(srq.armed_limit() == 4);
   PostedReceive receive;
-  CHECK(srq.take(receive));
-  CHECK(srq.take(receive));
+  CHECK(SharedReceiveQueuePort::take(srq, receive));
+  CHECK(SharedReceiveQueuePort::take(srq, receive));
   CHECK(events == 0);
-  CHECK(srq.take(receive));
-  CHECK(srq.take(receive));
+  CHECK(SharedReceiveQueuePort::take(srq, receive));
+  CHECK(SharedReceiveQueuePort::take(srq, receive));
   CHECK(events == 1);
   CHECK(srq.armed_limit() == 0);
   CHECK(!srq.arm_limit(8));
   CHECK(!srq.arm_limit(0));
-  CHECK(srq.take(receive));
+  CHECK(SharedReceiveQueuePort::take(srq, receive));
   CHECK(events == 1);
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "iwarp/verbs/completion_queue.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
 #include "iwarp/verbs/datagram_queue_pair.hpp"
 #include "iwarp/verbs/receive_queue.hpp"
 
@@ -30,7 +31,7 @@ TEST_CASE("a consumer that arms, polls and sleeps misses no completion [VRB-52]"
   std::thread producer([&] {
     for (std::uint64_t id = 0; id < kTotal; ++id) {
       while (id - reaped.value() >= 64) std::this_thread::yield();
-      cq.push({.wr_id = id}, false, {.counter = &reaped, .value = id + 1});
+      CompletionQueuePort::push(cq, {.wr_id = id}, false, {.counter = &reaped, .value = id + 1});
     }
   });
   std::uint64_t next = 0;
@@ -91,7 +92,7 @@ TEST_CASE("two streams that consume from one shared queue get every receive once
     stream = std::thread([&] {
       while (taken.load() < kTotal) {
         PostedReceive receive;
-        if (!srq.take(receive)) continue;
+        if (!SharedReceiveQueuePort::take(srq, receive)) continue;
         sum.fetch_add(receive.wr_id);
         taken.fetch_add(1);
       }

@@ -62,7 +62,7 @@ TEST_CASE("a stream that finds no shared receive is notified of the next one") {
   for (int taken = 0; taken < kWaits;) {
     const int before = driver->resumed;
     PostedReceive receive;
-    if (srq.take_or_await(driver, receive)) {
+    if (SharedReceiveQueuePort::take_or_await(srq, driver, receive)) {
       ++taken;
     } else {
       driver->resumed.wait(before);

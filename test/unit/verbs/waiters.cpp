@@ -52,12 +52,12 @@ TEST_CASE("a stream that waits for a shared receive is notified when one is post
   SharedReceiveQueue srq(kPd, {.max_wr = 4, .max_sge = 1}, nullptr);
   const auto driver = std::make_shared<CountingDriver>();
   PostedReceive receive;
-  CHECK_FALSE(srq.take_or_await(driver, receive));
+  CHECK_FALSE(SharedReceiveQueuePort::take_or_await(srq, driver, receive));
   CHECK(srq.post_recv({.wr_id = 1, .sgl = std::array<Sge, 2>{}}) == Errc::kTooManySge);
   CHECK(driver->resumed == 0);
   CHECK(!srq.post_recv({.wr_id = 1, .sgl = {}}));
   CHECK(driver->resumed == 1);
-  CHECK(srq.take_or_await(driver, receive));
+  CHECK(SharedReceiveQueuePort::take_or_await(srq, driver, receive));
   CHECK(receive.wr_id == 1);
 }
 

@@ -18,10 +18,7 @@ enum class PeerState : std::uint8_t {
   kAccepted,  ///< a request was accepted; no other request is
   kConnected,
 };
-std::string_view to_string(PeerState state);
-inline constexpr std::array kPeerStates{PeerState::kListens, PeerState::kReady,
-                                        PeerState::kConnects, PeerState::kAccepted,
-                                        PeerState::kConnected};
+inline std::string_view to_string(PeerState state) { return bytes::name_of(state); }
 
 enum class PeerEvent : std::uint8_t {
   kToRts,        ///< the program moved the queue pair to RTS
@@ -30,10 +27,7 @@ enum class PeerEvent : std::uint8_t {
   kAccept,       ///< the peer's request was accepted
   kEstablished,
 };
-std::string_view to_string(PeerEvent event);
-inline constexpr std::array kPeerEvents{PeerEvent::kToRts, PeerEvent::kConnect,
-                                        PeerEvent::kConnectOver, PeerEvent::kAccept,
-                                        PeerEvent::kEstablished};
+inline std::string_view to_string(PeerEvent event) { return bytes::name_of(event); }
 
 using PeerEdge = bytes::Edge<PeerState, PeerEvent>;
 // clang-format off
@@ -62,19 +56,14 @@ enum class WaitState : std::uint8_t {
   kFails,        ///< in RTS: requests fail at once, because the peer could not be reached
   kLeft,         ///< the peer has disconnected, and is not expected to connect again
 };
-std::string_view to_string(WaitState state);
-inline constexpr std::array kWaitStates{WaitState::kNew, WaitState::kAwaits,
-                                        WaitState::kUnreachable, WaitState::kFails,
-                                        WaitState::kLeft};
+inline std::string_view to_string(WaitState state) { return bytes::name_of(state); }
 
 enum class WaitEvent : std::uint8_t {
   kToRts,        ///< the program moved the queue pair to RTS, or changed the limit in RTS
   kUnreachable,  ///< the peer could not be reached
   kLeave,        ///< the peer has disconnected
 };
-std::string_view to_string(WaitEvent event);
-inline constexpr std::array kWaitEvents{WaitEvent::kToRts, WaitEvent::kUnreachable,
-                                        WaitEvent::kLeave};
+inline std::string_view to_string(WaitEvent event) { return bytes::name_of(event); }
 
 using WaitEdge = bytes::Edge<WaitState, WaitEvent>;
 // clang-format off

@@ -10,6 +10,7 @@
 
 #include "device/limits.hpp"
 #include "device/port.hpp"
+#include "iwarp/net/other_end.hpp"
 #include "iwarp/verbs/send_stop.hpp"
 #include "process/connection_options.hpp"
 #include "process/errno_table.hpp"
@@ -131,7 +132,7 @@ int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
   const bool to_itself =
       attr.dest_qp_num == number && same_ip(wanting.route.own.ip, wanting.route.peer.ip);
   if (to_itself) {
-    auto end = core_.rnic().create_other_end(*qp.core);
+    auto end = net::create_other_end(core_.rnic(), *qp.core);
     if (!end) return to_errno(end.error());
     qp.to_itself = std::move(*end);
     if (qp.is_uc()) verbs::stop_sends_on_error(*qp.to_itself);
@@ -145,7 +146,7 @@ int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
     const std::lock_guard qp_lock(qp.mutex);
     qp.link_step(LinkEvent::kPeerNamed);
   }
-  qp.core->announce(verbs::Announce::kAnswered);
+  verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kAnswered);
   take_waiting(qp, wanting_[number] = wanting);
   return 0;
 }
@@ -316,7 +317,7 @@ bool OutOfBand::accept(RcQp& qp, const Wanting& wanting, net::ConnectRequest& re
   log_connection("accept_failed", fmt::format("{}: {}", peer, error.message()), {{"peer", peer}});
   if (error == Errc::kConnectionReset) return false;
   qp_disconnected(qp);
-  qp.core->announce(verbs::Announce::kAll);
+  verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kAll);
   return true;
 }
 
@@ -447,9 +448,9 @@ void OutOfBand::peer_never_came(RcQp& qp, const std::string& why) {
   log_not_found(qp, why.empty() ? unanswered_by(number_of(qp)) : why);
   forget(number_of(qp));
   core_.rnic().cancel(qp.sender());
-  (void)qp.sender().give_up();
+  (void)verbs::QueuePairPort::give_up(qp.sender());
   qp_disconnected(qp);
-  qp.core->announce(verbs::Announce::kAll);
+  verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kAll);
 }
 
 }  // namespace iwarp::rdma_core

@@ -34,6 +34,7 @@
 #include "device/peer_address.hpp"
 #include "iwarp/net/connection_manager.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "qp/bring_up.hpp"
 
 namespace iwarp::rdma_core {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bring_up/out_of_band.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "process/core.hpp"
 #include "qp/peer_timeouts.hpp"
 #include "qp/rc.hpp"
@@ -88,7 +89,7 @@ bool Unanswered::peer_left(RcQp& qp) {
   if (limit == 0ns) limit = kMost;
   Wait wait{.limit = std::clamp<Clock::duration>(limit, kBetweenLooks, kMost)};
   wait.step(WaitEvent::kLeave);
-  wait.has_requests = qp.core->holds_requests();
+  wait.has_requests = verbs::QueuePairPort::holds_requests(*qp.core);
   wait.due = next_look(Clock::now(), wait.limit);
   const std::lock_guard lock(mutex_);
   waits_[qp.core->num()] = std::move(wait);
@@ -149,8 +150,8 @@ bool Unanswered::look_at(RcQp& qp, Wait& wait, Clock::time_point now) {
     if (!has_left && !begins) return false;
   }
   const bool had_requests = wait.has_requests;
-  wait.has_requests =
-      has_left ? qp.core->holds_requests() : qp.sender().query().send_outstanding != 0;
+  wait.has_requests = has_left ? verbs::QueuePairPort::holds_requests(*qp.core)
+                               : qp.sender().query().send_outstanding != 0;
   wait.due = next_look(now, wait.limit);
   if (!wait.has_requests || !(had_requests || wait.state == WaitState::kFails)) return true;
   if (has_left) {

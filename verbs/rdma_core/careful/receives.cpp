@@ -9,6 +9,7 @@
 
 #include "careful/checker.hpp"
 #include "careful/requests.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "process/core.hpp"
 #include "qp/peer_timeouts.hpp"
 #include "qp/rc.hpp"
@@ -60,7 +61,7 @@ void Checker::tell_late(std::uint32_t num, const ibv_recv_wr& wr) {
   std::optional<mpa::TimePoint> since;
   Patience patience;
   core_.with_qp(num, [&](RcQp& qp) {
-    since = qp.core->receive_awaited_since();
+    since = verbs::QueuePairPort::receive_awaited_since(*qp.core);
     if (since) patience = patience_of(qp);
   });
   if (!since) return;

@@ -12,6 +12,7 @@
 #include "cm/events.hpp"
 #include "cm/id.hpp"
 #include "device/limits.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "process/call_site.hpp"
 #include "process/connection_options.hpp"
 #include "process/refusal.hpp"
@@ -168,9 +169,9 @@ int begin(CmId& id, verbs::QpNum num, const rdma_conn_param* param, Connect conn
   int code = 0;
   const bool is_there = id.core->with_qp(num, [&](RcQp& qp) {
     set_timeouts(qp, id, param);
-    qp.core->announce(verbs::Announce::kNothing);
+    verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kNothing);
     code = connect(qp);
-    if (code != 0) qp.core->announce(verbs::Announce::kAll);
+    if (code != 0) verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kAll);
   });
   if (is_there) return code;
   return refused(EINVAL, "no queue pair {:#x} of type RC exists (create it before the call)", num);

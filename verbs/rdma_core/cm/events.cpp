@@ -30,6 +30,8 @@
 #include "cm/reaction.hpp"
 #include "iwarp/net/event_fd.hpp"
 #include "iwarp/net/insist.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "iwarp/verbs/send_stop.hpp"
 #include "process/refusal.hpp"
 #include "qp/rc.hpp"
@@ -222,18 +224,19 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   } else {
     qp_disconnected(qp);
   }
-  const Reaction reaction =
-      react({.type = event.type,
-             .has_id = id != nullptr,
-             .disconnect_wanted = id != nullptr && id->disconnect_wanted,
-             .has_unpolled = qp.core->init().recv_cq->has_success(qp.core->num())});
+  const Reaction reaction = react({.type = event.type,
+                                   .has_id = id != nullptr,
+                                   .disconnect_wanted = id != nullptr && id->disconnect_wanted,
+                                   .has_unpolled = verbs::CompletionQueuePort::has_success(
+                                       *qp.core->init().recv_cq, qp.core->num())});
   if (reaction.is_last) cm().by_qp.erase(it);
   if (id != nullptr) {
     (void)guarded([&] { return note_event(*id, qp, event, is_left), 0; });
     describe_event(*id, qp, event, *made.front().event);
     report(*id, qp, reaction.report, made);
   }
-  if (reaction.announce) net::insist([&] { qp.core->announce(*reaction.announce); });
+  if (reaction.announce)
+    net::insist([&] { verbs::QueuePairPort::announce(*qp.core, *reaction.announce); });
   if (reaction.closes && !close_connection(qp, false)) (void)qp.core->abort();
 }
 
@@ -289,7 +292,7 @@ Clock::time_point dispatch_endings(Core& core) {
       // Sets is_watched before it calls has_success(), so that a poll after has_success() calls
       // look_again().
       qp.recv_cq->is_watched.store(true);
-      out = qp.recv_cq->core->has_success(num);
+      out = verbs::CompletionQueuePort::has_success(*qp.recv_cq->core, num);
     });
     return out;
   };
@@ -392,12 +395,13 @@ int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_dat
   });
   net::insist([&] { describe_connection(id, qp, id.request->local(), *record); });
   queue_event(std::move(record));
-  net::insist([&] { qp.core->announce(verbs::Announce::kUnflushed); });
+  net::insist([&] { verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kUnflushed); });
   return 0;
 }
 
 void announce_all(Core& core, verbs::QpNum num) {
-  core.with_qp(num, [](RcQp& qp) { qp.core->announce(verbs::Announce::kAll); });
+  core.with_qp(num,
+               [](RcQp& qp) { verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kAll); });
 }
 
 CmEventRecord::CmEventRecord(CmId& its_owner) : owner(&its_owner) {}

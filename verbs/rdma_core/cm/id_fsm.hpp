@@ -23,11 +23,7 @@ enum class IdState : std::uint8_t {
   kConnected,
   kEnded,
 };
-std::string_view to_string(IdState state);
-inline constexpr std::array kIdStates{
-    IdState::kIdle,          IdState::kBound,     IdState::kAddressResolved,
-    IdState::kRouteResolved, IdState::kListening, IdState::kRequested,
-    IdState::kConnecting,    IdState::kConnected, IdState::kEnded};
+inline std::string_view to_string(IdState state) { return bytes::name_of(state); }
 
 enum class IdEvent : std::uint8_t {
   kBind,
@@ -44,13 +40,7 @@ enum class IdEvent : std::uint8_t {
   kEstablished,
   kOver,  ///< the connection ended or could not be established
 };
-std::string_view to_string(IdEvent event);
-inline constexpr std::array kIdEvents{
-    IdEvent::kBind,          IdEvent::kResolveAddress, IdEvent::kResolveRoute,
-    IdEvent::kListen,        IdEvent::kRequest,        IdEvent::kConnect,
-    IdEvent::kConnectFailed, IdEvent::kAccept,         IdEvent::kAcceptFailed,
-    IdEvent::kAnswer,        IdEvent::kReject,         IdEvent::kEstablished,
-    IdEvent::kOver};
+inline std::string_view to_string(IdEvent event) { return bytes::name_of(event); }
 
 using IdEdge = bytes::Edge<IdState, IdEvent>;
 inline constexpr std::array kIdEdges{

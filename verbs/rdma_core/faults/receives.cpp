@@ -5,6 +5,8 @@
 #include <cerrno>
 
 #include "device/limits.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
 #include "qp/rc.hpp"
 #include "qp/send_request.hpp"
 
@@ -23,7 +25,8 @@ void HeldReceives::hold(RcQp& qp, Time until) {
     held->until = std::max(held->until, until);
     return;
   }
-  auto receives = srq != nullptr ? srq->core->withdraw() : qp.core->withdraw_receives();
+  auto receives = srq != nullptr ? verbs::SharedReceiveQueuePort::withdraw(*srq->core)
+                                 : verbs::QueuePairPort::withdraw_receives(*qp.core);
   held_.push_back({queue, srq != nullptr ? nullptr : &qp, srq, until, std::move(receives)});
 }
 

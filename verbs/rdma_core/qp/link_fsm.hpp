@@ -21,9 +21,7 @@ enum class LinkState : std::uint8_t {
   kByHand,  ///< connected without rdma_cm, to the peer that the program named in ibv_modify_qp()
   kByCm,    ///< connected through rdma_cm
 };
-std::string_view to_string(LinkState state);
-inline constexpr std::array kLinkStates{LinkState::kNone, LinkState::kAwaited, LinkState::kByHand,
-                                        LinkState::kByCm};
+inline std::string_view to_string(LinkState state) { return bytes::name_of(state); }
 
 enum class LinkEvent : std::uint8_t {
   kPeerNamed,    ///< the program moved the queue pair to RTR, with the peer's address and number
@@ -31,9 +29,7 @@ enum class LinkEvent : std::uint8_t {
   /// The connection ended or failed, or the program has reset the queue pair or moved it to ERR.
   kOver,
 };
-std::string_view to_string(LinkEvent event);
-inline constexpr std::array kLinkEvents{LinkEvent::kPeerNamed, LinkEvent::kEstablished,
-                                        LinkEvent::kOver};
+inline std::string_view to_string(LinkEvent event) { return bytes::name_of(event); }
 
 using LinkEdge = bytes::Edge<LinkState, LinkEvent>;
 inline constexpr std::array kLinkEdges{

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <string>
 
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "qp/link_fsm.hpp"
 #include "qp/queue_pair.hpp"
 

@@ -11,6 +11,7 @@
 
 #include "device/limits.hpp"
 #include "iwarp/mpa/faults.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "iwarp/verbs/send_stop.hpp"
 #include "objects/memory_access.hpp"
 #include "process/call_site.hpp"
@@ -193,7 +194,7 @@ void give_up(RcQp& qp) {
 void abort(RcQp& qp) {
   for (verbs::QueuePair* const end : qp.ends()) {
     (void)end->abort();
-    (void)end->depart();
+    (void)verbs::QueuePairPort::depart(*end);
   }
 }
 
@@ -283,7 +284,7 @@ int RcQp::to_error() {
   // Pushes all completions to the completion queues, even those that are held back until the
   // program can read an event of the connection. A program that moves its queue pair to ERR may
   // never read that event.
-  core->announce(verbs::Announce::kAll);
+  verbs::QueuePairPort::announce(*core, verbs::Announce::kAll);
   bring_up.end_wait(core->num());
   abort(*this);
   if (!rdma_core::is_connected(*this)) give_up(*this);
@@ -337,7 +338,7 @@ bool close_connection(RcQp& qp, bool flush) {
       set_state(qp, is_rnic ? IBV_QPS_SQD : IBV_QPS_ERR);
     }
   }
-  if (!is_rnic) qp.core->announce(verbs::Announce::kAll);
+  if (!is_rnic) verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kAll);
   if (flush) {
     abort(qp);
   } else if (is_rnic) {
@@ -345,7 +346,7 @@ bool close_connection(RcQp& qp, bool flush) {
     // reports its end is queued already, or will be queued.
     (void)qp.core->disconnect();
   } else {
-    return qp.core->depart();
+    return verbs::QueuePairPort::depart(*qp.core);
   }
   return true;
 }
@@ -425,16 +426,16 @@ void qp_peer_left(RcQp& qp) {
 
 void qp_retry_exceeded(RcQp& qp) {
   qp_disconnected(qp);
-  qp.core->announce_unanswered();
+  verbs::QueuePairPort::announce_unanswered(*qp.core);
 }
 
 // All completions are pushed to the completion queues even if to_error() runs at the same time.
 // to_error() first stores ERR and then pushes all completions. So if this function reads a state
 // other than ERR, to_error() has not pushed the completions yet, and will push them.
 void qp_announce(RcQp& qp, verbs::Announce which) {
-  qp.core->announce(which);
+  verbs::QueuePairPort::announce(*qp.core, which);
   if (qp.state.load() != IBV_QPS_ERR) return;
-  qp.core->announce(verbs::Announce::kAll);
+  verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kAll);
   if (is_connected(qp)) return;
   qp.bring_up.end_wait(qp.core->num());
   tell_last_wqe(qp);

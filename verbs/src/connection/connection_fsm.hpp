@@ -25,7 +25,7 @@ enum class ConnectionState : std::uint8_t {
   kTerminated,   ///< after a Terminate, this end's FIN is due or sent [RDMAP-88] [RDMAP-90]
   kOver,         ///< the driver has to close or reset TCP
 };
-std::string_view to_string(ConnectionState state);
+inline std::string_view to_string(ConnectionState state) { return bytes::name_of(state); }
 constexpr bool is_gated(ConnectionState state) {
   return state == ConnectionState::kGated || state == ConnectionState::kGatedClosing;
 }
@@ -48,19 +48,7 @@ enum class ConnectionCause : std::uint8_t {
   /// sent
   kLost,
 };
-std::string_view to_string(ConnectionCause cause);
-
-inline constexpr std::array kConnectionStates{
-    ConnectionState::kStartup,     ConnectionState::kGated,      ConnectionState::kGatedClosing,
-    ConnectionState::kOpen,        ConnectionState::kDraining,   ConnectionState::kHalfClosed,
-    ConnectionState::kTerminating, ConnectionState::kTerminated, ConnectionState::kOver,
-};
-inline constexpr std::array kConnectionCauses{
-    ConnectionCause::kFullOperation,  ConnectionCause::kGateOpened,
-    ConnectionCause::kCloseRequested, ConnectionCause::kDrained,
-    ConnectionCause::kStreamEnded,    ConnectionCause::kTerminateLeft,
-    ConnectionCause::kClosed,         ConnectionCause::kLost,
-};
+inline std::string_view to_string(ConnectionCause cause) { return bytes::name_of(cause); }
 
 using ConnectionEdge = bytes::Edge<ConnectionState, ConnectionCause>;
 

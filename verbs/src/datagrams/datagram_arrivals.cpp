@@ -8,7 +8,9 @@
 #include <cstring>
 
 #include "iwarp/bytes/touch.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
 #include "iwarp/verbs/datagram_queue_pair.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
 
 namespace iwarp::verbs {
 namespace {
@@ -107,8 +109,9 @@ std::optional<DatagramDrop> DatagramQueuePair::deliver(const Datagram& datagram,
                                                        const DatagramPath& path) {
   PostedReceive receive;
   const std::size_t size = kGrhSize + datagram.payload.size();
-  const auto found =
-      init_.srq != nullptr ? init_.srq->take_for(size, receive) : receives_.take_for(size, receive);
+  const auto found = init_.srq != nullptr
+                         ? SharedReceiveQueuePort::take_for(*init_.srq, size, receive)
+                         : receives_.take_for(size, receive);
   if (found == ReceiveFound::kNone) return DatagramDrop::kNoReceive;
   if (found == ReceiveFound::kTooShort) return DatagramDrop::kTooLong;
   const auto& header = datagram.header;
@@ -190,7 +193,8 @@ WcStatus DatagramQueuePair::place(const PostedReceive& receive, const Datagram& 
 void DatagramQueuePair::complete_receive(const WorkCompletion& wc) {
   const bool tell = wc.solicited || wc.status != WcStatus::kSuccess;
   const auto taken = init_.srq != nullptr ? shared_taken_ : receives_.taken();
-  if (!init_.recv_cq->push(wc, tell, {&receives_.reaped(), taken})) overflowed();
+  if (!CompletionQueuePort::push(*init_.recv_cq, wc, tell, {&receives_.reaped(), taken}))
+    overflowed();
 }
 
 }  // namespace iwarp::verbs

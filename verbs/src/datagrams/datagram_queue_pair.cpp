@@ -3,19 +3,18 @@
 #include "iwarp/verbs/datagram_queue_pair.hpp"
 
 #include <algorithm>
-#include <bit>
+#include <boost/container/static_vector.hpp>
 #include <cassert>
-#include <new>
 #include <utility>
 
 #include "iwarp/bytes/touch.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/fpdu.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
 
 namespace iwarp::verbs {
 namespace {
-
-constexpr std::size_t kFirstSlots = 8;
 
 std::size_t length_of(const SgeList& sgl) {
   std::size_t total = 0;
@@ -25,15 +24,15 @@ std::size_t length_of(const SgeList& sgl) {
 
 // Writes the header, the payload and the CRC into the datagram. Copies the payload, so that later
 // changes of the application's memory have no effect. Returns false if that memory is not mapped.
-bool seal(OutgoingDatagram& out, const DatagramHeader& header, std::size_t payload) {
+bool seal(OutgoingDatagram& out, const DatagramHeader& header, const bytes::Gather& payload) {
   std::byte* at = std::ranges::copy(encode(header), out.copy.data()).out;
   const bool is_there = bytes::guarded([&] {
     bytes::begin_touch();
-    for (const auto& piece : out.payload) at = std::ranges::copy(piece, at).out;
+    for (const auto& piece : payload) at = std::ranges::copy(piece, at).out;
     bytes::end_touch();
   });
-  out.size = kDatagramOverhead + payload;
-  const auto covered = out.octets().first(kDatagramHeaderSize + payload);
+  out.size = kDatagramOverhead + bytes::total_size(payload);
+  const auto covered = out.octets().first(out.size - kDatagramCrcSize);
   std::ranges::copy(mpa::crc_octets(crc32c::compute(covered)), out.copy.data() + covered.size());
   return is_there;
 }
@@ -74,6 +73,8 @@ struct DatagramQueuePair::Slot {
   }
 };
 
+std::string_view to_string(DatagramState state) { return bytes::name_of(state); }
+
 DatagramCounters& DatagramCounters::operator+=(const DatagramCounters& o) {
   sent += o.sent;
   unsent += o.unsent;
@@ -88,22 +89,22 @@ DatagramCounters& DatagramCounters::operator+=(const DatagramCounters& o) {
 
 DatagramQueuePair::DatagramQueuePair(const DatagramQpInit& init, StagTable& stags)
     : init_(init), stags_(stags), receives_(init.limits.max_recv_wr, init.limits.max_recv_sge) {
-  init_.send_cq->attach();
-  init_.recv_cq->attach();
-  if (init_.srq != nullptr) init_.srq->attach();
+  CompletionQueuePort::attach(*init_.send_cq);
+  CompletionQueuePort::attach(*init_.recv_cq);
+  if (init_.srq != nullptr) SharedReceiveQueuePort::attach(*init_.srq);
 }
 
 DatagramQueuePair::~DatagramQueuePair() { leave_queues(); }
 
 void DatagramQueuePair::leave_queues() {
   if (std::exchange(has_left_, true)) return;
-  init_.send_cq->forget(&reaped_);
-  init_.recv_cq->forget(&receives_.reaped());
-  init_.send_cq->drop_failed(init_.num);
-  init_.recv_cq->drop_failed(init_.num);
-  init_.send_cq->detach();
-  init_.recv_cq->detach();
-  if (init_.srq != nullptr) init_.srq->detach();
+  CompletionQueuePort::forget(*init_.send_cq, &reaped_);
+  CompletionQueuePort::forget(*init_.recv_cq, &receives_.reaped());
+  CompletionQueuePort::drop_failed(*init_.send_cq, init_.num);
+  CompletionQueuePort::drop_failed(*init_.recv_cq, init_.num);
+  CompletionQueuePort::detach(*init_.send_cq);
+  CompletionQueuePort::detach(*init_.recv_cq);
+  if (init_.srq != nullptr) SharedReceiveQueuePort::detach(*init_.srq);
 }
 
 // Posting -----------------------------------------------------------------------------------------
@@ -148,29 +149,20 @@ std::error_code DatagramQueuePair::make_room(std::size_t count) {
   if (posted_ + count - reaped_.value() > init_.limits.max_send_wr) {
     return make_error_code(Errc::kQueueFull);
   }
-  const std::uint64_t left = left_.load(std::memory_order_acquire);
-  const std::size_t needed = static_cast<std::size_t>(posted_ - left) + count;
-  if (needed <= ring_.size()) return {};
-  try {
-    std::vector<Slot> larger(std::max(kFirstSlots, std::bit_ceil(needed)));
-    for (auto i = left; i != posted_; ++i) {
-      larger[i % larger.size()] = std::move(ring_[i % ring_.size()]);
-    }
-    ring_.swap(larger);
-  } catch (const std::bad_alloc&) {
-    return std::make_error_code(std::errc::not_enough_memory);
-  }
-  return {};
+  ring_.pop_front(static_cast<std::size_t>(left_.load(std::memory_order_acquire) - oldest()));
+  return ring_.make_room(count) ? std::error_code()
+                                : std::make_error_code(std::errc::not_enough_memory);
 }
 
 void DatagramQueuePair::enqueue(const DatagramWr& wr) {
-  Slot& slot = ring_[posted_ % ring_.size()];
+  Slot& slot = ring_.next();
   slot.wr_id = wr.wr_id;
   slot.flags = wr.flags;
   slot.immediate = wr.immediate;
   slot.to = wr.to;
   slot.sgl = SgeList(wr.sgl.begin(), wr.sgl.end());
   if (slot.is_inline()) slot.copy_inline(wr.sgl);
+  ring_.push_back();
   ++posted_;
 }
 
@@ -192,7 +184,7 @@ std::span<OutgoingDatagram> DatagramQueuePair::prepare(std::span<OutgoingDatagra
   std::size_t count = 0;
   const std::lock_guard lock(mutex_);
   while (count != batch.size() && prepared_ != posted_) {
-    Slot& slot = ring_[prepared_ % ring_.size()];
+    const Slot& slot = ring_[static_cast<std::size_t>(prepared_ - oldest())];
     OutgoingDatagram& out = batch[count];
     out.sequence = prepared_;
     out.wr_id = slot.wr_id;
@@ -201,12 +193,10 @@ std::span<OutgoingDatagram> DatagramQueuePair::prepare(std::span<OutgoingDatagra
     if (status == WcStatus::kSuccess) {
       ++count;
     } else if (count != 0) {
-      for (Grant& grant : out.grants) grant.release();
       break;  // Earlier requests must complete before this one.
     } else {
       send_failed_ = true;
       complete_send(out, status, 0);
-      for (Grant& grant : out.grants) grant.release();
       left_ = prepared_ + 1;
     }
     ++prepared_;
@@ -214,22 +204,23 @@ std::span<OutgoingDatagram> DatagramQueuePair::prepare(std::span<OutgoingDatagra
   return batch.first(count);
 }
 
-WcStatus DatagramQueuePair::fill(Slot& slot, OutgoingDatagram& out) {
-  out.payload.clear();
+WcStatus DatagramQueuePair::fill(const Slot& slot, OutgoingDatagram& out) {
   if (state() != DatagramState::kReady || send_failed()) return WcStatus::kWrFlush;
   const std::size_t length = length_of(slot.sgl);
   if (length > init_.max_payload) return WcStatus::kLocalLength;
+  bytes::Gather payload;
+  boost::container::static_vector<Grant, bytes::kMaxSge> grants;
   if (slot.is_inline()) {
-    out.payload.push_back(slot.inline_data);
+    payload.push_back(slot.inline_data);
   } else {
     const AccessRequest reader{.pd = init_.pd, .qp = init_.num};
     for (const Sge& sge : slot.sgl) {
       if (sge.length == 0) continue;
-      Grant& grant = out.grants[out.payload.size()];
+      Grant& grant = grants.emplace_back();
       if (!stags_.acquire(reader, sge.lkey, virtual_address(sge.address), sge.length, grant)) {
         return WcStatus::kLocalProtection;
       }
-      out.payload.push_back(grant.memory());
+      payload.push_back(grant.memory());
     }
   }
   // If the Q_Key of a request has the top bit set (a controlled Q_Key), the queue pair's own Q_Key
@@ -245,25 +236,21 @@ WcStatus DatagramQueuePair::fill(Slot& slot, OutgoingDatagram& out) {
                               .immediate = slot.immediate};
   out.path = slot.to.path;
   out.port = datagram_port(slot.to.qp);
-  return seal(out, header, length) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
+  return seal(out, header, payload) ? WcStatus::kSuccess : WcStatus::kLocalProtection;
 }
 
-void DatagramQueuePair::sent(OutgoingDatagram& datagram, bool taken) {
-  for (std::size_t i = 0; i < datagram.payload.size(); ++i) datagram.grants[i].release();
+void DatagramQueuePair::sent(const OutgoingDatagram& datagram, bool taken) {
   left_.store(datagram.sequence + 1, std::memory_order_release);
   ++(taken ? counters_.sent : counters_.unsent);
   // A datagram that the kernel refuses counts as dropped by the network, so its request succeeds.
   if (!datagram.is_signaled) return;
   complete_send(datagram, WcStatus::kSuccess,
-                static_cast<std::uint32_t>(bytes::total_size(datagram.payload)));
+                static_cast<std::uint32_t>(datagram.size - kDatagramOverhead));
 }
 
-void DatagramQueuePair::give_back(std::span<OutgoingDatagram> unsent) {
-  for (OutgoingDatagram& datagram : unsent) {
-    for (Grant& grant : datagram.grants) grant.release();
-  }
+void DatagramQueuePair::give_back(std::size_t count) {
   const std::lock_guard lock(mutex_);
-  prepared_ -= unsent.size();
+  prepared_ -= count;
 }
 
 void DatagramQueuePair::complete_send(const OutgoingDatagram& datagram, WcStatus status,
@@ -274,8 +261,8 @@ void DatagramQueuePair::complete_send(const OutgoingDatagram& datagram, WcStatus
                           .byte_len = length,
                           .qp_num = init_.num};
   const bool is_error = status != WcStatus::kSuccess;
-  const CompletionQueue::Reaped reaped{&reaped_, datagram.sequence + 1};
-  if (!init_.send_cq->push(wc, is_error, reaped)) overflowed();
+  const Reaped reaped{&reaped_, datagram.sequence + 1};
+  if (!CompletionQueuePort::push(*init_.send_cq, wc, is_error, reaped)) overflowed();
 }
 
 // States ------------------------------------------------------------------------------------------
@@ -308,10 +295,10 @@ std::error_code DatagramQueuePair::set_state(DatagramState state) {
   }
   if (state != DatagramState::kReset) return {};
   flush_receives(false);
-  init_.send_cq->forget(&reaped_);
-  init_.recv_cq->forget(&receives_.reaped());
-  init_.send_cq->drop_failed(init_.num);
-  init_.recv_cq->drop_failed(init_.num);
+  CompletionQueuePort::forget(*init_.send_cq, &reaped_);
+  CompletionQueuePort::forget(*init_.recv_cq, &receives_.reaped());
+  CompletionQueuePort::drop_failed(*init_.send_cq, init_.num);
+  CompletionQueuePort::drop_failed(*init_.recv_cq, init_.num);
   const std::lock_guard lock(mutex_);
   prepared_ = posted_;
   left_ = posted_;

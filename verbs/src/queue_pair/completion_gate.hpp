@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CompletionGate: holds completions of a queue pair back, in order, until QueuePair::announce()
+// CompletionGate: holds completions of a queue pair back, in order, until QueuePairPort::announce()
 // lets them pass. The application must first see the connection events that precede these
 // completions. By default all completions pass. While there is a CompletionWatcher, lets_pass()
 // returns false, so that hold() shows each completion to the watcher.
@@ -13,7 +13,8 @@
 #include <new>
 #include <vector>
 
-#include "iwarp/verbs/queue_pair.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 
 namespace iwarp::verbs {
 
@@ -33,7 +34,7 @@ class CompletionGate {
     CompletionQueue* cq;
     WorkCompletion wc;
     bool notify;
-    CompletionQueue::Reaped reaped;
+    Reaped reaped;
     /// Whether the stream goes on although a request was flushed; see send_stop.hpp.
     bool goes_on = false;
   };

@@ -10,6 +10,8 @@
 
 #include "iwarp/bytes/touch.hpp"
 #include "iwarp/rdmap/faults.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
 
 namespace iwarp::verbs {
 
@@ -126,9 +128,10 @@ bool InboundSide::take_shared() {
     shared_reaped_.await(qp_.own_driver()->weak_from_this());
     if (above_cap()) return false;
   }
-  bool taken = srq.take(receive_);
+  bool taken = SharedReceiveQueuePort::take(srq, receive_);
   if (!taken && hold_on_empty_) {
-    taken = srq.take_or_await(qp_.own_driver()->weak_from_this(), receive_);
+    taken =
+        SharedReceiveQueuePort::take_or_await(srq, qp_.own_driver()->weak_from_this(), receive_);
   }
   if (taken) ++shared_taken_;
   return taken;
@@ -267,10 +270,9 @@ inline void InboundSide::complete_receive(WorkCompletion& wc) {
   if (missing_) [[unlikely]]
     missing_.reset();
   receive_grants_.clear();
-  const CompletionQueue::Reaped reaped =
-      qp_.init.srq != nullptr
-          ? CompletionQueue::Reaped{.counter = &shared_reaped_, .value = shared_taken_}
-          : CompletionQueue::Reaped{.counter = &rq_.reaped(), .value = rq_.taken()};
+  const Reaped reaped = qp_.init.srq != nullptr
+                            ? Reaped{.counter = &shared_reaped_, .value = shared_taken_}
+                            : Reaped{.counter = &rq_.reaped(), .value = rq_.taken()};
   qp_.push(*qp_.init.recv_cq, wc, wc.solicited || wc.status != WcStatus::kSuccess, reaped);
 }
 

@@ -8,9 +8,11 @@
 
 #include "iwarp/bytes/mutex.hpp"
 #include "iwarp/mpa/startup_types.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
 #include "iwarp/verbs/memory.hpp"
 #include "iwarp/verbs/qp_driver.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "iwarp/verbs/receive_queue.hpp"
 #include "iwarp/verbs/stream_end.hpp"
 #include "queue_pair/completion_gate.hpp"
@@ -93,8 +95,7 @@ struct QpShared {
     if (!on_event) return;
     on_event({.type = type, .qp_num = num, .object = nullptr, .terminate = terminate});
   }
-  void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
-            CompletionQueue::Reaped reaped) {
+  void push(CompletionQueue& cq, const WorkCompletion& wc, bool notify, Reaped reaped) {
     // Only one thread at a time calls this function: the thread that holds the connection lock, or
     // the thread that flushes.
     completions.store(completions.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -127,13 +128,12 @@ struct QpShared {
       }
     });
   }
-  void deliver(CompletionQueue& cq, const WorkCompletion& wc, bool notify,
-               CompletionQueue::Reaped reaped) {
-    if (!cq.push(wc, notify, reaped)) [[unlikely]]
+  void deliver(CompletionQueue& cq, const WorkCompletion& wc, bool notify, Reaped reaped) {
+    if (!CompletionQueuePort::push(cq, wc, notify, reaped)) [[unlikely]]
       lost(cq);
   }
   [[gnu::noinline]] void lost(CompletionQueue& cq) {
-    if (on_event && cq.take_overflow()) {
+    if (on_event && CompletionQueuePort::take_overflow(cq)) {
       on_event({.type = AsyncEventType::kCqOverflow, .qp_num = num, .object = &cq});
     }
     completion_lost = true;

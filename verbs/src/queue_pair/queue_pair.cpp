@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "iwarp/verbs/completion_queue_port.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
 #include "queue_pair/stream_port.hpp"
 
 namespace iwarp::verbs {
@@ -103,22 +106,22 @@ StreamPort& stream_port(QueuePair& qp) { return qp.impl_->port; }
 QueuePair::QueuePair(QpNum num, const QpInit& init, StagTable& stags,
                      std::function<void(const AsyncEvent&)> on_event)
     : impl_(std::make_unique<Impl>(num, init, stags, std::move(on_event))) {
-  init.send_cq->attach();
-  init.recv_cq->attach();
-  if (init.srq != nullptr) init.srq->attach();
+  CompletionQueuePort::attach(*init.send_cq);
+  CompletionQueuePort::attach(*init.recv_cq);
+  if (init.srq != nullptr) SharedReceiveQueuePort::attach(*init.srq);
 }
 
 QueuePair::~QueuePair() {
   const QpInit& init = impl_->qp.init;
   StreamPort& port = impl_->port;
   impl_->qp.stags.invalidate_windows_of(num());
-  init.send_cq->forget(&impl_->ring.reaped);
-  init.recv_cq->forget(&port.receive_queue().reaped());
-  init.recv_cq->forget(&port.shared_reaped());
+  CompletionQueuePort::forget(*init.send_cq, &impl_->ring.reaped);
+  CompletionQueuePort::forget(*init.recv_cq, &port.receive_queue().reaped());
+  CompletionQueuePort::forget(*init.recv_cq, &port.shared_reaped());
   impl_->drop_failed();
-  init.send_cq->detach();
-  init.recv_cq->detach();
-  if (init.srq != nullptr) init.srq->detach();
+  CompletionQueuePort::detach(*init.send_cq);
+  CompletionQueuePort::detach(*init.recv_cq);
+  if (init.srq != nullptr) SharedReceiveQueuePort::detach(*init.srq);
 }
 
 std::error_code QpShared::refuses(WrOpcode opcode, std::uint64_t immediate) const {
@@ -202,7 +205,8 @@ inline std::error_code QueuePair::Impl::post(const SendWr& wr) {
 // completions to poll. A list of requests is a batch already, so the list is sent now. Requests are
 // also sent now if their total payload is large enough to be worth a system call.
 inline Doorbell QueuePair::Impl::doorbell(std::size_t count) {
-  const auto emptied = qp.init.send_cq->times_emptied() + qp.init.recv_cq->times_emptied();
+  const auto emptied = CompletionQueuePort::times_emptied(*qp.init.send_cq) +
+                       CompletionQueuePort::times_emptied(*qp.init.recv_cq);
   const bool is_behind = std::exchange(seen_emptied, emptied) == emptied;
   if (is_behind && count == 1) {
     gathered += ring.slot(ring.posted.load(std::memory_order_relaxed) - 1).length;
@@ -216,8 +220,8 @@ inline void QueuePair::Impl::work_posted(QpDriver* driver, Doorbell doorbell) {
   if (driver == nullptr) {
     port.flush_posted();
   } else if (driver->posted(doorbell)) {
-    qp.init.send_cq->let_posts_wait();
-    qp.init.recv_cq->let_posts_wait();
+    CompletionQueuePort::let_posts_wait(*qp.init.send_cq);
+    CompletionQueuePort::let_posts_wait(*qp.init.recv_cq);
   }
 }
 
@@ -292,8 +296,8 @@ std::error_code QueuePair::post_recv(const RecvWr& wr) {
   return {};
 }
 
-std::vector<PostedReceive> QueuePair::withdraw_receives() {
-  return impl_->port.receive_queue().withdraw();
+std::vector<PostedReceive> QueuePairPort::withdraw_receives(QueuePair& qp) {
+  return qp.impl_->port.receive_queue().withdraw();
 }
 
 // States ------------------------------------------------------------------------------------------
@@ -302,12 +306,14 @@ QpNum QueuePair::num() const { return impl_->qp.num; }
 PdId QueuePair::pd() const { return impl_->qp.init.pd; }
 QpState QueuePair::state() const { return impl_->port.state(); }
 const QpInit& QueuePair::init() const { return impl_->qp.init; }
-void QueuePair::announce(Announce what) { impl_->qp.announce(what); }
-void QueuePair::announce_unanswered() {
-  impl_->qp.gate.fail_oldest_request();
-  announce(Announce::kAll);
+void QueuePairPort::announce(QueuePair& qp, Announce what) { qp.impl_->qp.announce(what); }
+void QueuePairPort::announce_unanswered(QueuePair& qp) {
+  qp.impl_->qp.gate.fail_oldest_request();
+  announce(qp, Announce::kAll);
 }
-bool QueuePair::holds_requests() const { return impl_->qp.gate.holds_requests(); }
+bool QueuePairPort::holds_requests(const QueuePair& qp) {
+  return qp.impl_->qp.gate.holds_requests();
+}
 void QueuePair::set_inbound(Access inbound) { impl_->qp.inbound.store(inbound); }
 
 void QueuePair::set_peer_timeouts(const PeerTimeouts& timeouts) {
@@ -333,11 +339,12 @@ QpAttributes QueuePair::query() const {
           .local_error = qp.local_error.load(std::memory_order_acquire)};  // [VRB-15]
 }
 
-std::optional<std::chrono::steady_clock::time_point> QueuePair::receive_awaited_since() const {
-  const mpa::Duration since{impl_->qp.receive_awaited_since.load(std::memory_order_relaxed)};
-  if (since == mpa::Duration::zero() || state() != QpState::kRts) return std::nullopt;
-  const auto* const srq = init().srq;
-  const auto posted = srq != nullptr ? srq->size() : impl_->port.receive_queue().size();
+std::optional<std::chrono::steady_clock::time_point> QueuePairPort::receive_awaited_since(
+    const QueuePair& qp) {
+  const mpa::Duration since{qp.impl_->qp.receive_awaited_since.load(std::memory_order_relaxed)};
+  if (since == mpa::Duration::zero() || qp.state() != QpState::kRts) return std::nullopt;
+  const auto* const srq = qp.init().srq;
+  const auto posted = srq != nullptr ? srq->size() : qp.impl_->port.receive_queue().size();
   return posted == 0 ? std::optional(mpa::TimePoint(since)) : std::nullopt;
 }
 
@@ -366,18 +373,18 @@ std::error_code QueuePair::abort() {
   return {};
 }
 
-bool QueuePair::depart() {
-  if (impl_->port.end_unconnected(false)) return true;
-  const auto driver = impl_->qp.current_driver();
+bool QueuePairPort::depart(QueuePair& qp) {
+  if (qp.impl_->port.end_unconnected(false)) return true;
+  const auto driver = qp.impl_->qp.current_driver();
   if (driver != nullptr && !driver->depart()) return false;
   // If the connection has already ended and the queue pair is in Idle, move the queue pair to
   // Error.
-  (void)impl_->port.end_unconnected(false);
+  (void)qp.impl_->port.end_unconnected(false);
   return true;
 }
 
-std::error_code QueuePair::give_up() {
-  if (impl_->port.end_unconnected(true)) return {};
+std::error_code QueuePairPort::give_up(QueuePair& qp) {
+  if (qp.impl_->port.end_unconnected(true)) return {};
   return make_error_code(Errc::kWrongState);
 }
 
@@ -389,7 +396,7 @@ std::error_code QueuePair::reset() {
   if (impl_->qp.init.drop_failed) {
     impl_->qp.announce_successes();
   } else {
-    announce(Announce::kAll);
+    impl_->qp.announce(Announce::kAll);
   }
   impl_->drop_failed();
   return {};
@@ -397,15 +404,15 @@ std::error_code QueuePair::reset() {
 
 // Frees the slots of all finished requests, including requests that have no completion to poll.
 void QueuePair::Impl::empty_ring() {
-  qp.init.send_cq->forget(&ring.reaped);
+  CompletionQueuePort::forget(*qp.init.send_cq, &ring.reaped);
   const std::lock_guard lock(qp.post);
   ring.reaped.store(ring.retired.load());
 }
 
 void QueuePair::Impl::drop_failed() const {
   if (!qp.init.drop_failed) return;
-  qp.init.send_cq->drop_failed(qp.num);
-  qp.init.recv_cq->drop_failed(qp.num);
+  CompletionQueuePort::drop_failed(*qp.init.send_cq, qp.num);
+  CompletionQueuePort::drop_failed(*qp.init.recv_cq, qp.num);
 }
 
 std::error_code QueuePair::set_ord(std::uint16_t ord) {

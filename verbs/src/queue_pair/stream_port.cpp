@@ -19,6 +19,15 @@ bool ends_connection(QpEvent event) {
 
 }  // namespace
 
+std::string_view to_string(QpEvent event) {
+  static constexpr std::array<std::string_view, 9> kEventNames{
+      "Connected",          "Stream error",     "Terminate received",
+      "Close requested",    "Peer closed",      "Peer closed early",
+      "Lower layer closed", "Lower layer lost", "Reset"};
+  const auto index = static_cast<std::size_t>(event);
+  return index < kEventNames.size() ? kEventNames[index] : "unknown";
+}
+
 bool StreamPort::open(QpDriver& driver, const Terms& terms, const Observed* observed) {
   if (observed == nullptr) return open(driver, terms);
   const auto between = std::make_shared<ObservedDriver>(

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "iwarp/rdmap/faults.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
 #include "iwarp/verbs/qp_fsm.hpp"
 #include "queue_pair/inbound_side.hpp"
 #include "queue_pair/send_queue.hpp"
@@ -81,8 +82,8 @@ class StreamPort final : private rdmap::Ulp {
   }
   /// Delays pending output until the application polls.
   void let_posts_wait() {
-    qp_.init.send_cq->let_posts_wait();
-    qp_.init.recv_cq->let_posts_wait();
+    CompletionQueuePort::let_posts_wait(*qp_.init.send_cq);
+    CompletionQueuePort::let_posts_wait(*qp_.init.recv_cq);
   }
   /// Flushes posted requests and receives if the queue pair is in a state that flushes.
   void flush_posted();

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // CompletionQueue: the ring of completions and the one-shot notification (verbs draft section 8.2).
-#include "iwarp/verbs/completion_queue.hpp"
-
 #include <algorithm>
 #include <mutex>
 #include <utility>
 
+#include "iwarp/verbs/completion_queue_port.hpp"
 #include "iwarp/verbs/errors.hpp"
+#include "iwarp/verbs/growing_ring.hpp"
 #include "iwarp/verbs/reap_count.hpp"
-#include "queues/growing_ring.hpp"
 
 namespace iwarp::verbs {
 namespace {
@@ -94,58 +93,60 @@ void CompletionQueue::arm(Notify what) {
   if (auto* progress = progress_.load()) progress->armed();
 }
 
-bool CompletionQueue::push(const WorkCompletion& wc, bool solicited_or_error, Reaped reaped) {
+bool CompletionQueuePort::push(CompletionQueue& cq, const WorkCompletion& wc,
+                               bool solicited_or_error, Reaped reaped) {
   bool fire = false;
   {
-    const std::lock_guard lock(mutex_);
-    Ring& ring = *ring_;
-    if (overflowed() || ring.size() == capacity() || !ring.make_room()) {
-      overflowed_.store(true, std::memory_order_relaxed);
+    const std::lock_guard lock(cq.mutex_);
+    CompletionQueue::Ring& ring = *cq.ring_;
+    if (cq.overflowed() || ring.size() == cq.capacity() || !ring.make_room()) {
+      cq.overflowed_.store(true, std::memory_order_relaxed);
       return false;
     }
-    Entry& entry = ring.push_back();
+    CompletionQueue::Entry& entry = ring.push_back();
     entry.wc = wc;
     entry.reaped = reaped;
-    size_.store(ring.size(), std::memory_order_release);
+    cq.size_.store(ring.size(), std::memory_order_release);
     // Errors count as solicited. [VRB-52]
-    const Armed armed = armed_.load();
-    fire = armed != Armed::kNo && (armed == Armed::kNext || solicited_or_error);
-    if (fire) armed_ = Armed::kNo;
+    const auto armed = cq.armed_.load();
+    fire = armed != CompletionQueue::Armed::kNo &&
+           (armed == CompletionQueue::Armed::kNext || solicited_or_error);
+    if (fire) cq.armed_ = CompletionQueue::Armed::kNo;
   }
-  if (fire && notify_) notify_();
+  if (fire && cq.notify_) cq.notify_();
   return true;
 }
 
-void CompletionQueue::call_consumer() {
+void CompletionQueuePort::call_consumer(CompletionQueue& cq) {
   {
-    const std::lock_guard lock(mutex_);
-    if (armed_.exchange(Armed::kNo) == Armed::kNo) return;
+    const std::lock_guard lock(cq.mutex_);
+    if (cq.armed_.exchange(CompletionQueue::Armed::kNo) == CompletionQueue::Armed::kNo) return;
   }
-  if (notify_) notify_();
+  if (cq.notify_) cq.notify_();
 }
 
-void CompletionQueue::forget(const ReapCount* counter) {
-  const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < ring_->size(); ++i) {
-    Reaped& reaped = (*ring_)[i].reaped;
+void CompletionQueuePort::forget(CompletionQueue& cq, const ReapCount* counter) {
+  const std::lock_guard lock(cq.mutex_);
+  for (std::size_t i = 0; i < cq.ring_->size(); ++i) {
+    Reaped& reaped = (*cq.ring_)[i].reaped;
     if (reaped.counter == counter) reaped = {};
   }
 }
 
-void CompletionQueue::drop_failed(std::uint32_t qp_num) {
-  const std::lock_guard lock(mutex_);
-  ring_->erase_if([qp_num](const Entry& entry) {
+void CompletionQueuePort::drop_failed(CompletionQueue& cq, std::uint32_t qp_num) {
+  const std::lock_guard lock(cq.mutex_);
+  cq.ring_->erase_if([qp_num](const CompletionQueue::Entry& entry) {
     if (entry.wc.qp_num != qp_num || entry.wc.status == WcStatus::kSuccess) return false;
     entry.reap();
     return true;
   });
-  size_.store(ring_->size(), std::memory_order_release);
+  cq.size_.store(cq.ring_->size(), std::memory_order_release);
 }
 
-bool CompletionQueue::has_success(std::uint32_t qp_num) {
-  const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < ring_->size(); ++i) {
-    const WorkCompletion& wc = (*ring_)[i].wc;
+bool CompletionQueuePort::has_success(CompletionQueue& cq, std::uint32_t qp_num) {
+  const std::lock_guard lock(cq.mutex_);
+  for (std::size_t i = 0; i < cq.ring_->size(); ++i) {
+    const WorkCompletion& wc = (*cq.ring_)[i].wc;
     if (wc.qp_num == qp_num && wc.status == WcStatus::kSuccess) return true;
   }
   return false;

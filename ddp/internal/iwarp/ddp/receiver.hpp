@@ -3,7 +3,20 @@
 // messages (RFC 5041 sections 5.3, 5.4 and 7). The Receiver copies no octets: begin() determines
 // where the payload goes, and the caller moves the payload there and then calls end(). The lower
 // layer must deliver segments in order, as TCP does. The receiver never tears a stream down
-// [DDP-55] [DDP-65]; after its first Fault it accepts nothing more [DDP-81].
+// [DDP-55] [DDP-65]; after its first Fault it accepts nothing more [DDP-81]. The receiver does not
+// judge STags, rights or opcodes; the Sink does.
+//
+// <!-- figure: source test/unit/ddp/support.hpp | block bytes::Check feed -->
+// ```cpp
+// bytes::Check feed(const Octets& octets) {
+//   const auto arrival = begin(octets);
+//   if (!arrival) return bytes::fault(arrival.error());
+//   REQUIRE_FALSE(arrival->hold);
+//   place(octets, *arrival);
+//   return receiver.end(sink);
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <algorithm>
@@ -62,8 +75,6 @@ class Receiver {
 
   /// Returns the MSN that the next message on the queue must have.
   Msn expected_msn(Qn qn) const { return queues_[qn].expected; }
-  /// Sets the MSN that the next message must have, for tests of the wrap at 2^32.
-  void set_expected_msn(Qn qn, Msn msn) { queues_[qn].expected = msn; }
 
  private:
   struct Queue {

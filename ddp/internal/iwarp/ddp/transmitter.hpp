@@ -3,6 +3,16 @@
 // numbers the messages of each queue and fills in the headers. It does not encode headers, queue
 // messages or copy payload. MULPDU is a plain number, so that DDP does not depend on the layer
 // below.
+//
+// <!-- figure: source test/unit/ddp/transmitter.cpp | block std::vector<Segment> all_segments -->
+// ```cpp
+// std::vector<Segment> all_segments(Transmitter& transmitter, std::size_t mulpdu) {
+//   std::vector<Segment> out;
+//   while (!transmitter.idle()) out.push_back(transmitter.next(mulpdu));
+//   return out;
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <algorithm>
@@ -48,11 +58,6 @@ class Transmitter {
   std::uint32_t remaining() const { return idle_ ? 0 : length_ - offset_; }
   /// Drops the rest of the current message. Call only when the stream is about to end.
   void abandon() { idle_ = true; }
-
-  /// Returns the MSN of the next message on the queue.
-  Msn next_msn(Qn qn) const { return msn_[qn]; }
-  /// Sets the MSN of the next message, for tests of the wrap at 2^32.
-  void set_next_msn(Qn qn, Msn msn) { msn_[qn] = msn; }
 
  private:
   std::array<Msn, kQueues> msn_{};

@@ -5,15 +5,36 @@
 // of a large payload before that payload has arrived may call place(); plan() then returns memory
 // of the destination. The Deframer never interprets a ULPDU and never closes a connection
 // [MPA-114]. After a Fault it returns no more ULPDUs [MPA-113].
+//
+// <!-- figure: source test/unit/mpa/stream.hpp | block inline void drain -->
+// ```cpp
+// inline void drain(mpa::Deframer& deframer, Received& into, std::size_t want_prefix = 18) {
+//   while (!into.fault) {
+//     const auto step = deframer.next(want_prefix);
+//     if (!step) {
+//       into.fault = step.error();
+//       return;
+//     }
+//     if (*step == mpa::Step::kNeedMore) return;
+//     if (*step == mpa::Step::kPartial) continue;
+//     into.ulpdus.push_back(join(deframer.ulpdu()));
+//     deframer.consume();
+//   }
+// }
+// ```
+// <!-- end -->
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "iwarp/bytes/fault.hpp"
 #include "iwarp/bytes/view.hpp"
-#include "iwarp/mpa/fpdu.hpp"
+#include "iwarp/mpa/layout.hpp"
+#include "iwarp/mpa/placement.hpp"
 
 namespace iwarp::mpa {
 
@@ -78,9 +99,6 @@ class Deframer {
  public:
   /// Allocates the staging area. Throws std::bad_alloc.
   explicit Deframer(const DeframerOptions& options);
-  ~Deframer();
-  Deframer(Deframer&&) noexcept;
-  Deframer& operator=(Deframer&&) noexcept;
 
   /// Returns writable memory for the next octets of the stream, in order, valid until the next call
   /// that is not const. The memory is empty only after a Fault, or while the staging area is full
@@ -105,14 +123,14 @@ class Deframer {
   StepOrFault next(std::size_t want_prefix);
 
   /// Returns ULPDU_Length of the current FPDU. Call after kUlpdu, kPartial or kPlaced.
-  std::size_t ulpdu_length() const { return in_hand_->ulpdu_length; }
+  std::size_t ulpdu_length() const { return ulpdu_length_; }
   /// Returns the first min(want_prefix, ulpdu_length) octets of the ULPDU, contiguous. After
   /// kPartial they are not verified yet, and are valid until the next call that is not const. After
   /// kUlpdu they are verified, and are valid until consume().
-  bytes::View prefix() const { return in_hand_->prefix; }
+  bytes::View prefix() const { return prefix_; }
   /// Returns the whole ULPDU in pieces, in order: one piece, or more if there are markers in it.
   /// Call after kUlpdu. The pieces are valid until consume().
-  std::span<const bytes::View> ulpdu() const { return in_hand_->ulpdu; }
+  std::span<const bytes::View> ulpdu() const { return ulpdu_; }
 
   /// Directs the payload to `target`. The payload is the ULPDU without its first `header_size`
   /// octets, and `target` has exactly as many octets: ulpdu_length() - header_size. Copies the
@@ -132,22 +150,69 @@ class Deframer {
 
   /// Returns whether the stream is exactly between two FPDUs and no octet is staged. If so, a FIN
   /// from the peer ends the stream cleanly.
-  bool at_boundary() const;
-  /// Returns how many octets are staged and not consumed.
-  std::size_t staged_octets() const;
+  bool at_boundary() const { return phase_ == Phase::kFront && begin_ == end_; }
   /// Returns the counters.
-  const DeframerCounters& counters() const;
+  const DeframerCounters& counters() const { return counters_; }
 
  private:
-  /// The values that the functions above return for the current FPDU.
-  struct InHand {
-    std::size_t ulpdu_length = 0;
-    bytes::View prefix;
-    std::span<const bytes::View> ulpdu;
+  /// The progress of the current FPDU, which is the first one that is not consumed.
+  enum class Phase : std::uint8_t {
+    kFront,    ///< ULPDU_Length has not arrived
+    kStaging,  ///< ULPDU_Length is known, and the octets are collected in the staging area
+    kUlpdu,    ///< the FPDU is verified, and next() has returned kUlpdu
+    kPlacing,  ///< place() was called, and octets are still missing
+    kPlaced,   ///< the placed FPDU is verified, and next() has returned kPlaced
+    kFaulty,   ///< the FPDU broke a rule; nothing more is accepted
   };
-  struct State;
-  std::unique_ptr<State> state_;
-  const InHand* in_hand_;  ///< points into *state_
+
+  std::size_t front_size() const;
+  bool is_staged() const { return end_ - begin_ >= fpdu_.wire_size(); }
+  bool is_placed() const { return placement_.missing() == 0 && end_ - begin_ >= trailer_size(); }
+  void read_length();
+  void add(bytes::Span piece);
+  void plan_stage(bool read_ahead);
+  void plan_placement(bool read_ahead);
+  std::size_t read_ahead_limit(std::size_t small) const;
+  bool last_is_small() const { return last_wire_size_ < options_.exact_above; }
+  void make_room(std::size_t wanted);
+  void fill_placement(std::size_t n);
+  StepOrFault finish(const bytes::Fault* wrong, Phase then, Step step);
+  StepOrFault look_for_prefix();
+  const bytes::Fault* verify_staged();
+  const bytes::Fault* verify_placed();
+  template <typename MarkerAt>
+  bool markers_agree(MarkerAt marker_at) const;
+  void hand_out();
+  void gather_ulpdu();
+  void set_prefix();
+  std::size_t trailer_size() const { return fpdu_.wire_size() - placement_.trailer_offset(); }
+  DeframerOptions options_;
+  std::size_t capacity_;
+  std::unique_ptr<std::byte[]> stage_;
+  /// Offset in `stage_` of the current FPDU or, in kPlacing, of its trailer (PAD and CRC).
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;            ///< offset in `stage_` just after the last octet received
+  std::vector<bytes::Span> plan_;  ///< never resized after construction
+  std::size_t plan_size_ = 0;      ///< 0 if the plan has to be rebuilt
+  bool planned_ahead_ = false;
+  std::vector<bytes::View> pieces_;  ///< pieces of the ULPDU; never resized after construction
+  std::uint64_t position_;           ///< stream position where the current FPDU begins [MPA-32]
+  Phase phase_ = Phase::kFront;
+  FpduLayout fpdu_;
+  bool partial_given_ = false;
+  std::size_t want_prefix_ = 0;
+  std::size_t ulpdu_length_ = 0;
+  bytes::View prefix_;
+  std::span<const bytes::View> ulpdu_;
+  std::array<std::byte, kMaxPrefix> prefix_copy_;
+  Placement placement_;
+  std::size_t last_wire_size_ = 0;  ///< size of the previous FPDU, expected of the next one too
+  /// Size of the FPDU before the previous one. If only the previous FPDU was small, it may have
+  /// been the end of a large message.
+  std::size_t wire_size_before_ = 0;
+  bool places_ = false;                  ///< place() has been called before: read no payload ahead
+  const bytes::Fault* fault_ = nullptr;  ///< in kFaulty, the rule that was broken
+  DeframerCounters counters_;
 };
 
 }  // namespace iwarp::mpa

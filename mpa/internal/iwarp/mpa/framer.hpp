@@ -4,15 +4,33 @@
 // the application's memory, unless the caller asks for a copy. All other octets are in one ring,
 // which the Framer owns. The caller decides what is sent and when; the Framer does not interpret
 // DDP headers.
+//
+// <!-- figure: source test/unit/mpa/stream.hpp | block inline Octets send_all -->
+// ```cpp
+// inline Octets send_all(mpa::Framer& framer, std::size_t cut = static_cast<std::size_t>(-1)) {
+//   Octets all;
+//   while (framer.queued_octets() != 0) {
+//     const Octets queued = join(framer.plan(1024));
+//     const std::size_t n = std::min(cut, queued.size());
+//     all.insert(all.end(), queued.begin(), queued.begin() + static_cast<std::ptrdiff_t>(n));
+//     framer.sent(n);
+//   }
+//   return all;
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/mpa/fpdu.hpp"
+#include "iwarp/mpa/moving_queue.hpp"
 
 namespace iwarp::mpa {
 
@@ -53,9 +71,6 @@ class Framer {
  public:
   /// Allocates the ring. Throws std::bad_alloc.
   explicit Framer(const FramerOptions& options);
-  ~Framer();
-  Framer(Framer&&) noexcept;
-  Framer& operator=(Framer&&) noexcept;
 
   /// Returns whether an FPDU with this much header and payload can be queued now. If not, the
   /// caller sends queued octets, calls pop_sent(), and calls this function again; an FPDU that has
@@ -109,16 +124,75 @@ class Framer {
 
   /// Returns how many octets are queued.
   std::size_t queued_octets() const;
-  /// Returns how many FPDUs are queued.
-  std::size_t queued_fpdus() const;
-  /// Returns whether the first queued FPDU has been sent in part.
-  bool mid_fpdu() const;
   /// Returns the counters.
-  const FramerCounters& counters() const;
+  const FramerCounters& counters() const { return counters_; }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  /// An FPDU in the queue. It begins, with its leading marker, where the previous FPDU ends.
+  struct Record {
+    std::uint64_t cookie = 0;
+    std::uint64_t end = 0;  ///< stream position where the FPDU ends
+  };
+  /// A copy of payload that detach() has made, because the caller is about to deregister or
+  /// invalidate the memory. The copy is freed when all octets before stream position `end` have
+  /// been sent.
+  struct Detached {
+    std::uint64_t end = 0;
+    std::unique_ptr<std::byte[]> octets;
+  };
+
+  // Functions that add octets to the stream.
+  bool fits_in_one(std::size_t ulpdu_length) const;
+  void append_in_one(bytes::View header, const bytes::Gather& payload, std::size_t ulpdu_length);
+  void append_in_parts(bytes::View header, const bytes::Gather& payload, std::size_t ulpdu_length,
+                       bool copied);
+  void append_front(bytes::View header, std::size_t ulpdu_length);
+  void append_copied(bytes::View octets);
+  void append_in_place(bytes::View octets);
+  void append_crc();
+  void append_marker();
+  void write_ring(bytes::View octets, bool covered);
+  std::size_t until_marker();
+  void push_piece(bytes::View piece, bool is_in_ring);
+  bool in_ring(bytes::View piece) const;
+
+  // Functions that remove octets from the queue.
+  void begin_ring();
+  void end_ring();
+  void release(bytes::View left);
+  void cut_pieces(std::uint64_t keep);
+  template <typename Predicate>
+  bool detach_if(const Predicate& wanted);
+  /// Returns the stream position where the last FPDU in `records_` begins.
+  std::uint64_t back_begin() const {
+    return records_.size() > 1 ? std::prev(records_.end(), 2)->end : records_begin_;
+  }
+  bool front_has_left() const {
+    return !records_.empty() && records_.front().end <= sent_position_;
+  }
+
+  FramerOptions options_;
+  std::size_t ring_size_;
+  /// null while nothing is queued; all queued FPDUs use the ring
+  std::unique_ptr<std::byte[]> ring_;
+  std::size_t ring_next_ = 0;  ///< where the next octet is written
+  std::size_t ring_used_ = 0;
+
+  std::size_t max_pieces_;
+  MovingQueue<bytes::View> pieces_;
+
+  std::size_t max_fpdus_;
+  MovingQueue<Record> records_;  ///< FPDUs that pop_sent() has not returned yet
+  /// Stream position of the first FPDU in `records_` or, if it is empty, of the next FPDU.
+  std::uint64_t records_begin_;
+
+  std::uint64_t position_;        ///< stream position of the next octet to queue [MPA-32]
+  std::uint64_t sent_position_;   ///< stream position of the next octet to send
+  std::uint64_t fpdu_start_ = 0;  ///< position of ULPDU_Length of the FPDU being built
+  bool fpdu_begun_ = false;       ///< ULPDU_Length of the FPDU being built has been written
+  std::uint32_t crc_ = 0;
+  std::vector<Detached> detached_;
+  FramerCounters counters_;
 };
 
 }  // namespace iwarp::mpa

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "iwarp/bytes/fsm.hpp"
 
@@ -44,20 +45,6 @@ enum class StartupEvent : std::uint8_t {
   kTimeout,         ///< the whole exchange took too long
 };
 
-inline constexpr std::array kStartupStates{
-    StartupState::kIdle,          StartupState::kAwaitReply,    StartupState::kAwaitRequest,
-    StartupState::kAwaitDecision, StartupState::kFullOperation, StartupState::kRejected,
-    StartupState::kFailed,
-};
-
-inline constexpr std::array kStartupEvents{
-    StartupEvent::kSendRequest,    StartupEvent::kListen,        StartupEvent::kGoodRequest,
-    StartupEvent::kRefusedRequest, StartupEvent::kAccept,        StartupEvent::kReject,
-    StartupEvent::kGoodReply,      StartupEvent::kUnusableReply, StartupEvent::kRejectReply,
-    StartupEvent::kMalformedFrame, StartupEvent::kEarlyOctets,   StartupEvent::kConnectionLost,
-    StartupEvent::kTimeout,
-};
-
 /// An edge of the machine; `rfc` names the rule that requires it.
 using StartupEdge = bytes::Edge<StartupState, StartupEvent>;
 
@@ -92,7 +79,7 @@ static_assert(bytes::deterministic(kStartupEdges));
 static_assert(bytes::all_reachable(kStartupEdges, StartupState::kIdle));
 
 /// Return the name of the state or event without the leading k.
-const char* to_string(StartupState state);
-const char* to_string(StartupEvent event);
+inline std::string_view to_string(StartupState state) { return bytes::name_of(state); }
+inline std::string_view to_string(StartupEvent event) { return bytes::name_of(event); }
 
 }  // namespace iwarp::mpa

@@ -3,7 +3,29 @@
 // Stream runs the stream state machine, enforces IRD and ORD, and decides the order in which
 // messages are sent. Only Stream turns the first Fault of any layer into a Terminate. Stream does
 // no I/O and does not depend on MPA: the caller passes in inbound segments with begin() and end(),
-// and gets outbound segments from next_segment().
+// and gets outbound segments from next_segment(). Stream does not judge which memory the peer may
+// use; the Ulp does.
+//
+// <!-- figure: source test/unit/rdmap/support.hpp | block std::optional<Fault> feed -->
+// ```cpp
+// std::optional<Fault> feed(bytes::View ulpdu) {
+//   const auto prefix = std::min(ulpdu.size(), Stream::kPrefix);
+//   const auto begun = stream.begin(ulpdu.first(prefix), ulpdu.size());
+//   if (!begun) return begun.error();
+//   const ddp::Arrival& arrival = stream.arrival();
+//   REQUIRE_FALSE(arrival.hold);
+//   REQUIRE(bytes::total_size(arrival.target) == arrival.length);
+//   auto from = ulpdu.subspan(arrival.header.size()).begin();
+//   for (const auto& piece : arrival.target) {
+//     std::copy_n(from, piece.size(), piece.begin());
+//     from += static_cast<std::ptrdiff_t>(piece.size());
+//   }
+//   const auto done = stream.end();
+//   if (!done) return done.error();
+//   return std::nullopt;
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <array>
@@ -91,17 +113,12 @@ class Stream {
   const std::optional<Terminate>& own_terminate() const { return own_; }
   /// Returns the peer's Terminate, if it has arrived.
   const std::optional<Terminate>& peer_terminate() const { return peer_; }
-  /// Returns how many Reads and Atomics of this end wait for a response.
-  std::size_t outstanding_reads() const { return outstanding_.size(); }
   /// Returns how many Reads and Atomics of the peer have not been answered in full.
   std::size_t inbound_reads() const { return inbound_.size(); }
   /// Returns whether an Immediate that announces a Send has arrived, but not yet that Send.
   bool awaits_send() const { return announced_ != 0; }
   /// Returns whether no message is partly sent. If so, the next segment starts a message.
   bool at_message_boundary() const { return transmitter_.idle(); }
-  /// Return the two halves of the DDP stream, for tests of the MSN wrap.
-  ddp::Transmitter& transmitter() { return transmitter_; }
-  ddp::Receiver& receiver() { return receiver_; }
 
  private:
   // Functions that receiver_ calls, see ddp::Receiver.

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "iwarp/bytes/fsm.hpp"
 
@@ -27,19 +28,6 @@ enum class StreamEvent : std::uint8_t {
   kLowerLayerClosed,  ///< TCP is closed or lost
 };
 
-inline constexpr std::array kStreamStates{
-    StreamState::kRdma,          StreamState::kTerminating,
-    StreamState::kTerminateSent, StreamState::kTerminateReceived,
-    StreamState::kClosed,
-};
-
-inline constexpr std::array kStreamEvents{
-    StreamEvent::kError,
-    StreamEvent::kTerminateLeft,
-    StreamEvent::kTerminateArrived,
-    StreamEvent::kLowerLayerClosed,
-};
-
 /// An edge of the machine; `rfc` names the rule that requires it.
 using StreamEdge = bytes::Edge<StreamState, StreamEvent>;
 
@@ -58,7 +46,7 @@ static_assert(bytes::deterministic(kStreamEdges));
 static_assert(bytes::all_reachable(kStreamEdges, StreamState::kRdma));
 
 /// Return the name of the state or event without the leading k.
-const char* to_string(StreamState state);
-const char* to_string(StreamEvent event);
+inline std::string_view to_string(StreamState state) { return bytes::name_of(state); }
+inline std::string_view to_string(StreamEvent event) { return bytes::name_of(event); }
 
 }  // namespace iwarp::rdmap

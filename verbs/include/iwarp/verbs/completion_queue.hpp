@@ -1,7 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Completion queue: polling and arming (verbs draft section 8.2). A completion queue has no thread
 // and never blocks. To sleep until there is a completion, an application uses a completion channel
-// (net/completion_channel.hpp).
+// (net/completion_channel.hpp). A queue does not judge its completions: a failed request only has
+// another status.
+//
+// <!-- figure: source test/net/examples.cpp | block WorkCompletion sleep_until_completion -->
+// ```cpp
+// WorkCompletion sleep_until_completion(CompletionQueue& cq, CompletionChannel& channel) {
+//   for (WorkCompletion wc;;) {
+//     if (cq.poll({&wc, 1}) == 1) return wc;
+//     cq.arm(Notify::kNext);
+//     // A completion that was pushed before arm() causes no event, so poll once more.
+//     if (cq.poll({&wc, 1}) == 1) return wc;
+//     (void)channel.wait(kLimit);
+//   }
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <atomic>
@@ -15,22 +30,7 @@
 
 namespace iwarp::verbs {
 
-class ReapCount;
-
-/// Drives the connections that feed a completion queue. A completion queue calls its Progress when
-/// the application polls the empty queue.
-class Progress {
- public:
-  /// Does the pending work of the connections. Called when the application has polled the queue and
-  /// found it empty.
-  virtual void make_progress() = 0;
-  /// Makes other threads drive the connections from now on. Called when the application is about to
-  /// sleep.
-  virtual void armed() = 0;
-
- protected:
-  ~Progress() = default;
-};
+class Progress;
 
 /// Which completion makes an armed queue notify the application.
 enum class Notify : std::uint8_t {
@@ -81,56 +81,9 @@ class alignas(64) CompletionQueue {
   /// Returns whether a completion was lost because the queue was full. The queue then accepts no
   /// more completions, and its queue pairs move to Error. [RDMAP-117]
   bool overflowed() const { return overflowed_.load(std::memory_order_relaxed); }
-  /// Returns how many queue pairs use the queue. A queue pair that uses it for sends and for
-  /// receives counts twice.
-  std::uint32_t attached() const { return attached_.load(std::memory_order_relaxed); }
-
-  // For queue pairs -----------------------------------------------------------------------------
-  /// Polling a completion raises `counter` to `value`, unless `counter` is null. [VRB-42]
-  struct Reaped {
-    ReapCount* counter = nullptr;
-    std::uint64_t value = 0;
-  };
-  /// Appends a completion, and calls `notify` if the queue is armed for this kind of completion.
-  /// Returns false if the completion is lost, because the queue is full or has overflowed before,
-  /// or because there is no memory.
-  bool push(const WorkCompletion& wc, bool solicited_or_error, Reaped reaped);
-  /// Test-and-set: returns true only in the first call, whose caller has to report the overflow.
-  bool take_overflow() { return !overflow_told_.exchange(true); }
-  /// Removes all references to `counter` from the queued completions. Call before `counter` is
-  /// destroyed.
-  void forget(const ReapCount* counter);
-  /// Discards the failed completions of `qp_num` and frees the slots of their requests.
-  void drop_failed(std::uint32_t qp_num);
-  /// Returns whether a successful completion of `qp_num` has not been polled yet.
-  bool has_success(std::uint32_t qp_num);
-  /// Returns a count that changes whenever a poll leaves the queue empty. A changed count means
-  /// that the application has polled all completions and now waits for requests in flight.
-  std::uint32_t times_emptied() const { return emptied_.load(std::memory_order_relaxed); }
-  /// Records that posted requests are delayed until the application polls; see
-  /// take_waiting_posts().
-  void let_posts_wait() { posts_wait_.store(true, std::memory_order_release); }
-  /// Calls `notify` if the queue is armed, as if a completion had been pushed, so that the
-  /// application polls.
-  void call_consumer();
-  /// Counts a queue pair as a user of this queue, see attached().
-  void attach() { attached_.fetch_add(1, std::memory_order_relaxed); }
-  /// Reverses attach().
-  void detach() { attached_.fetch_sub(1, std::memory_order_relaxed); }
-
-  // For Progress --------------------------------------------------------------------------------
-  /// Returns whether the queue is armed.
-  bool is_armed() const { return armed_.load(std::memory_order_relaxed) != Armed::kNo; }
-  /// Test-and-clear: returns whether let_posts_wait() was called since the last
-  /// take_waiting_posts().
-  bool take_waiting_posts() {
-    return posts_wait_.load(std::memory_order_relaxed) && posts_wait_.exchange(false);
-  }
-  /// Sets the object that poll() and arm() call; null unsets it. `progress` must outlive the queue
-  /// or be unset before `progress` is destroyed.
-  void set_progress(Progress* progress) { progress_.store(progress); }
 
  private:
+  friend struct CompletionQueuePort;
   struct Entry;
   struct Ring;
   enum class Armed : std::uint8_t { kNo, kSolicited, kNext };

@@ -1,6 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queue pair: the application's end of one RDMAP stream (verbs draft sections 6 and 8). The stream
-// calls other, internal functions of a queue pair; see stream_port.hpp in src.
+// calls other, internal functions of a queue pair; see stream_port.hpp in src. A queue pair does
+// not interpret payload, and does not check local buffers before it executes a request.
+//
+// <!-- figure: source test/net/examples.cpp | block void write_and_notify -->
+// ```cpp
+// void write_and_notify(QueuePair& qp, const Memory& from, RemoteAddress to) {
+//   const Sge piece{.address = from.address(),
+//                   .length = static_cast<std::uint32_t>(from.length()),
+//                   .lkey = from.stag()};
+//   // The Send arrives after the Write, and consumes a receive that the peer has posted.
+//   const std::array requests{
+//       SendWr{.wr_id = 1, .opcode = WrOpcode::kWrite, .sgl = {&piece, 1}, .remote = to},
+//       SendWr{.wr_id = 2, .opcode = WrOpcode::kSend, .flags = SendFlags::kSignaled}};
+//   must(qp.post_all(requests));
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <chrono>
@@ -16,7 +32,6 @@
 namespace iwarp::verbs {
 
 class SharedReceiveQueue;
-struct PostedReceive;
 class StagTable;
 class StreamPort;
 
@@ -75,14 +90,6 @@ struct QpAttributes {
   bool local_error = false;  ///< whether the connection ended because of an error of this end
 };
 
-/// Which completions of a queue pair may be pushed to its completion queues.
-enum class Announce : std::uint8_t {
-  kNothing,    ///< no completion
-  kAnswered,   ///< completions before the first one with WcStatus::kWrFlush or kRetryExceeded
-  kUnflushed,  ///< completions before the first one with WcStatus::kWrFlush
-  kAll,        ///< all completions
-};
-
 /// A reliably connected queue pair. Thread-safe. No call waits for the network. Connect it with the
 /// Rnic's connection manager.
 class QueuePair final {
@@ -127,19 +134,12 @@ class QueuePair final {
   /// receives are posted or have completions that were not polled, `Errc::kTooManySge`,
   /// `Errc::kMessageTooLong` (2^32 bytes or more) or `std::errc::not_enough_memory`.
   std::error_code post_recv(const RecvWr& wr);
-  /// Removes the receives that no message has consumed and returns them, oldest first. The removed
-  /// receives do not complete. Returns no receives if the queue pair uses an SRQ. Throws
-  /// std::bad_alloc.
-  std::vector<PostedReceive> withdraw_receives();
 
   QpNum num() const;      ///< number of the queue pair: 24 bits, never 0
   PdId pd() const;        ///< protection domain of the queue pair
   QpState state() const;  ///< current state
   /// Returns a snapshot of the state and of the connection.
   QpAttributes query() const;
-  /// Returns the arrival time of the message that waits for a receive, or nullopt if no message
-  /// waits or a receive for it has been posted.
-  std::optional<std::chrono::steady_clock::time_point> receive_awaited_since() const;
   /// Returns the parameters of the queue pair. set_inbound() does not change their `inbound`.
   const QpInit& init() const;
 
@@ -152,15 +152,6 @@ class QueuePair final {
   /// Moves the queue pair to Error, flushes all requests and resets the connection, if any; if
   /// another thread is driving the connection, that thread resets it. Never fails. [VRB-11]
   std::error_code abort();
-  /// Moves to Error as abort() does, but first answers the peer's requests that have arrived. Then
-  /// closes the connection in order, or resets it if a message is partly sent. Waits until no other
-  /// thread drives the connection. Changes nothing and returns false while the peer may still ask
-  /// for an acknowledgement; then call again (see ConnectionOptions::ack_request_wait).
-  bool depart();
-  /// Fails an unconnected queue pair: moves it from Idle to Error, completes the oldest request
-  /// with WcStatus::kRetryExceeded and flushes all others. Fails with `Errc::kWrongState` if the
-  /// queue pair is connected or not in Idle.
-  std::error_code give_up();
   /// Moves the queue pair from Error or Idle to Idle after all work has been flushed. Frees the
   /// slots of completed requests, even if their completions have not been polled. Fails with
   /// `Errc::kWrongState` while the queue pair is connected. [VRB-16]
@@ -175,23 +166,10 @@ class QueuePair final {
   /// RTS. [VRB-25]
   std::error_code set_ord(std::uint16_t ord);
 
-  // A caller that reports connection events separately uses the next functions to hold completions
-  // back, so that no completion is polled before a connection event that precedes it.
-  /// Sets which completions may be pushed to the queues. All other completions are held back, in
-  /// order. The value is kAll initially and after reset(). If this throws std::bad_alloc, nothing
-  /// has changed.
-  void announce(Announce what);
-  /// Pushes all completions held back, as announce(kAll) does, but pushes those of requests before
-  /// those of receives. If the oldest request held back was flushed, its status is
-  /// WcStatus::kRetryExceeded.
-  void announce_unanswered();
-  /// Returns whether any completion of a request is held back. Completions of receives do not
-  /// count.
-  bool holds_requests() const;
-
  private:
   struct Impl;
   friend StreamPort& stream_port(QueuePair& qp);
+  friend struct QueuePairPort;
 
   std::unique_ptr<Impl> impl_;
 };

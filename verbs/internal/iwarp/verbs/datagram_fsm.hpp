@@ -24,15 +24,7 @@ enum class DatagramCause : std::uint8_t {
   kOverflow,        ///< a completion queue was full
 };
 /// Returns the cause's name.
-std::string_view to_string(DatagramCause cause);
-
-inline constexpr std::array kDatagramStates{DatagramState::kReset, DatagramState::kInit,
-                                            DatagramState::kReceiving, DatagramState::kReady,
-                                            DatagramState::kError};
-inline constexpr std::array kDatagramCauses{
-    DatagramCause::kInitAsked,  DatagramCause::kReceivingAsked, DatagramCause::kReadyAsked,
-    DatagramCause::kErrorAsked, DatagramCause::kResetAsked,     DatagramCause::kOverflow,
-};
+inline std::string_view to_string(DatagramCause cause) { return bytes::name_of(cause); }
 
 /// An edge of the machine; `rfc` says why the edge exists.
 using DatagramEdge = bytes::Edge<DatagramState, DatagramCause>;

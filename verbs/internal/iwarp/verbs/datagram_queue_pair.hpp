@@ -21,19 +21,18 @@
 #include "iwarp/verbs/datagram.hpp"
 #include "iwarp/verbs/datagram_fsm.hpp"
 #include "iwarp/verbs/datagram_types.hpp"
+#include "iwarp/verbs/growing_ring.hpp"
 #include "iwarp/verbs/memory.hpp"
 #include "iwarp/verbs/receive_queue.hpp"
 
 namespace iwarp::verbs {
 
 /// A datagram that is ready to be sent. Holds a copy of all octets, because the CRC covers them and
-/// the application may change its memory before the kernel has read it. Holds the request's grants
-/// until DatagramQueuePair::sent() or give_back().
+/// the application may change or deregister its memory before the kernel has read it.
 struct OutgoingDatagram {
   /// Returns the UDP payload to send.
   bytes::View octets() const { return bytes::View(copy).first(size); }
 
-  bytes::Gather payload;  ///< the memory of the request's `sgl` or inline payload
   std::array<std::byte, kMaxDatagram> copy;
   std::size_t size = 0;  ///< number of octets of `copy` in use
   DatagramPath path;
@@ -41,7 +40,6 @@ struct OutgoingDatagram {
   std::uint64_t sequence = 0;  ///< number of the request in the send queue
   std::uint64_t wr_id = 0;
   bool is_signaled = false;
-  std::array<Grant, bytes::kMaxSge> grants;  ///< one grant for each piece of `payload`
 };
 
 /// A datagram queue pair without its sockets.
@@ -103,10 +101,10 @@ class DatagramQueuePair {
   std::span<OutgoingDatagram> prepare(std::span<OutgoingDatagram> batch);
   /// Completes the request of a prepared datagram that the kernel has accepted (`taken`) or finally
   /// refused. The request succeeds in both cases, because UDP does not guarantee delivery.
-  void sent(OutgoingDatagram& datagram, bool taken);
-  /// Takes back the last datagrams of a batch, which were not sent. prepare() will prepare them
-  /// again.
-  void give_back(std::span<OutgoingDatagram> unsent);
+  void sent(const OutgoingDatagram& datagram, bool taken);
+  /// Takes back the last `count` datagrams of a batch, which were not sent. prepare() will prepare
+  /// them again.
+  void give_back(std::size_t count);
   /// Checks a UDP payload that arrived on `path`, and delivers it to the oldest receive, or drops
   /// it and counts the reason. If a shared receive queue has no receive, keeps up to 32 datagrams;
   /// see deliver_waiting(). Does not use `octets` after the call.
@@ -133,7 +131,7 @@ class DatagramQueuePair {
   std::error_code check(const DatagramWr& wr) const;
   std::error_code make_room(std::size_t count);
   void enqueue(const DatagramWr& wr);
-  WcStatus fill(Slot& slot, OutgoingDatagram& out);
+  WcStatus fill(const Slot& slot, OutgoingDatagram& out);
   void complete_send(const OutgoingDatagram& datagram, WcStatus status, std::uint32_t length);
   std::optional<DatagramDrop> judge(const Datagram& datagram, bytes::View octets,
                                     const DatagramPath& path);
@@ -144,6 +142,8 @@ class DatagramQueuePair {
   WcStatus place(const PostedReceive& receive, const Datagram& datagram, const DatagramPath& path);
   void complete_receive(const WorkCompletion& wc);
   void flush_receives(bool announced);
+  /// Returns the number of the oldest request in `ring_`.
+  std::uint64_t oldest() const { return posted_ - ring_.size(); }
   bool step(DatagramCause cause);
   void overflowed();
 
@@ -154,10 +154,10 @@ class DatagramQueuePair {
   std::atomic<bool> send_failed_{false};
   std::atomic<std::uint32_t> q_key_{0};
   mutable std::mutex mutex_;  ///< guards the send queue; locked before a completion queue's mutex
-  std::vector<Slot> ring_;  ///< the send queue; grows up to max_send_wr; its size is a power of two
+  GrowingRing<Slot> ring_;    ///< the send queue; grows up to max_send_wr
   std::uint64_t posted_ = 0;
   std::uint64_t prepared_ = 0;
-  std::atomic<std::uint64_t> left_{0};  ///< number of requests removed from the ring so far
+  std::atomic<std::uint64_t> left_{0};  ///< number of requests that have been sent or have failed
   ReapCount reaped_;
   ReceiveQueue receives_;
   std::uint64_t shared_taken_ = 0;  ///< number of receives taken from the shared queue

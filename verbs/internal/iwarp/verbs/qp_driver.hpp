@@ -45,8 +45,8 @@ class QpDriver : public std::enable_shared_from_this<QpDriver> {
   virtual void terminate() = 0;
   /// Resets the connection. [VRB-11]
   virtual void abort() = 0;
-  /// Implements QueuePair::depart(). This default, for drivers that cannot close in order, resets
-  /// the connection and returns true.
+  /// Implements QueuePairPort::depart(). This default, for drivers that cannot close in order,
+  /// resets the connection and returns true.
   virtual bool depart() {
     abort();
     return true;

@@ -13,6 +13,8 @@
 #include <thread>
 
 #include "channels/completion_channel_impl.hpp"
+#include "iwarp/net/channel_port.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -52,9 +54,9 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::look() {
 // Drives the ready sockets and returns the next event. Call with the mutex held.
 std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::serve(bool is_promised) {
   bool came = false;
-  events.attend();
+  ChannelPort::attend(events);
   for (const auto& feed : feeds) came |= feed->serve();
-  const auto out = events.leave();
+  const auto out = ChannelPort::leave(events);
   if (out) {
     owed.store(false);
   } else if (is_promised || (came && outside.is_watching())) {
@@ -68,10 +70,10 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::serve(bool is_pr
 std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::keep_promise() {
   if (!owed.exchange(false)) return std::nullopt;
   for (const auto& feed : feeds) {
-    if (!feed->queue().is_armed()) continue;
-    events.attend();
-    feed->queue().call_consumer();
-    if (const auto out = events.leave()) return out;
+    if (!verbs::CompletionQueuePort::is_armed(feed->queue())) continue;
+    ChannelPort::attend(events);
+    verbs::CompletionQueuePort::call_consumer(feed->queue());
+    if (const auto out = ChannelPort::leave(events)) return out;
   }
   // No queue is armed. But the application may have seen that `outside` was readable; if so, it
   // expects an event. So return an event of a queue that is not armed. end_sleeping() prevents

@@ -28,11 +28,6 @@ namespace iwarp::net {
 // event, so the next call has to return one, even if the queue turns out to be empty. `owed` is
 // true while such an event has to be returned.
 struct CompletionChannel::Impl {
-  struct Events final : Channel<verbs::CompletionQueue*> {
-    using Channel::attend;
-    using Channel::leave;
-  };
-
   class Descriptor final : public SleepDescriptor {
    public:
     explicit Descriptor(std::atomic<bool>* owed) : owed_(owed) {}
@@ -81,7 +76,7 @@ struct CompletionChannel::Impl {
   void begin(SleepDescriptor& on);
   int waits_on() const;
 
-  Events events;
+  Channel<verbs::CompletionQueue*> events;
   /// look() must return an event, because `outside` may have been readable
   std::atomic<bool> owed{false};
   Descriptor outside{&owed};  ///< the application's descriptor; contains the descriptor of `events`

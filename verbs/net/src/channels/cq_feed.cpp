@@ -9,6 +9,7 @@
 
 #include "driver/driven.hpp"
 #include "driver/socket_state.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -61,14 +62,15 @@ void CqFeed::make_progress() {
   if (!mutex_.try_lock()) return;
   const std::lock_guard lock(mutex_, std::adopt_lock);
   if (connections_.empty()) return;
-  if (queue_->take_waiting_posts()) flush_posts();
+  if (verbs::CompletionQueuePort::take_waiting_posts(*queue_)) flush_posts();
   if (spare_polls_ != 0) {
     --spare_polls_;
     return;
   }
   // While the application polls continuously, only one in kPollsPerLook polls reads the clock.
   const bool polling = mode_.load(std::memory_order_relaxed) != DriveMode::kWorker;
-  const bool look = ++polls_ % kPollsPerLook == 0 || !polling || queue_->is_armed();
+  const bool look =
+      ++polls_ % kPollsPerLook == 0 || !polling || verbs::CompletionQueuePort::is_armed(*queue_);
   const bool frequent = look ? polled_often() : true;
   if (frequent && !polling) begin(DriveCause::kPolled);
   if (connections_.size() == 1) {
@@ -101,7 +103,7 @@ void CqFeed::flush_posts() {
 bool CqFeed::polled_often() {
   const auto now = Clock::now();
   last_look_ = now;
-  if (queue_->is_armed()) return false;
+  if (verbs::CompletionQueuePort::is_armed(*queue_)) return false;
   if (mode_.load(std::memory_order_relaxed) != DriveMode::kWorker) return true;
   if (now - window_ > kWindow) {
     polls_ = 1;
@@ -112,7 +114,7 @@ bool CqFeed::polled_often() {
 
 void CqFeed::armed() {
   const std::lock_guard lock(mutex_);
-  if (queue_->take_waiting_posts()) flush_posts();
+  if (verbs::CompletionQueuePort::take_waiting_posts(*queue_)) flush_posts();
   if (mode_.load(std::memory_order_relaxed) == DriveMode::kPoller) let_go();
 }
 

@@ -17,6 +17,7 @@
 #include "driver/worker.hpp"
 #include "iwarp/bytes/mutex.hpp"
 #include "iwarp/verbs/completion_queue.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
 
 namespace iwarp::net {
 

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "iwarp/verbs/errors.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -308,7 +309,7 @@ void DrivenDatagrams::transmit() {
       if (errno == EINTR) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) {
         blocked_ = sender_;
-        core_.give_back(batch.subspan(done));
+        core_.give_back(batch.size() - done);
         return;
       }
       core_.sent(batch[done++], false);
@@ -316,7 +317,7 @@ void DrivenDatagrams::transmit() {
   }
 }
 
-// Reports sent datagrams to the tap. Call while the memory of their requests is still pinned.
+// Reports sent datagrams to the tap.
 void DrivenDatagrams::tell_sent(std::span<const DatagramSocket::Sending> sent) {
   const auto now = mpa::Clock::now();
   std::vector<std::byte> octets;
@@ -439,8 +440,8 @@ void DrivenDatagrams::arm() {
     empty_since_ = mpa::Clock::now();
     auto* const shared = core_.init().srq;
     if (shared != nullptr) {
-      insist([&] { shared->await_imminent(weak_from_this()); });
-      insist([&] { shared->await(weak_from_this()); });
+      insist([&] { verbs::SharedReceiveQueuePort::await_imminent(*shared, weak_from_this()); });
+      insist([&] { verbs::SharedReceiveQueuePort::await(*shared, weak_from_this()); });
     }
   }
   if (input() == InputState::kHeld && !lacks_receives()) {

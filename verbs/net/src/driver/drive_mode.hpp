@@ -19,7 +19,7 @@ enum class DriveMode : std::uint8_t {
   kPoller,   ///< a thread that polls the empty queue reads the socket; the worker sleeps
   kSleeper,  ///< the socket wakes a thread that sleeps on a completion channel; the worker sleeps
 };
-std::string_view to_string(DriveMode mode);
+inline std::string_view to_string(DriveMode mode) { return bytes::name_of(mode); }
 
 enum class DriveCause : std::uint8_t {
   kPolled,   ///< from the CqFeed: the application polls frequently
@@ -29,12 +29,7 @@ enum class DriveCause : std::uint8_t {
   /// not wake the sleeping thread in time
   kNotReadable,
 };
-std::string_view to_string(DriveCause cause);
-
-inline constexpr std::array kDriveModes{DriveMode::kWorker, DriveMode::kPoller,
-                                        DriveMode::kSleeper};
-inline constexpr std::array kDriveCauses{DriveCause::kPolled, DriveCause::kSleptOn,
-                                         DriveCause::kLetGo, DriveCause::kNotReadable};
+inline std::string_view to_string(DriveCause cause) { return bytes::name_of(cause); }
 
 using DriveEdge = bytes::Edge<DriveMode, DriveCause>;
 

@@ -20,9 +20,7 @@ enum class InputState : std::uint8_t {
   kHeld,      ///< the driver does not read the socket, usually because no receive is posted
   kEnded,     ///< the peer's FIN or an error has been read
 };
-std::string_view to_string(InputState state);
-inline constexpr std::array kInputStates{InputState::kReads, InputState::kBuffered,
-                                         InputState::kHeld, InputState::kEnded};
+inline std::string_view to_string(InputState state) { return bytes::name_of(state); }
 
 enum class InputEvent : std::uint8_t {
   kHold,    ///< the stream takes no octets
@@ -31,9 +29,7 @@ enum class InputEvent : std::uint8_t {
   kDrain,   ///< the stream has taken all octets of the carrier
   kEnd,     ///< the peer's FIN has arrived, or the socket has failed
 };
-std::string_view to_string(InputEvent event);
-inline constexpr std::array kInputEvents{InputEvent::kHold, InputEvent::kResume,
-                                         InputEvent::kBuffer, InputEvent::kDrain, InputEvent::kEnd};
+inline std::string_view to_string(InputEvent event) { return bytes::name_of(event); }
 
 using InputEdge = bytes::Edge<InputState, InputEvent>;
 // clang-format off
@@ -57,9 +53,7 @@ enum class OutputState : std::uint8_t {
   kBlocked,  ///< the socket buffer is full
   kMore,     ///< the turn has sent as much as one turn may; the next turn continues
 };
-std::string_view to_string(OutputState state);
-inline constexpr std::array kOutputStates{OutputState::kIdle, OutputState::kBlocked,
-                                          OutputState::kMore};
+inline std::string_view to_string(OutputState state) { return bytes::name_of(state); }
 
 enum class OutputEvent : std::uint8_t {
   kFull,      ///< the socket has accepted only a part
@@ -68,10 +62,7 @@ enum class OutputEvent : std::uint8_t {
   kNextTurn,  ///< a turn begins to send
   kLost,      ///< the socket has failed
 };
-std::string_view to_string(OutputEvent event);
-inline constexpr std::array kOutputEvents{OutputEvent::kFull, OutputEvent::kRoom,
-                                          OutputEvent::kTurnOver, OutputEvent::kNextTurn,
-                                          OutputEvent::kLost};
+inline std::string_view to_string(OutputEvent event) { return bytes::name_of(event); }
 
 using OutputEdge = bytes::Edge<OutputState, OutputEvent>;
 // clang-format off
@@ -92,15 +83,13 @@ enum class FinState : std::uint8_t {
   kWanted,  ///< the FIN follows the output that is pending
   kSent,
 };
-std::string_view to_string(FinState state);
-inline constexpr std::array kFinStates{FinState::kOpen, FinState::kWanted, FinState::kSent};
+inline std::string_view to_string(FinState state) { return bytes::name_of(state); }
 
 enum class FinEvent : std::uint8_t {
   kClose,  ///< verbs::SocketAction::kShutdownSend
   kDrain,  ///< the socket has accepted all output
 };
-std::string_view to_string(FinEvent event);
-inline constexpr std::array kFinEvents{FinEvent::kClose, FinEvent::kDrain};
+inline std::string_view to_string(FinEvent event) { return bytes::name_of(event); }
 
 using FinEdge = bytes::Edge<FinState, FinEvent>;
 inline constexpr std::array kFinEdges{

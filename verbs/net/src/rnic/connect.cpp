@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/rnic.hpp"
 #include "rnic/impl.hpp"
 #include "sockets/sockets.hpp"
@@ -95,7 +96,7 @@ void Rnic::Impl::cancel(const verbs::QueuePair& qp) {
   }
   for (const auto& connection : record.connections) connection->end();
   for (CmChannel* channel : record.channels) {
-    channel->remove([&qp](const CmEvent& event) { return event.qp == &qp; });
+    ChannelPort::remove(*channel, [&qp](const CmEvent& event) { return event.qp == &qp; });
   }
   release(qp);
 }
@@ -113,7 +114,7 @@ void Rnic::Impl::move_events(const verbs::QueuePair& qp, CmChannel& from, CmChan
     live_ones = insist([&] { return record.connections; });
   }
   for (const auto& connection : live_ones) connection->send_events_to(to);
-  from.move_to(to);
+  ChannelPort::move(from, to);
 }
 
 std::error_code Rnic::adopt_initiator(QueuePair& qp, int socket, const ConnectOptions& options,

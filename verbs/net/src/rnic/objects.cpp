@@ -9,7 +9,11 @@
 
 #include "channels/completion_channel_impl.hpp"
 #include "driver/held_notices.hpp"
+#include "iwarp/net/channel_port.hpp"
+#include "iwarp/net/other_end.hpp"
 #include "iwarp/net/rnic.hpp"
+#include "iwarp/verbs/completion_queue_port.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
 #include "memory/fault_handler.hpp"
 #include "memory/memory_check.hpp"
 #include "rnic/impl.hpp"
@@ -177,7 +181,9 @@ Expected<CmChannelHandle> Rnic::create_cm_channel() {
 Expected<CqHandle> Rnic::create_cq(std::size_t capacity, CompletionChannel* channel) {
   std::function<void(CompletionQueue&)> notify;
   if (channel != nullptr) {
-    notify = [events = &channel->impl().events](CompletionQueue& cq) { events->push(&cq); };
+    notify = [events = &channel->impl().events](CompletionQueue& cq) {
+      ChannelPort::push(*events, &cq);
+    };
   }
   auto cq = create_cq(capacity, std::move(notify));
   if (!cq || channel == nullptr) return cq;
@@ -186,7 +192,7 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity, CompletionChannel* chan
     {
       const std::lock_guard lock(impl_->mutex);
       auto& record = impl_->cqs.at(cq->get());
-      channel->impl().events.reserve();
+      ChannelPort::reserve(channel->impl().events);
       record.channel = channel;
       feed = record.feed;
     }
@@ -206,13 +212,13 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity,
     });
     *self = cq.get();
     feed->feeds(*cq);
-    cq->set_progress(feed.get());
+    verbs::CompletionQueuePort::set_progress(*cq, feed.get());
     // Make the handle last, when no step can fail any more. If a later step failed, the handle's
     // deleter would run. The deleter takes the lock, which this thread holds, and requires the
     // queue to be in the registry.
     const std::lock_guard lock(impl_->mutex);
     if (impl_->cqs.size() == impl_->options.max_cqs) return refuse(Errc::kLimitReached);
-    impl_->async.reserve();
+    ChannelPort::reserve(impl_->async);
     impl_->cqs[cq.get()] = {.feed = std::move(feed)};
     return CqHandle(cq.release(), CqDeleter{this});
   });
@@ -221,7 +227,8 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity,
 void CqDeleter::operator()(CompletionQueue* cq) const { rnic->impl().destroy(cq); }
 
 void Rnic::Impl::destroy(verbs::CompletionQueue* cq) {
-  assert(cq->attached() == 0 && "queue pairs end before their completion queues");
+  assert(verbs::CompletionQueuePort::attached(*cq) == 0 &&
+         "queue pairs end before their completion queues");
   CqRecord record;
   {
     const std::lock_guard lock(mutex);
@@ -229,16 +236,17 @@ void Rnic::Impl::destroy(verbs::CompletionQueue* cq) {
     record = std::move(it->second);
     cqs.erase(it);
   }
-  cq->set_progress(nullptr);
+  verbs::CompletionQueuePort::set_progress(*cq, nullptr);
   record.feed->stop();
   if (record.channel != nullptr) {
     auto& channel = record.channel->impl();
     channel.remove(record.feed.get());
-    channel.events.remove([cq](const verbs::CompletionQueue* of) { return of == cq; });
-    channel.events.unreserve();
+    ChannelPort::remove(channel.events,
+                        [cq](const verbs::CompletionQueue* of) { return of == cq; });
+    ChannelPort::unreserve(channel.events);
   }
-  async.remove([cq](const verbs::AsyncEvent& event) { return event.object == cq; });
-  async.unreserve();
+  ChannelPort::remove(async, [cq](const verbs::AsyncEvent& event) { return event.object == cq; });
+  ChannelPort::unreserve(async);
   delete cq;
 }
 
@@ -254,9 +262,9 @@ Expected<SrqHandle> Rnic::create_srq(ProtectionDomain& pd,
     auto* const impl = impl_.get();
     auto srq =
         std::make_unique<SharedReceiveQueue>(pd.id(), limits, [impl](SharedReceiveQueue& of) {
-          impl->async.push({.type = verbs::AsyncEventType::kSrqLimit, .object = &of});
+          ChannelPort::push(impl->async, {.type = verbs::AsyncEventType::kSrqLimit, .object = &of});
         });
-    impl_->async.reserve();
+    ChannelPort::reserve(impl_->async);
     ++impl_->srqs;
     return SrqHandle(srq.release(), SrqDeleter{this});
   });
@@ -265,13 +273,14 @@ Expected<SrqHandle> Rnic::create_srq(ProtectionDomain& pd,
 void SrqDeleter::operator()(SharedReceiveQueue* srq) const { rnic->impl().destroy(srq); }
 
 void Rnic::Impl::destroy(verbs::SharedReceiveQueue* srq) {
-  assert(srq->attached() == 0 && "queue pairs end before their shared receive queue");
+  assert(verbs::SharedReceiveQueuePort::attached(*srq) == 0 &&
+         "queue pairs end before their shared receive queue");
   {
     const std::lock_guard lock(mutex);
     --srqs;
   }
-  async.remove([srq](const verbs::AsyncEvent& event) { return event.object == srq; });
-  async.unreserve();
+  ChannelPort::remove(async, [srq](const verbs::AsyncEvent& event) { return event.object == srq; });
+  ChannelPort::unreserve(async);
   delete srq;
 }
 
@@ -294,13 +303,13 @@ Expected<QpHandle> Rnic::create_qp(ProtectionDomain& pd, verbs::QpInit init) {
     auto* const impl = impl_.get();
     auto qp = std::make_unique<QueuePair>(
         init.num, init, impl_->stags,
-        [impl](const verbs::AsyncEvent& event) { impl->async.push(event); });
-    impl_->async.reserve();
+        [impl](const verbs::AsyncEvent& event) { ChannelPort::push(impl->async, event); });
+    ChannelPort::reserve(impl_->async);
     const auto number = impl_->qp_numbers.insert(init.num).first;
     try {
       impl_->qps.try_emplace(qp.get());
     } catch (...) {
-      impl_->async.unreserve();
+      ChannelPort::unreserve(impl_->async);
       impl_->qp_numbers.erase(number);
       throw;
     }
@@ -308,18 +317,19 @@ Expected<QpHandle> Rnic::create_qp(ProtectionDomain& pd, verbs::QpInit init) {
   });
 }
 
-Expected<QpHandle> Rnic::create_other_end(const QueuePair& of) {
+Expected<QpHandle> create_other_end(Rnic& rnic, const QueuePair& of) {
+  auto& impl = rnic.impl();
   verbs::QpInit init = of.init();
   init.srq = nullptr;
   init.limits.max_recv_wr = 0;
   init.inbound = Access::kNone;
   return with_resources([&]() -> Expected<QpHandle> {
-    const std::lock_guard lock(impl_->mutex);
-    if (impl_->qps.size() == impl_->options.max_qps) return refuse(Errc::kLimitReached);
+    const std::lock_guard lock(impl.mutex);
+    if (impl.qps.size() == impl.options.max_qps) return refuse(Errc::kLimitReached);
     auto qp =
-        std::make_unique<QueuePair>(of.num(), init, impl_->stags, [](const verbs::AsyncEvent&) {});
-    impl_->qps.try_emplace(qp.get()).first->second.other_end = true;
-    return QpHandle(qp.release(), QpDeleter{this});
+        std::make_unique<QueuePair>(of.num(), init, impl.stags, [](const verbs::AsyncEvent&) {});
+    impl.qps.try_emplace(qp.get()).first->second.other_end = true;
+    return QpHandle(qp.release(), QpDeleter{&rnic});
   });
 }
 
@@ -347,11 +357,12 @@ void Rnic::Impl::destroy(verbs::QueuePair* qp) {
   }
   for (const auto& connection : record.connections) connection->end();
   for (CmChannel* channel : record.channels) {
-    channel->remove([qp](const CmEvent& event) { return event.qp == qp; });
+    ChannelPort::remove(*channel, [qp](const CmEvent& event) { return event.qp == qp; });
   }
   if (!record.other_end) {
-    async.remove([num = qp->num()](const verbs::AsyncEvent& event) { return event.qp_num == num; });
-    async.unreserve();
+    ChannelPort::remove(
+        async, [num = qp->num()](const verbs::AsyncEvent& event) { return event.qp_num == num; });
+    ChannelPort::unreserve(async);
   }
   delete qp;
 }

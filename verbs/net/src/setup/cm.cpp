@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "iwarp/net/channel_port.hpp"
 #include "sockets/sockets.hpp"
 
 namespace iwarp::net {
@@ -158,14 +159,14 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
                                const verbs::ConnectionEvent& event) {
   if (end_.empty() || event.type == Type::kRequest || event.type == Type::kMemoryGone) return;
   if (event.type == Type::kEstablished) {
-    CmChannel::Made made(1);
+    MadeEvent<CmEvent> made(1);
     CmEvent& out = made.front();
     out = about(CmEvent::Type::kEstablished, connection);
     out.peer_identity = identity_of(connection);
     out.private_data = copy(core.startup().peer_private_data());  // [MPA-95]
     out.offer = core.startup().peer_offer();                      // [EMPA-25]
     established_ = true;
-    channel_->push_made(made);
+    ChannelPort::push_made(*channel_, made);
     return;
   }
   if (event.type == Type::kFailed && may_retry(connection) && retry_ && retry_(*event.failure)) {
@@ -176,7 +177,7 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
   // Release the queue pair before the application gets the event, so that the application can
   // connect it again at once.
   claims_.release(*connection.qp());
-  channel_->push_made(end_);
+  ChannelPort::push_made(*channel_, end_);
 }
 
 CmEvent InitiatorClient::describe_end(DrivenConnection& connection, const verbs::Connection& core,
@@ -204,7 +205,7 @@ CmEvent InitiatorClient::describe_end(DrivenConnection& connection, const verbs:
 
 void ResponderClient::request(DrivenConnection& connection, const mpa::Startup& startup) {
   if (!has_room(connection.local().port)) return connection.refuse(SetupFailure::kBacklogFull);
-  CmChannel::Made made(1);
+  MadeEvent<CmEvent> made(1);
   CmEvent& out = made.front();
   out = about(CmEvent::Type::kConnectRequest, connection);
   out.offer = startup.peer_offer();  // [EMPA-16]
@@ -215,7 +216,7 @@ void ResponderClient::request(DrivenConnection& connection, const mpa::Startup& 
   // connection's lock, which this thread already holds.
   out.request = std::make_unique<Request>(claims_, *channel_, connection.shared(), startup);
   pending_.asked();
-  channel_->push_made(made);
+  ChannelPort::push_made(*channel_, made);
 }
 
 void ResponderClient::happened(DrivenConnection& connection, const verbs::Connection& core,
@@ -228,10 +229,10 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
   // accept() returns that failure.
   if (qp == nullptr) return;
   if (event.type == Type::kEstablished) {
-    CmChannel::Made made(1);
+    MadeEvent<CmEvent> made(1);
     made.front() = about(CmEvent::Type::kEstablished, connection);
     established_ = true;
-    channel_->push_made(made);
+    ChannelPort::push_made(*channel_, made);
     return;
   }
   if (event.type == Type::kMemoryGone || event.type == Type::kRejected) return;
@@ -240,7 +241,7 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
     return established_ ? disconnected(connection, core.end()) : failed_without_memory(connection);
   });
   claims_.release(*qp);
-  channel_->push_made(end_);
+  ChannelPort::push_made(*channel_, end_);
 }
 
 void ResponderClient::setup_failed(const DrivenConnection& connection, SetupFailure reason,
@@ -255,9 +256,9 @@ void ResponderClient::setup_failed(const DrivenConnection& connection, SetupFail
 // Returns whether the backlog of the port has room. A request whose peer has closed the connection
 // counts as well, because it stays on the channel until the application polls it.
 bool ResponderClient::has_room(std::uint16_t port) {
-  return channel_->count([port](const CmEvent& event) {
-    return event.type == CmEvent::Type::kConnectRequest && event.local.port == port;
-  }) < backlog_;
+  return ChannelPort::count(*channel_, [port](const CmEvent& event) {
+           return event.type == CmEvent::Type::kConnectRequest && event.local.port == port;
+         }) < backlog_;
 }
 
 CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& failure) {

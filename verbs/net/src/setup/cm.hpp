@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "driver/driven_connection.hpp"
+#include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/connection_manager.hpp"
 #include "setup/setups.hpp"
 
@@ -61,7 +62,7 @@ class InitiatorClient final : public ConnectionClient {
   const std::size_t private_octets_;
   bool established_ = false;  ///< whether kEstablished has been reported
   /// Holds the event for the end of the connection until that event is reported; then empty.
-  CmChannel::Made end_ = CmChannel::Made(1);
+  MadeEvent<CmEvent> end_ = MadeEvent<CmEvent>(1);
 };
 
 /// The client of a connection that a peer opens. Puts the peer's request on `channel`, or resets
@@ -95,7 +96,7 @@ class ResponderClient final : public ConnectionClient {
   Setups::Mark pending_;
   bool established_ = false;  ///< whether kEstablished has been reported
   /// Holds the event for the end of the connection until that event is reported; then empty.
-  CmChannel::Made end_ = CmChannel::Made(1);
+  MadeEvent<CmEvent> end_ = MadeEvent<CmEvent>(1);
 };
 
 /// Returns the event kConnectFailed for a failed MPA startup.

@@ -8,6 +8,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <cerrno>
 
+#include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/socket_ops.hpp"
 
 namespace iwarp::net {
@@ -319,7 +320,7 @@ void Connector::fail(std::string_view what, const std::error_code& error) {
   event.qp = &qp_;
   event.qp_num = qp_.num();
   claims_.release(qp_);
-  channel_.push_made(end_);
+  ChannelPort::push_made(channel_, end_);
 }
 
 void Connector::stop_waiting() {

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "driver/worker.hpp"
+#include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/name_lookup.hpp"
 #include "setup/cm.hpp"
 #include "sockets/sockets.hpp"
@@ -80,7 +81,7 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   /// Number of the current wait for timer_. The handler of any other wait does nothing.
   std::uint64_t wait_ = 0;
   asio::posix::stream_descriptor readiness_;
-  CmChannel::Made end_ = CmChannel::Made(1);  ///< memory for the event of a failure
+  MadeEvent<CmEvent> end_ = MadeEvent<CmEvent>(1);  ///< memory for the event of a failure
 };
 
 }  // namespace iwarp::net

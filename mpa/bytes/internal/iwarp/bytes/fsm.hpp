@@ -2,14 +2,54 @@
 // State machines as data: a constexpr table of edges, each with the rule that requires it. The
 // compiler proves a table deterministic and fully reachable (static_assert). A transition that is
 // not in the table does not happen: step() returns nullopt, and the owner of the machine decides
-// what that means. This header holds no state and knows no protocol.
+// what that means. The names of states and events are those of their enumerators. This header holds
+// no state and knows no protocol.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace iwarp::bytes {
+
+/// Returns the name of an enumerator without its leading k; empty if `kValue` is no enumerator.
+template <auto kValue>
+constexpr std::string_view enumerator_name() {
+  // GCC and clang write "kValue = iwarp::State::kOpen]", or "kValue = (iwarp::State)7]".
+  constexpr std::string_view kBegin = "kValue = ";
+  std::string_view text = __PRETTY_FUNCTION__;
+  text.remove_prefix(text.find(kBegin) + kBegin.size());
+  text = text.substr(0, text.find_first_of(";]"));
+  text.remove_prefix(text.rfind("::") + 2);
+  return text.starts_with('k') ? text.substr(1) : std::string_view{};
+}
+
+/// The names of the values 0, 1, 2, ... of an enumeration with fewer than 32 values.
+template <typename Enum>
+inline constexpr auto kNames = []<std::size_t... kIndex>(std::index_sequence<kIndex...>) {
+  return std::array{enumerator_name<static_cast<Enum>(kIndex)>()...};
+}(std::make_index_sequence<32>());
+
+/// Returns the name of the enumerator without its leading k, "Open" for example.
+template <typename Enum>
+constexpr std::string_view name_of(Enum value) {
+  return kNames<Enum>[static_cast<std::size_t>(value)];
+}
+
+/// Returns the enumerators of an enumeration, which must have the values 0, 1, 2, ...
+template <typename Enum>
+constexpr auto enumerators() {
+  constexpr std::size_t kCount = [] {
+    std::size_t count = 0;
+    while (!kNames<Enum>[count].empty()) ++count;
+    return count;
+  }();
+  std::array<Enum, kCount> out;
+  for (std::size_t i = 0; i < kCount; ++i) out[i] = static_cast<Enum>(i);
+  return out;
+}
 
 /// A transition: in state `from`, `event` leads to state `to`; `rfc` names the rule that requires
 /// it. A table is a `std::array` of edges.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Channel: a queue of events with a descriptor that is readable while the queue is not empty. An
-// application can sleep in poll(2) on that descriptor together with other descriptors.
+// application can sleep in poll(2) on that descriptor together with other descriptors. The device
+// fills and empties the queue through ChannelPort, an internal header.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <list>
 #include <mutex>
@@ -18,10 +18,6 @@ namespace iwarp::net {
 template <typename T>
 class Channel {
  public:
-  /// A list that holds one event. push_made() moves the event to the queue without allocating
-  /// memory.
-  using Made = std::list<T>;
-
   /// Returns the descriptor, which is readable while events are queued. The channel owns it.
   int fd() const { return event_.fd(); }
 
@@ -43,80 +39,10 @@ class Channel {
       if (!event_.wait(left)) return poll();
     }
   }
-  /// Appends an event. Throws std::bad_alloc if memory runs out, unless reserve() has reserved
-  /// memory for the event.
-  void push(T value) {
-    const std::lock_guard lock(mutex_);
-    if (spare_.empty()) {
-      queue_.push_back(std::move(value));
-    } else {
-      spare_.front() = std::move(value);
-      queue_.splice(queue_.end(), spare_, spare_.begin());
-    }
-    tell();
-  }
-  /// Moves the event of `made` to the end of the queue. `made` is empty afterwards.
-  void push_made(Made& made) noexcept {
-    const std::lock_guard lock(mutex_);
-    queue_.splice(queue_.end(), made, made.begin());
-    tell();
-  }
-  /// Moves all queued events to the end of `other`.
-  void move_to(Channel& other) noexcept {
-    Made all;
-    {
-      const std::lock_guard lock(mutex_);
-      for (auto left = queue_.size(); left != 0; --left) forget_one();
-      all.swap(queue_);
-    }
-    while (!all.empty()) other.push_made(all);
-  }
-  /// Reserves memory for one more event, until unreserve(). Call for each event whose loss could
-  /// not be reported to the application. Throws std::bad_alloc if memory runs out.
-  void reserve() {
-    const std::lock_guard lock(mutex_);
-    spare_.emplace_back();
-    ++reserved_;
-  }
-  /// Reverses one reserve().
-  void unreserve() noexcept {
-    const std::lock_guard lock(mutex_);
-    --reserved_;
-    if (spare_.size() > reserved_) spare_.pop_front();
-  }
-  /// Returns the number of queued events for which `counts` returns true.
-  template <typename Predicate>
-  std::size_t count(Predicate counts) {
-    const std::lock_guard lock(mutex_);
-    return static_cast<std::size_t>(std::count_if(queue_.begin(), queue_.end(), counts));
-  }
-  /// Removes the queued events for which `gone` returns true. Call before the object that these
-  /// events refer to is destroyed.
-  template <typename Predicate>
-  void remove(Predicate gone) {
-    const std::lock_guard lock(mutex_);
-    const auto before = queue_.size();
-    std::erase_if(queue_, gone);
-    for (auto i = queue_.size(); i < before; ++i) forget_one();
-  }
-
- protected:
-  /// Call when the application's thread is awake and will call leave() before it sleeps. Until
-  /// leave() is called, new events do not make the descriptor readable, which saves system calls.
-  void attend() {
-    const std::lock_guard lock(mutex_);
-    attended_ = true;
-  }
-  /// Does the same as poll(), and makes the descriptor readable for the events that remain.
-  std::optional<T> leave() {
-    const std::lock_guard lock(mutex_);
-    attended_ = false;
-    auto out = take();
-    for (; untold_ != 0; --untold_) event_.signal();
-    return out;
-  }
 
  private:
+  friend struct ChannelPort;
+
   void tell() {
     if (attended_) {
       ++untold_;

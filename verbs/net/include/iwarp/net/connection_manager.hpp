@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connection manager: listen, connect, accept and reject, with private data (RFC 5044 section 7.1,
-// RFC 6581). As in librdmacm, the outcome of each operation is an event on a channel.
+// RFC 6581). As in librdmacm, the outcome of each operation is an event on a channel. Private data
+// is passed on and not interpreted.
+//
+// <!-- figure: source test/net/examples.cpp | block void connect -->
+// ```cpp
+// void connect(const Program& client, const Program& server) {
+//   const auto listener = must(server.rnic->listen({"127.0.0.1", 0}, {}, *server.events));
+//   must(client.rnic->connect(*client.qp, listener->local(), {}, *client.events));
+//   must(next_event(*server.events, kLimit).request->accept(*server.qp));
+//   const auto outcome = next_event(*client.events, kLimit);
+//   if (outcome.type != CmEvent::Type::kEstablished) throw std::runtime_error(outcome.why);
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <chrono>

@@ -1,6 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // DatagramQp: a datagram queue pair (UD) with its UDP port. The low 16 bits of the queue pair's
-// number are that port.
+// number are that port. It does not retransmit, and does not report whether a datagram arrived.
+//
+// <!-- figure: source test/net/examples.cpp | block std::unique_ptr<DatagramQp> open_datagrams -->
+// ```cpp
+// std::unique_ptr<DatagramQp> open_datagrams(const Program& program, std::uint32_t q_key) {
+//   const DatagramQpInit init{.send_cq = program.cq.get(), .recv_cq = program.cq.get()};
+//   auto qp = must(program.rnic->create_datagram_qp(*program.pd, {.init = init}));
+//   qp->set_q_key(q_key);
+//   for (const auto state :
+//        {DatagramState::kInit, DatagramState::kReceiving, DatagramState::kReady}) {
+//     must(qp->set_state(state));
+//   }
+//   return qp;
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <memory>

@@ -1,6 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles: each handle owns one object of an Rnic. Destroying the handle destroys the object. The
-// application must destroy all handles before the Rnic.
+// application must destroy all handles before the Rnic. The device does not check how the
+// application uses registered memory, for example that it does not change a buffer being sent.
+//
+// <!-- figure: source test/net/examples.cpp | block Memory open_to_peer -->
+// ```cpp
+// Memory open_to_peer(const Program& program, std::span<std::byte> buffer) {
+//   // The peer needs the region's STag and TO, which iwarp::advert_of() encodes.
+//   return must(program.rnic->register_memory(*program.pd, buffer,
+//                                             Access::kLocalWrite | Access::kRemoteWrite));
+// }
+// ```
+// <!-- end -->
 #pragma once
 
 #include <cstddef>
@@ -11,7 +22,7 @@
 
 #include "iwarp/verbs/completion_queue.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
-#include "iwarp/verbs/receive_queue.hpp"
+#include "iwarp/verbs/shared_receive_queue.hpp"
 
 namespace iwarp::verbs {
 struct Region;

@@ -1,7 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rnic: the software RDMA device. It makes all objects and enforces their limits (as the resource
 // manager of RFC 5042 section 3). It runs the worker threads, which drive connections while the
-// application does not. It connects and listens.
+// application does not. It connects and listens. It does not interpret messages or private data,
+// and it does not authenticate peers; a carrier may do so.
+//
+// <!-- figure: source test/net/examples.cpp | block struct Program -->
+// ```cpp
+// struct Program {
+//   std::unique_ptr<Rnic> rnic = must(Rnic::open());
+//   CmChannelHandle events = must(rnic->create_cm_channel());
+//   std::unique_ptr<ProtectionDomain> pd = must(rnic->alloc_pd());
+//   std::unique_ptr<CompletionChannel> channel = must(rnic->create_channel());
+//   CqHandle cq = must(rnic->create_cq(16, channel.get()));
+//   QpHandle qp = must(rnic->create_qp(*pd, {.send_cq = cq.get(), .recv_cq = cq.get()}));
+// };
+// ```
+// <!-- end -->
 #pragma once
 
 #include <chrono>
@@ -117,11 +131,6 @@ class Rnic {
   /// completion queue is null or belongs to another device, or if init.num is in use or has more
   /// than 24 bits. Fails with `Errc::kLimitReached` if there are max_qps queue pairs.
   Expected<QpHandle> create_qp(ProtectionDomain& pd, verbs::QpInit init);
-  /// Makes the sending end of a connection from the queue pair `of` to `of` itself. The new queue
-  /// pair has the number, domain and queues of `of`. A request posted to the new queue pair
-  /// completes as if it had been posted to `of`. The new queue pair has no receives and grants the
-  /// peer no rights. Destroy it before `of`. Fails with `Errc::kLimitReached`.
-  Expected<QpHandle> create_other_end(const QueuePair& of);
   /// Makes a datagram queue pair. Fails with `Errc::kInvalidArgument` if a limit is above the
   /// maximum of the device, or if a completion queue is null or belongs to another device; with
   /// `Errc::kLimitReached`; or with the system's error if no UDP port can be bound.

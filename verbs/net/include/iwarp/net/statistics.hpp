@@ -41,8 +41,6 @@ struct SetupStatistics {
   std::uint64_t begun = 0;
   std::uint64_t established = 0;
   std::array<std::uint64_t, kSetupFailures> failed{};  ///< one count for each SetupFailure
-  /// Returns the number of set-ups that failed because of `why`.
-  std::uint64_t failed_by(SetupFailure why) const { return failed[static_cast<std::size_t>(why)]; }
   /// Adds each count of `o`.
   SetupStatistics& operator+=(const SetupStatistics& o);
 };

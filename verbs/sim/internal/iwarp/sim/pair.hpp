@@ -2,7 +2,7 @@
 // Pair: two queue pairs, the TCP connection between them, and a clock, without sockets, threads or
 // sleeps. An example, from test/sim/example.cpp:
 //
-// figure: source test/sim/example.cpp | block TEST_CASE("the example
+// <!-- figure: source test/sim/example.cpp | block TEST_CASE("the example -->
 //   TEST_CASE("the example: an RDMA Write of 4096 octets") {
 //     sim::Pair pair;
 //     REQUIRE(pair.establish());
@@ -15,7 +15,7 @@
 //     pair.run();
 //     CHECK(to->address[4095] == std::byte{42});
 //   }
-// end
+// <!-- end -->
 //
 // step() and advance() do all that a driver has to do: they move octets from transmit_plan() to
 // receive_plan(), carry out socket_action(), and handle timeout(). A link with other rules is made

@@ -4,9 +4,6 @@
 
 #include <array>
 
-#include "iwarp/verbs/counters.hpp"
-#include "iwarp/verbs/qp_fsm.hpp"
-
 namespace iwarp::verbs {
 namespace {
 
@@ -66,35 +63,6 @@ std::string_view to_string(AsyncEventType type) {
       "LLP close complete", "bad close",          "CQ overflow",
       "SRQ limit reached",  "last receive taken", "receive overdue"};
   return name(kNames, type);
-}
-
-std::string_view to_string(QpEvent event) {
-  static constexpr std::array<std::string_view, 9> kNames{
-      "Connected",          "Stream error",     "Terminate received",
-      "Close requested",    "Peer closed",      "Peer closed early",
-      "Lower layer closed", "Lower layer lost", "Reset"};
-  return name(kNames, event);
-}
-
-Counters& Counters::operator+=(const Counters& o) {
-  octets_placed += o.octets_placed;
-  octets_copied += o.octets_copied;
-  octets_crced += o.octets_crced;
-  octets_sent += o.octets_sent;
-  octets_received += o.octets_received;
-  fpdus_sent += o.fpdus_sent;
-  fpdus_received += o.fpdus_received;
-  markers_sent += o.markers_sent;
-  markers_received += o.markers_received;
-  pad_sent += o.pad_sent;
-  pad_received += o.pad_received;
-  send_calls += o.send_calls;
-  receive_calls += o.receive_calls;
-  wait_calls += o.wait_calls;
-  wakeups += o.wakeups;
-  completions += o.completions;
-  registrations += o.registrations;
-  return *this;
 }
 
 }  // namespace iwarp::verbs

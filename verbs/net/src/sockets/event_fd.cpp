@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // EventFd: the eventfd(2) of a channel. It counts like a semaphore: each queued event adds 1, so
 // the descriptor is readable exactly while the queue is not empty.
-#include "iwarp/net/channel.hpp"
+#include "iwarp/net/event_fd.hpp"
 
 #include <poll.h>
 #include <sys/eventfd.h>
