@@ -41,7 +41,7 @@ constexpr std::array kForms{
 };
 
 constexpr std::array<std::string_view, 4> kTargets{"", "stag", "bounds", "rights"};
-constexpr std::array<std::string_view, 4> kTargetsSay{
+constexpr std::array<std::string_view, 4> kTargetTexts{
     "at octet {1} of {0}'s window", "with a wrong STag", "beyond the end of {0}'s window",
     "in memory of the {0} that grants no remote access"};
 
@@ -129,7 +129,7 @@ std::string describe(const Action& action) {
   const char* const peer = name_of(other(action.end));
   const auto octet = action.numbers[action.verb == Verb::kAdd ? 0 : 1];
   const auto target =
-      fmt::format(fmt::runtime(kTargetsSay[static_cast<std::size_t>(action.target)]), peer, octet);
+      fmt::format(fmt::runtime(kTargetTexts[static_cast<std::size_t>(action.target)]), peer, octet);
   return fmt::format(fmt::runtime(form_of(action.verb).says), name_of(action.end), peer,
                      action.numbers[0], action.numbers[1], target);
 }

@@ -172,7 +172,7 @@ std::error_code End::post_receive() {
   return {};
 }
 
-std::string End::told(const verbs::WorkCompletion& wc) const {
+std::string End::described(const verbs::WorkCompletion& wc) const {
   const auto name = wc.wr_id < posts_.size() ? posts_[wc.wr_id] : std::string("request");
   auto text = fmt::format("{}, request {}: {}", name, wc.wr_id, to_string(wc.status));
   if (wc.status != verbs::WcStatus::kSuccess) return text;
@@ -185,7 +185,7 @@ std::string End::told(const verbs::WorkCompletion& wc) const {
 
 bool End::look() {
   using Type = verbs::ConnectionEvent::Type;
-  constexpr std::array<std::string_view, 6> kSays{
+  constexpr std::array<std::string_view, 6> kEventTexts{
       "connect request: accepted",
       "connected",
       "rejected",
@@ -194,7 +194,7 @@ bool End::look() {
       "a registered region was unmapped (register it again)"};
   const auto before = log_.size();
   while (const auto event = connection->event()) {
-    std::string text(kSays[static_cast<std::size_t>(event->type)]);
+    std::string text(kEventTexts[static_cast<std::size_t>(event->type)]);
     if (event->failure && event->failure->fault.why != std::string_view()) {
       text += fmt::format(": {}", event->failure->fault.why);
     }
@@ -218,7 +218,7 @@ bool End::look() {
   while (const auto n = cq.poll(completions)) {
     for (const auto& wc : std::span(completions).first(n)) {
       const bool good = wc.status == verbs::WcStatus::kSuccess;
-      note(good ? Event::Kind::kCompletion : Event::Kind::kFailure, told(wc));
+      note(good ? Event::Kind::kCompletion : Event::Kind::kFailure, described(wc));
     }
   }
   return log_.size() != before;

@@ -56,7 +56,7 @@ class End final : public sim::End {
   verbs::RemoteAddress aim(const Action& action, std::uint32_t length) const;
   std::expected<verbs::Sge, std::string> source(const Action& action);
   std::error_code post_receive();
-  std::string told(const verbs::WorkCompletion& wc) const;
+  std::string described(const verbs::WorkCompletion& wc) const;
   void note(Event::Kind kind, std::string text);
 
   Side side_;

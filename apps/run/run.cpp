@@ -113,10 +113,10 @@ using Segments = std::vector<ElfW(Phdr)>;
 Segments segments_of(std::istream& in) {
   ElfW(Ehdr) header{};
   if (!in.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
-  const bool is_ours =
+  const bool is_own =
       std::string_view(reinterpret_cast<char*>(header.e_ident), SELFMAG) == ELFMAG &&
       header.e_phentsize == sizeof(ElfW(Phdr));
-  if (!is_ours) return {};
+  if (!is_own) return {};
   Segments out(header.e_phnum);
   in.seekg(static_cast<std::streamoff>(header.e_phoff));
   const auto size = static_cast<std::streamsize>(out.size() * sizeof out[0]);

@@ -40,7 +40,7 @@ class FileClient {
 /// and waits until the stream has ended. The memory therefore stays registered for as long as the
 /// server may still write to it.
 template <typename Transfer>
-auto tell_if_interrupted(MessageStream& messages, Transfer transfer) {
+auto report_if_interrupted(MessageStream& messages, Transfer transfer) {
   try {
     return transfer();
   } catch (const Interrupted&) {

@@ -101,7 +101,7 @@ int run_get(const GetOptions& options) {
   {
     Progress progress(url->name, size, options.client.quiet);
     Download download(messages, size, *output);
-    digest = tell_if_interrupted(messages, [&] { return download.run(progress); });
+    digest = report_if_interrupted(messages, [&] { return download.run(progress); });
     elapsed = progress.elapsed();
   }
   if (messages.expect<Done>().digest != digest) {

@@ -99,7 +99,7 @@ int run_put(const PutOptions& options) {
   {
     Progress progress(url->name, file.size, options.client.quiet);
     Upload upload(messages, file);
-    digest = tell_if_interrupted(messages, [&] { return upload.run(progress); });
+    digest = report_if_interrupted(messages, [&] { return upload.run(progress); });
     messages.send(Finish{digest});
     if (messages.expect<Done>().digest != digest) {
       throw Error(url->name + ": the server confirmed a different SHA-256");

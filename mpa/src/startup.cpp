@@ -45,7 +45,8 @@ std::size_t private_data_limit(bool enhanced) {
 
 /// Returns the extensions that this end's tag should announce, or kNone if there is no room for the
 /// tag.
-Extensions to_say(const StartupOptions& options, bool enhanced, bytes::View private_data) {
+Extensions extensions_to_advertise(const StartupOptions& options, bool enhanced,
+                                   bytes::View private_data) {
   const auto word = enhanced ? kEnhancedWordSize : 0;
   const bool fits = word + private_data.size() + kExtensionsTagSize <= kMaxTaggedPrivateData;
   if (!options.extensions || !fits) return Extensions::kNone;
@@ -104,14 +105,14 @@ bool Startup::request(bytes::View private_data, TimePoint now) {
   }
   word.ird = options_.negotiate_ird ? options_.ird : kNoNegotiation;
   word.ord = options_.negotiate_ord ? options_.ord : kNoNegotiation;
-  said_ = to_say(options_, enhanced, private_data);
+  advertised_ = extensions_to_advertise(options_, enhanced, private_data);
   queue({.kind = FrameKind::kRequest,
          .markers = options_.markers,
          .crc = options_.crc,
          .enhanced = enhanced,
          .revision = options_.revision,
          .private_data = {}},
-        word, private_data, said_);
+        word, private_data, advertised_);
   deadline_ = now + options_.timeout;
   return true;  // [MPA-81] [MPA-82]
 }
@@ -180,9 +181,9 @@ bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t 
     word.ord = say_ord ? negotiated_.ord : kNoNegotiation;
   }
   negotiated_.peer_to_peer = word.peer_to_peer;
-  const auto ours = to_say(options_, offer_->enhanced, private_data);
+  const auto ours = extensions_to_advertise(options_, offer_->enhanced, private_data);
   const auto agreed = std::min(spoken(peer_extensions_), spoken(ours));
-  const auto said = agreed == spoken(ours) ? ours : agreed;
+  const auto theirs = agreed == spoken(ours) ? ours : agreed;
   agree_on(agreed);
   queue({.kind = FrameKind::kReply,
          .markers = options_.markers,
@@ -190,7 +191,7 @@ bool Startup::accept(bytes::View private_data, std::uint16_t ird, std::uint16_t 
          .enhanced = offer_->enhanced,
          .revision = offer_->revision,
          .private_data = {}},
-        word, private_data, said);
+        word, private_data, theirs);
   enter(StartupEvent::kAccept);  // [MPA-87] [MPA-88]
   return true;
 }
@@ -355,9 +356,9 @@ void Startup::learn(const StartupFrame& frame, bool enhanced) {
 void Startup::learn_extensions(const StartupFrame& frame) {
   const auto data = frame.private_data.subspan(private_offset_ - kStartupHeaderSize);
   const bool request = frame.kind == FrameKind::kRequest;
-  const auto said = extensions_said(frame.kind, data);
-  const bool answers = request || (!frame.rejected && spoken(said) <= spoken(said_));
-  peer_extensions_ = answers ? said : Extensions::kNone;
+  const auto theirs = advertised_extensions(frame.kind, data);
+  const bool answers = request || (!frame.rejected && spoken(theirs) <= spoken(advertised_));
+  peer_extensions_ = answers ? theirs : Extensions::kNone;
   offer_->extensions = peer_extensions_ != Extensions::kNone;
   offer_->send_immediate = spoken(peer_extensions_) == Extensions::kSendImmediate;
   private_size_ = data.size() - (offer_->extensions ? kExtensionsTagSize : 0);
@@ -414,13 +415,13 @@ void Startup::reject_with(std::uint16_t ord, bytes::View private_data) {
 /// this end wants: kernel siw, if it requires CRC, drops a connection whose Reply does not repeat
 /// C=1.
 void Startup::queue(StartupFrame frame, const EnhancedWord& word, bytes::View private_data,
-                    Extensions said) {
+                    Extensions theirs) {
   std::array<std::byte, kMaxPrivateData> payload;
   bytes::Writer content(payload);
   if (frame.enhanced) content.u32(encode(word));
   content.put(private_data);
-  if (said != Extensions::kNone) {
-    content.put(std::as_bytes(std::span(extensions_tag(frame.kind, said))));
+  if (theirs != Extensions::kNone) {
+    content.put(std::as_bytes(std::span(extensions_tag(frame.kind, theirs))));
   }
   frame.private_data = content.written();
   out_.resize(startup_frame_size(frame.private_data.size()));

@@ -83,7 +83,7 @@ std::string describe_fields(FrameKind kind, bytes::View in) {
   const bool has_word = (flags & kFlagS) != 0 && private_data.size() >= kEnhancedWordSize;
   if (private_data.size() == length) {
     out += describe_extensions(
-        extensions_said(kind, private_data.subspan(has_word ? kEnhancedWordSize : 0)));
+        advertised_extensions(kind, private_data.subspan(has_word ? kEnhancedWordSize : 0)));
   }
   if (length > kPortablePrivateData) out += " (some peers accept at most 256)";
   if (private_data.size() < length) {
@@ -94,7 +94,7 @@ std::string describe_fields(FrameKind kind, bytes::View in) {
 
 }  // namespace
 
-Extensions extensions_said(FrameKind kind, bytes::View ulp_private_data) {
+Extensions advertised_extensions(FrameKind kind, bytes::View ulp_private_data) {
   if (ulp_private_data.size() < kExtensionsTagSize) return Extensions::kNone;
   const auto end = ulp_private_data.last(kExtensionsTagSize);
   for (const auto said :
@@ -105,7 +105,7 @@ Extensions extensions_said(FrameKind kind, bytes::View ulp_private_data) {
 }
 
 bool ends_with_extensions_tag(FrameKind kind, bytes::View ulp_private_data) {
-  return extensions_said(kind, ulp_private_data) != Extensions::kNone;
+  return advertised_extensions(kind, ulp_private_data) != Extensions::kNone;
 }
 
 EnhancedWord decode_enhanced_word(std::uint32_t word) {

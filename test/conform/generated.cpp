@@ -22,7 +22,7 @@ constexpr PeerMemory kMemory{.stag = 0x11223300, .to = 0x10000, .length = 64};
 Progress progress_in(State state) {
   Progress p{.state = state, .memory = kMemory, .next_msn = {2, 1, 1, 1}};
   if (state == State::kInSend || state == State::kInWrite) p.begun = kBegun;
-  if (state == State::kReadAsked || state == State::kInReadResponse) {
+  if (state == State::kReadRequested || state == State::kInReadResponse) {
     p.asked = rdmap::ReadRequest{.sink_stag = {kMemory.stag}, .sink_to = {kMemory.to}, .size = 64};
   }
   if (state == State::kInReadResponse) p.begun = 32;
@@ -88,7 +88,7 @@ TEST_CASE("valid messages are expected to be accepted in the state for which the
         std::pair{State::kAfterSend, Opcode::kWrite},
         std::pair{State::kAfterSend, Opcode::kReadRequest},
         std::pair{State::kInSend, Opcode::kSend}, std::pair{State::kInWrite, Opcode::kWrite},
-        std::pair{State::kReadAsked, Opcode::kReadResponse},
+        std::pair{State::kReadRequested, Opcode::kReadResponse},
         std::pair{State::kInReadResponse, Opcode::kReadResponse}}) {
     CAPTURE(rdmap::info(message).name);
     CHECK(expectation(state, message, "") == "continues");

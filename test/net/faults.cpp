@@ -11,6 +11,7 @@
 #include <ostream>
 #include <thread>
 
+#include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/socket_ops.hpp"
 #include "socket_pair.hpp"
 
@@ -147,7 +148,7 @@ bool scenario(std::chrono::milliseconds limit = kLimit) {
   CmEvent stop;
   stop.why = "stop";
   listener->reset();
-  b.cm->push(std::move(stop));
+  ChannelPort::push(*b.cm, std::move(stop));
   passive.thread.join();
   return all;
 }

@@ -10,6 +10,7 @@
 #include <optional>
 #include <ostream>
 
+#include "iwarp/net/channel_port.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
 #include "raw_peer.hpp"
 #include "socket_pair.hpp"
@@ -320,7 +321,7 @@ TEST_CASE(
   for (int i = 0; i < 3; ++i) {
     peers.push_back(RawPeer::connect(pair.listener->local().port));
     peers.back().send_startup(request());
-    while (pair.b.cm->count([](const CmEvent&) { return true; }) <= std::size_t(i)) {
+    while (ChannelPort::count(*pair.b.cm, [](const CmEvent&) { return true; }) <= std::size_t(i)) {
       std::this_thread::yield();
     }
   }

@@ -11,6 +11,7 @@
 #include <ostream>
 #include <thread>
 
+#include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/statistics.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
 #include "raw_peer.hpp"
@@ -218,7 +219,7 @@ TEST_CASE("destroying a device resets its connections, including undecided reque
     options.fall_back_to_revision_1 = false;
     REQUIRE_FALSE(near->connect(*a.qp, listener->local(), options, *a.cm));
     auto event = expect(undecided, Type::kConnectRequest);
-    undecided.push(std::move(event));
+    ChannelPort::push(undecided, std::move(event));
     listener.reset();
     far.reset();
   }

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <thread>
 
+#include "iwarp/net/channel_port.hpp"
 #include "iwarp/verbs/queue_pair_port.hpp"
 #include "raw_peer.hpp"
 #include "socket_pair.hpp"
@@ -158,7 +159,8 @@ TEST_CASE(
   options.backlog = 1;
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
   pair.start();
-  wait_for([&] { return pair.b.cm->count([](const CmEvent&) { return true; }) == 1; });
+  wait_for(
+      [&] { return ChannelPort::count(*pair.b.cm, [](const CmEvent&) { return true; }) == 1; });
   auto second = RawPeer::connect(pair.listener->local().port);
   second.send_startup({.kind = mpa::FrameKind::kRequest});
   second.wait_for_end();

@@ -124,7 +124,7 @@ Progress reach(Script& script, State state, bool crc) {
   Progress p{.state = state,
              .peer_listens = script.peer_role() == PeerRole::kResponder,
              .crc = script.crc()};
-  if (state == State::kReadAsked || state == State::kInReadResponse) {
+  if (state == State::kReadRequested || state == State::kInReadResponse) {
     p.asked = provoke_read(script);
     p.memory = {p.asked->sink_stag.value, p.asked->sink_to.value, p.asked->size};
   } else if (state != State::kEstablished || !p.peer_listens) {

@@ -17,7 +17,7 @@ enum class State : std::uint8_t {
   kAfterSend,        ///< the tester has sent one Send, and the peer has advertised memory
   kInSend,           ///< the tester has sent 8 of the 16 octets of its second Send
   kInWrite,          ///< the tester has sent 8 of the 16 octets of a Write
-  kReadAsked,        ///< the peer has sent a Read Request and waits for the response
+  kReadRequested,    ///< the peer has sent a Read Request and waits for the response
   kInReadResponse,   ///< the tester has sent the first half of the response to the peer's Read
   kBehindTerminate,  ///< the tester has sent a Terminate directly before the sample
 };
@@ -33,7 +33,7 @@ inline constexpr std::array<StateInfo, 7> kStates{{
     {State::kAfterSend, "after-send", false},
     {State::kInSend, "in-send", false},
     {State::kInWrite, "in-write", false},
-    {State::kReadAsked, "read-asked", true},
+    {State::kReadRequested, "read-asked", true},
     {State::kInReadResponse, "in-read-response", true},
     {State::kBehindTerminate, "behind-terminate", false},
 }};

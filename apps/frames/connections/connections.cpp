@@ -54,7 +54,7 @@ struct Part {
 /// One TCP connection of the capture. While one of its streams waits for a missing segment, `kept`
 /// holds all new parts of both streams. When the wait ends, the decoder gets these parts in the
 /// order of the capture.
-struct Connections::Flow : TellingFlow {
+struct Connections::Flow : ReportingFlow {
   struct Kept {
     std::size_t order;
     Part part;
@@ -285,7 +285,7 @@ void Connections::close(Flow& flow, Closing how, const PacketMark& mark) {
   flow.mark = mark;
   for (const Side side : {Side::kNear, Side::kFar}) flow.decoder->ended(side);
   flow.decoder.reset();
-  flow.tell_closed(listener_, how, {flow.tcp[0].counts(), flow.tcp[1].counts()});
+  flow.report_closed(listener_, how, {flow.tcp[0].counts(), flow.tcp[1].counts()});
   flow.tcp = {};
 }
 

@@ -15,7 +15,7 @@ constexpr const char* kUnknownGroup = "no connection_started with this `group_id
 
 }  // namespace
 
-struct LoggedConnections::Flow : TellingFlow {
+struct LoggedConnections::Flow : ReportingFlow {
   std::string group;
   Side logged = Side::kNear;  ///< the end that wrote the log
   std::array<std::uint64_t, 2> next{};
@@ -69,17 +69,17 @@ const char* LoggedConnections::octets(std::string_view group, bool outbound, std
   Flow* const flow = find(group);
   if (flow == nullptr) return kUnknownGroup;
   const Side side = flow->side(outbound);
-  auto& next = flow->next[TellingFlow::index(side)];
+  auto& next = flow->next[ReportingFlow::index(side)];
   if (offset < next) return "`offset` is before the end of the previous record";
   if (offset - next > kMaxMissing) return "`offset` is too far ahead";
   last_ = flow->mark = mark;
   if (offset > next) {
-    flow->counts[TellingFlow::index(side)].missing += offset - next;
+    flow->counts[ReportingFlow::index(side)].missing += offset - next;
     flow->decoder->missing(side, offset - next);
   }
   next = offset + octets.size();
   if (octets.empty()) return nullptr;
-  flow->info.seen[TellingFlow::index(side)] = true;
+  flow->info.seen[ReportingFlow::index(side)] = true;
   flow->decoder->octets(side, octets);
   return nullptr;
 }
@@ -92,7 +92,7 @@ const char* LoggedConnections::closed(std::string_view group, bool outbound, boo
   const Side side = flow->side(outbound);
   flow->decoder->ended(side);
   flow->first_ended = flow->first_ended.value_or(side);
-  flow->ended[TellingFlow::index(side)] = true;
+  flow->ended[ReportingFlow::index(side)] = true;
   if (reset) {
     flow->how = Closing::kReset;
   } else if (flow->ended[0] && flow->ended[1]) {
@@ -139,7 +139,7 @@ const char* LoggedConnections::datagram(bool outbound, const Ends& ends, bytes::
 void LoggedConnections::close(Flow& flow, Closing otherwise) {
   flow.mark = last_;
   for (const Side side : {Side::kNear, Side::kFar}) flow.decoder->ended(side);
-  flow.tell_closed(listener_, flow.how.value_or(otherwise), flow.counts);
+  flow.report_closed(listener_, flow.how.value_or(otherwise), flow.counts);
 }
 
 void LoggedConnections::finish() {

@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 constexpr char kSeparator = '\x1E';
-constexpr std::string_view kOurs = "iwarp:";
+constexpr std::string_view kOwnPrefix = "iwarp:";
 constexpr std::size_t kExcerpt = 60;
 /// Maximum absolute value of a time, in nanoseconds. With this limit the difference of two times
 /// fits in 64 bits.
@@ -159,7 +159,7 @@ const char* QlogReader::event(const json& event) {
   const auto* data = member(event, "data");
   if (name == nullptr || !name->is_string()) return "`name` is missing or not a string";
   const std::string_view full = name->get_ref<const std::string&>();
-  if (!full.starts_with(kOurs)) {
+  if (!full.starts_with(kOwnPrefix)) {
     if (foreign_++ == 0) {
       first_foreign_ = fmt::format("record {} at octet {}: {}", number_, begin_,
                                    verbs::printable(full.substr(0, kExcerpt)));
@@ -179,7 +179,7 @@ const char* QlogReader::event(const json& event) {
   time_ = at;
   mark_ = {.nanoseconds = start_ + std::llround(nanoseconds), .packet = number_};
   const auto& of = group != nullptr ? group->get_ref<const std::string&>() : group_;
-  const char* const why = known_event(full.substr(kOurs.size()), of, *data);
+  const char* const why = known_event(full.substr(kOwnPrefix.size()), of, *data);
   if (why == nullptr) ++events_;
   return why;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TellingFlow: reports the frames of one connection to a listener. The connection may come from a
+// ReportingFlow: reports the frames of one connection to a listener. The connection may come from a
 // capture or from a log.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace iwarp::apps::frames {
 
-struct TellingFlow {
+struct ReportingFlow {
   ConnectionInfo info;
   std::optional<Session> session;  ///< set once a frame has been found
   std::array<std::optional<Skipped>, 2> skipped;
@@ -30,7 +30,7 @@ struct TellingFlow {
     gap->octets += frame.octets.size() + (frame.octets.empty() ? frame.missing : 0);
     gap->missing += frame.missing;
   }
-  void tell_skipped(ConnectionListener& listener, Side side) {
+  void report_skipped(ConnectionListener& listener, Side side) {
     auto& gap = skipped[index(side)];
     if (gap && session) listener.skipped(info, *gap);
     gap.reset();
@@ -38,7 +38,7 @@ struct TellingFlow {
   /// Reports a frame to the listener. `session` must be set.
   void tell(ConnectionListener& listener, const Frame& frame) {
     const auto i = index(frame.from);
-    tell_skipped(listener, frame.from);
+    report_skipped(listener, frame.from);
     const bool startup = frame.kind == FrameKind::kStartup;
     info.startup_seen[i] = info.startup_seen[i] || startup;
     info.rejected = info.rejected || (startup && frame.startup.rejected &&
@@ -47,9 +47,9 @@ struct TellingFlow {
     ++info.frames[i];
     listener.frame(info, session->see(frame), mark);
   }
-  void tell_closed(ConnectionListener& listener, Closing how,
-                   const std::array<TcpReassembly::Counts, 2>& tcp) {
-    for (const Side side : {Side::kNear, Side::kFar}) tell_skipped(listener, side);
+  void report_closed(ConnectionListener& listener, Closing how,
+                     const std::array<TcpReassembly::Counts, 2>& tcp) {
+    for (const Side side : {Side::kNear, Side::kFar}) report_skipped(listener, side);
     if (!session) return;
     Closed closed{.how = how, .first = first_ended.value_or(Side::kNear), .tcp = tcp};
     for (const Side side : {Side::kNear, Side::kFar}) {

@@ -92,9 +92,9 @@ void JsonReport::frame(const ConnectionInfo& info, const Explained& e, const Pac
   if (is_error(e)) out["error"] = true;
   if (const auto access = access_of(e)) out["access"] = access_json(*access);
   if (!changes.empty()) out["changes"] = changes_json(changes);
-  if (const auto states = states_of(known.ends); known.told != states) {
+  if (const auto states = states_of(known.ends); known.written != states) {
     out["states"] = states_json(known.ends);
-    known.told = states;
+    known.written = states;
   }
   if (options_.octets) {
     out["fields"] = fields_json(e);

@@ -51,7 +51,7 @@ class JsonReport final : public ConnectionListener {
   struct Known {
     Ends ends;
     MemoryBook memory;
-    std::optional<std::array<EndStates, 2>> told;
+    std::optional<std::array<EndStates, 2>> written;
   };
 
   void introduce(const ConnectionInfo& info);

@@ -169,7 +169,7 @@ void Session::State::see_startup(Explained& e) {
     judge_reply(e, request);
   }
   const std::size_t word = frame.enhanced ? mpa::kEnhancedWordSize : 0;
-  sender.book.told(e.number, true,
+  sender.book.sent(e.number, true,
                    frame.private_data.subspan(std::min(word, frame.private_data.size())));
   sender.startup = frame;
   sender.startup->private_data = {};
@@ -327,7 +327,7 @@ void Session::State::message(Explained& e, End& sender, End& receiver) {
       terminate(e, sender, receiver);
       break;
     default:
-      sender.book.told(e.number, false, e.payload);
+      sender.book.sent(e.number, false, e.payload);
   }
   if (h.tagged && h.last) sender.tagged[e.opcode->opcode == Opcode::kWrite ? 0 : 1].reset();
 }

@@ -90,8 +90,8 @@ class Session {
   /// Maximum number of recent frames that are stored to find the cause of a Terminate.
   static constexpr std::size_t kMaxRecent = 128;
   /// Maximum number of payloads that are searched for an STag.
-  static constexpr std::size_t kMaxTold = 32;
-  static constexpr std::size_t kMaxToldOctets = 256;
+  static constexpr std::size_t kMaxPayloads = 32;
+  static constexpr std::size_t kMaxPayloadOctets = 256;
 
  private:
   struct State;

@@ -29,7 +29,7 @@ std::array<std::byte, sizeof(T)> octets_of(T value, bool little_endian) {
 
 /// Returns whether the payload contains, at any position, the address of memory to which `to` may
 /// belong.
-bool tells_address(View payload, std::uint64_t to, bool little_endian) {
+bool contains_address(View payload, std::uint64_t to, bool little_endian) {
   for (std::size_t at = 0; at + sizeof(to) <= payload.size(); ++at) {
     auto value = bytes::load_be<std::uint64_t>(payload.data() + at);
     if (little_endian) value = std::byteswap(value);
@@ -40,10 +40,10 @@ bool tells_address(View payload, std::uint64_t to, bool little_endian) {
 
 }  // namespace
 
-void StagBook::told(std::uint64_t frame, bool startup, View payload) {
+void StagBook::sent(std::uint64_t frame, bool startup, View payload) {
   if (payload.size() < sizeof(std::uint32_t)) return;
-  const View part = payload.first(std::min(payload.size(), Session::kMaxToldOctets));
-  if (payloads_.size() == Session::kMaxTold) {
+  const View part = payload.first(std::min(payload.size(), Session::kMaxPayloadOctets));
+  if (payloads_.size() == Session::kMaxPayloads) {
     // Reuse the vector of the oldest payload for the new entry.
     auto oldest = std::move(payloads_.front());
     payloads_.pop_front();
@@ -62,8 +62,8 @@ StagBook::Use StagBook::used(std::uint32_t stag, std::uint64_t to) {
   if (entries_.size() > kMaxEntries) entries_.clear();
   Entry& entry = entries_[stag];
   const std::uint64_t newest = payloads_.empty() ? 0 : payloads_.back().frame;
-  const bool telling = stag >= kSmallest && std::byteswap(stag) >= kSmallest;
-  if (!entry.origin && newest > entry.looked_at && telling) {
+  const bool is_distinctive = stag >= kSmallest && std::byteswap(stag) >= kSmallest;
+  if (!entry.origin && newest > entry.looked_at && is_distinctive) {
     entry.origin = search(stag, to, entry.looked_at);
     entry.looked_at = newest;
     if (entry.origin) entry.invalidated = 0;
@@ -78,7 +78,7 @@ std::optional<StagOrigin> StagBook::search(std::uint32_t stag, std::uint64_t to,
     for (const bool little : {false, true}) {
       const auto wanted = octets_of(stag, little);
       if (std::ranges::search(p->octets, wanted).empty()) continue;
-      const bool with_to = tells_address(p->octets, to, little);
+      const bool with_to = contains_address(p->octets, to, little);
       if (!found || (with_to && !found->with_to)) {
         found = {
             .frame = p->frame, .with_to = with_to, .startup = p->startup, .little_endian = little};

@@ -18,7 +18,7 @@ class StagBook {
  public:
   /// Records that the end has sent this payload in frame number `frame`. `startup` is true for the
   /// private data of a startup frame.
-  void told(std::uint64_t frame, bool startup, bytes::View payload);
+  void sent(std::uint64_t frame, bool startup, bytes::View payload);
   /// Records that frame number `frame` invalidated the STag.
   void invalidated(std::uint32_t stag, std::uint64_t frame);
 

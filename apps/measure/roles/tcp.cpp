@@ -33,7 +33,7 @@ TcpStream::TcpStream(Socket socket, Waiting waiting, Idle idle)
 void TcpStream::not_now(std::uint32_t events, Clock::time_point& since) {
   if (errno == EPIPE || errno == ECONNRESET) throw PeerGone("the peer closed the connection");
   if (errno != EINTR && errno != EAGAIN) throw Error("TCP: " + errno_text());
-  if (!worth_a_look(events)) return;
+  if (!has_work(events)) return;
   const auto now = Clock::now();
   check_stop(now);
   if (idle_) idle_(now);
@@ -43,7 +43,7 @@ void TcpStream::not_now(std::uint32_t events, Clock::time_point& since) {
 
 // Returns whether it is time to check the clock and stop signals. With Waiting::kEpoll, sleeps in
 // epoll_wait() first.
-bool TcpStream::worth_a_look(std::uint32_t events) {
+bool TcpStream::has_work(std::uint32_t events) {
   if (waiting_ == Waiting::kPoll) {
     return (counters_.send_calls + counters_.receive_calls) % kSpinsBetweenLooks == 0;
   }

@@ -35,7 +35,7 @@ class TcpStream {
  private:
   void not_now(std::uint32_t events, Clock::time_point& since);
   std::chrono::milliseconds longest_sleep() const { return idle_ ? kIdleSleep : kSleep; }
-  bool worth_a_look(std::uint32_t events);
+  bool has_work(std::uint32_t events);
 
   Socket socket_;
   const Waiting waiting_;

@@ -22,16 +22,16 @@ namespace {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
     IWARP_SANITIZER(address_sanitizer) || IWARP_SANITIZER(thread_sanitizer)
 #define IWARP_SET_PLACE(place) sigsetjmp((place).buffer, 0)
-struct Place {
+struct JumpBuffer {
   sigjmp_buf buffer;
 };
-[[noreturn]] void jump(Place& place) { siglongjmp(place.buffer, 1); }
+[[noreturn]] void jump(JumpBuffer& place) { siglongjmp(place.buffer, 1); }
 #else
 #define IWARP_SET_PLACE(place) __builtin_setjmp((place).buffer)
-struct Place {
+struct JumpBuffer {
   void* buffer[5];
 };
-[[noreturn]] void jump(Place& place) { __builtin_longjmp(place.buffer, 1); }
+[[noreturn]] void jump(JumpBuffer& place) { __builtin_longjmp(place.buffer, 1); }
 #endif
 
 // An exception from `work` also ends guarded(), so restore the state from before guarded().
@@ -48,7 +48,7 @@ void run(void (*work)(void*), void* context, void* outer) {
 }  // namespace
 
 bool guarded(void (*work)(void*), void* context) {
-  Place here;
+  JumpBuffer here;
   void* const outer = touching.back;
   if (IWARP_SET_PLACE(here) != 0) {
     touching.now = false;
@@ -63,7 +63,7 @@ bool guarded(void (*work)(void*), void* context) {
 
 void leave_touch(const void* address) {
   touching.address = static_cast<const std::byte*>(address);
-  jump(*static_cast<Place*>(touching.back));
+  jump(*static_cast<JumpBuffer*>(touching.back));
 }
 
 }  // namespace iwarp::bytes

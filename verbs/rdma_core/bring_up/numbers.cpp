@@ -57,7 +57,7 @@ const QpNumbers::Port* QpNumbers::find(std::uint16_t port) const {
 QpNumbers::Port& QpNumbers::open(const std::vector<OobAddress>& at) {
   std::error_code last = std::make_error_code(std::errc::address_not_available);
   // The sockets of earlier tries, which stay bound so that each try gets another port.
-  std::vector<Place> taken_elsewhere;
+  std::vector<BoundAddress> used_elsewhere;
   for (std::size_t i = 0; i < kTries; ++i) {
     Port port;
     bool complete = true;
@@ -77,7 +77,7 @@ QpNumbers::Port& QpNumbers::open(const std::vector<OobAddress>& at) {
     }
     if (port.places.empty()) break;
     if (complete) return ports_.emplace_back(std::move(port));
-    taken_elsewhere.push_back(std::move(port.places.front()));
+    used_elsewhere.push_back(std::move(port.places.front()));
   }
   throw std::system_error(last);
 }
@@ -87,8 +87,8 @@ std::error_code QpNumbers::listen(std::uint32_t number, const OobAddress& at,
   const auto port = std::ranges::find(ports_, port_of(number), &Port::number);
   if (port == ports_.end()) return std::make_error_code(std::errc::invalid_argument);
   auto& places = port->places;
-  auto place =
-      std::ranges::find_if(places, [&at](const Place& p) { return same_place(p.address, at); });
+  auto place = std::ranges::find_if(
+      places, [&at](const BoundAddress& p) { return same_place(p.address, at); });
   if (place != places.end() && place->listener != nullptr) return {};
   if (place == places.end()) {  // The host got this address after the port was bound.
     auto bound = bind_at(at, port->number);

@@ -33,7 +33,7 @@ class QpNumbers {
   std::uint32_t take(const std::function<std::vector<OobAddress>()>& at);
   void release(std::uint32_t number);
   bool is_taken(std::uint32_t number) const;
-  bool is_ours(std::uint16_t port) const { return find(port) != nullptr; }
+  bool is_own(std::uint16_t port) const { return find(port) != nullptr; }
   /// Listens at the address `at` on the port of `number`, unless a socket already listens there.
   std::error_code listen(std::uint32_t number, const OobAddress& at, const Listen& listen);
 
@@ -43,7 +43,7 @@ class QpNumbers {
 
  private:
   static constexpr std::size_t kPerPort = 128;
-  struct Place {
+  struct BoundAddress {
     OobAddress address;
     /// The bound socket, or empty once `listener` has been made from it.
     std::optional<net::BoundSocket> bound;
@@ -51,7 +51,7 @@ class QpNumbers {
   };
   struct Port {
     std::uint16_t number = 0;
-    std::vector<Place> places;
+    std::vector<BoundAddress> places;
     std::bitset<kPerPort> taken;
     /// The counter value at which the search for a free number starts.
     std::size_t next = 0;

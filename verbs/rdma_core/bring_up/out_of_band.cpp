@@ -25,8 +25,9 @@ using verbs::Errc;
 
 constexpr const char* kBringUp = "a queue pair brought up without rdma_cm";
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
-// A value of Wanting::of_peer.rq_psn that accepts any PSN. It is used until the step to RTS. Only
-// in that step does the program set the sq_psn of this end, which the peer's rq_psn must equal.
+// A value of AwaitedPeer::of_peer.rq_psn that accepts any PSN. It is used until the step to RTS.
+// Only in that step does the program set the sq_psn of this end, which the peer's rq_psn must
+// equal.
 constexpr std::uint32_t kAnyPsn = UINT32_MAX;
 // How long the core repeats a connect before it reports a failure. A connect fails while the peer
 // is not ready: the peer resets the connection, or does not answer the request.
@@ -35,9 +36,9 @@ constexpr auto kTryFor = std::chrono::seconds(10);
 // start another one. If the peer were only not ready yet, the failure would be reported later.
 constexpr auto kShortest = std::chrono::seconds(1);
 // When a region is deregistered, a queue pair with posted requests may still be connecting. The
-// deregistration waits for this queue pair, but only until kComesUpIn has passed since its step to
-// RTS.
-constexpr auto kComesUpIn = std::chrono::seconds(1);
+// deregistration waits for this queue pair, but only until kBringUpLimit has passed since its step
+// to RTS.
+constexpr auto kBringUpLimit = std::chrono::seconds(1);
 
 std::uint32_t number_of(const RcQp& qp) { return qp.abi.qp_base.qp_num; }
 
@@ -125,12 +126,12 @@ void OutOfBand::release_number(std::uint32_t number) {
 // States of the queue pair ------------------------------------------------------------------------
 
 int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
-  Wanting wanting;
+  AwaitedPeer awaited;
   const std::uint32_t number = number_of(qp);
-  if (const int code = find_peer(attr, number, wanting)) return code;
-  if (qp.abi.qp_base.qp_type == IBV_QPT_RC) wanting.ird = attr.max_dest_rd_atomic;
+  if (const int code = find_peer(attr, number, awaited)) return code;
+  if (qp.abi.qp_base.qp_type == IBV_QPT_RC) awaited.ird = attr.max_dest_rd_atomic;
   const bool to_itself =
-      attr.dest_qp_num == number && same_ip(wanting.route.own.ip, wanting.route.peer.ip);
+      attr.dest_qp_num == number && same_ip(awaited.route.own.ip, awaited.route.peer.ip);
   if (to_itself) {
     auto end = net::create_other_end(core_.rnic(), *qp.core);
     if (!end) return to_errno(end.error());
@@ -138,7 +139,7 @@ int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
     if (qp.is_uc()) verbs::stop_sends_on_error(*qp.to_itself);
   }
   const std::lock_guard lock(mutex_);
-  if (const int code = listen(number, wanting.route.own)) {
+  if (const int code = listen(number, awaited.route.own)) {
     qp.to_itself.reset();
     return code;
   }
@@ -147,11 +148,11 @@ int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
     qp.link_step(LinkEvent::kPeerNamed);
   }
   verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kAnswered);
-  take_waiting(qp, wanting_[number] = wanting);
+  take_waiting(qp, awaited_[number] = awaited);
   return 0;
 }
 
-int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, Wanting& out) const {
+int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, AwaitedPeer& out) const {
   if (peers_ == OutOfBandPeers::kOff) {
     return refused(kBringUp,
                    "IWARP_OOB=off (use rdma_cm, in perftest -R, or set IWARP_OOB=loopback or on)");
@@ -190,15 +191,15 @@ int OutOfBand::listen(std::uint32_t number, const OobAddress& at) {
 
 int OutOfBand::ready_to_send(RcQp& qp, std::uint32_t sq_psn) {
   const std::lock_guard lock(mutex_);
-  Wanting* const wanting = find(number_of(qp));
+  AwaitedPeer* const awaited = find(number_of(qp));
   // The queue pair was connected, and the connection is already over. In this case the step to RTS
   // succeeds.
-  if (wanting == nullptr) return 0;
-  wanting->sends_since = Clock::now();
-  wanting->of_peer.rq_psn = sq_psn & kPsnMask;
-  wanting->step(PeerEvent::kToRts);
-  take_waiting(qp, *wanting);
-  return wanting->state == PeerState::kReady ? connect(qp, *wanting) : 0;
+  if (awaited == nullptr) return 0;
+  awaited->sends_since = Clock::now();
+  awaited->of_peer.rq_psn = sq_psn & kPsnMask;
+  awaited->step(PeerEvent::kToRts);
+  take_waiting(qp, *awaited);
+  return awaited->state == PeerState::kReady ? connect(qp, *awaited) : 0;
 }
 
 void OutOfBand::await_posted() {
@@ -208,10 +209,10 @@ void OutOfBand::await_posted() {
                   [&](RcQp& qp) { has_posted = qp.sender().query().send_outstanding != 0; });
     if (!has_posted) continue;
     std::unique_lock lock(mutex_);
-    settled_.wait_until(lock, since + kComesUpIn, [&] {
-      const Wanting* const wanting = find(number);
-      return wanting == nullptr || wanting->state == PeerState::kConnected ||
-             wanting->sends_since != since;
+    settled_.wait_until(lock, since + kBringUpLimit, [&] {
+      const AwaitedPeer* const awaited = find(number);
+      return awaited == nullptr || awaited->state == PeerState::kConnected ||
+             awaited->sends_since != since;
     });
   }
 }
@@ -219,9 +220,9 @@ void OutOfBand::await_posted() {
 std::vector<std::pair<std::uint32_t, OutOfBand::Clock::time_point>> OutOfBand::coming_up() {
   std::vector<std::pair<std::uint32_t, Clock::time_point>> out;
   const std::lock_guard lock(mutex_);
-  for (const auto& [number, wanting] : wanting_) {
-    const bool is_connected = wanting.state == PeerState::kConnected;
-    if (wanting.sends_since && !is_connected) out.emplace_back(number, *wanting.sends_since);
+  for (const auto& [number, awaited] : awaited_) {
+    const bool is_connected = awaited.state == PeerState::kConnected;
+    if (awaited.sends_since && !is_connected) out.emplace_back(number, *awaited.sends_since);
   }
   return out;
 }
@@ -229,7 +230,7 @@ std::vector<std::pair<std::uint32_t, OutOfBand::Clock::time_point>> OutOfBand::c
 void OutOfBand::forget(std::uint32_t number) {
   {
     const std::lock_guard lock(mutex_);
-    wanting_.erase(number);
+    awaited_.erase(number);
     drop_requests_to(number);
   }
   settled_.notify_all();
@@ -248,39 +249,39 @@ void OutOfBand::give_up(RcQp& qp) {
 
 // Connecting --------------------------------------------------------------------------------------
 
-int OutOfBand::connect(RcQp& qp, Wanting& wanting) {
-  const OobRequest& peer = wanting.of_peer;
+int OutOfBand::connect(RcQp& qp, AwaitedPeer& awaited) {
+  const OobRequest& peer = awaited.of_peer;
   auto options = connect_options();
   options.private_data =
       encode({.from = peer.to, .to = peer.from, .sq_psn = peer.rq_psn, .rq_psn = peer.sq_psn});
-  options.local = net::Address{.host = to_text(wanting.route.own), .port = 0};
-  options.connection.startup.ird = wanting.ird;
+  options.local = net::Address{.host = to_text(awaited.route.own), .port = 0};
+  options.connection.startup.ird = awaited.ird;
   options.retry_refused_for = kTryFor;
-  const net::Address to{.host = to_text(wanting.route.peer), .port = QpNumbers::port_of(peer.from)};
+  const net::Address to{.host = to_text(awaited.route.peer), .port = QpNumbers::port_of(peer.from)};
   const auto error = core_.rnic().connect(qp.sender(), to, options, core_.cm_channel());
-  if (!error) wanting.step(PeerEvent::kConnect);
-  wanting.since = Clock::now();
+  if (!error) awaited.step(PeerEvent::kConnect);
+  awaited.since = Clock::now();
   return to_errno(error);
 }
 
 // Starts another connect if the previous one failed because the peer was not ready, and if the
 // queue pair has no outstanding requests. Returns whether another connect was started.
-bool OutOfBand::connect_again(RcQp& qp, Wanting& wanting, const net::CmEvent& event) {
-  wanting.step(PeerEvent::kConnectOver);
+bool OutOfBand::connect_again(RcQp& qp, AwaitedPeer& awaited, const net::CmEvent& event) {
+  awaited.step(PeerEvent::kConnectOver);
   const bool wait = event.type == Type::kConnectFailed && may_come(event.error) &&
-                    Clock::now() - wanting.since > kShortest &&
+                    Clock::now() - awaited.since > kShortest &&
                     qp.sender().query().send_outstanding == 0;
-  return wait && connect(qp, wanting) == 0;
+  return wait && connect(qp, awaited) == 0;
 }
 
 // If one of the requests in waiting_ is from the peer of this queue pair, accepts it.
-void OutOfBand::take_waiting(RcQp& qp, Wanting& wanting) {
-  for (auto it = waiting_.begin(); it != waiting_.end() && !wanting.has_peer();) {
-    if (!says(it->says, wanting.of_peer) || !goes(*it->request, wanting.route)) {
+void OutOfBand::take_waiting(RcQp& qp, AwaitedPeer& awaited) {
+  for (auto it = waiting_.begin(); it != waiting_.end() && !awaited.has_peer();) {
+    if (!says(it->says, awaited.of_peer) || !goes(*it->request, awaited.route)) {
       ++it;
       continue;
     }
-    (void)take(qp, wanting, *it->request);
+    (void)take(qp, awaited, *it->request);
     it = waiting_.erase(it);
   }
 }
@@ -288,30 +289,30 @@ void OutOfBand::take_waiting(RcQp& qp, Wanting& wanting) {
 // Accepts a request for the queue pair. If both ends have sent a request, and the request of this
 // end wins, drops the peer's request. Returns false if the request was dropped, or if its initiator
 // has disconnected.
-bool OutOfBand::take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request) {
-  const bool crosses = wanting.state == PeerState::kConnects && !qp.is_to_itself();
-  const auto& [peer, own, sq_psn, rq_psn] = wanting.of_peer;
-  const bool ours_counts =
-      own != peer ? own < peer : precedes(wanting.route.own.ip, wanting.route.peer.ip);
+bool OutOfBand::take(RcQp& qp, AwaitedPeer& awaited, net::ConnectRequest& request) {
+  const bool crosses = awaited.state == PeerState::kConnects && !qp.is_to_itself();
+  const auto& [peer, own, sq_psn, rq_psn] = awaited.of_peer;
+  const bool own_counts =
+      own != peer ? own < peer : precedes(awaited.route.own.ip, awaited.route.peer.ip);
   const bool idle = qp.core->state() == verbs::QpState::kIdle;
-  if (!request.peer_waits() || (crosses && (ours_counts || !idle))) {
+  if (!request.peer_waits() || (crosses && (own_counts || !idle))) {
     request.drop();
     return false;
   }
   if (crosses) {
     core_.rnic().cancel(*qp.core);
-    wanting.step(PeerEvent::kConnectOver);
+    awaited.step(PeerEvent::kConnectOver);
   }
-  if (accept(qp, wanting, request)) wanting.step(PeerEvent::kAccept);
-  if (wanting.state == PeerState::kReady) (void)connect(qp, wanting);
-  return wanting.has_peer();
+  if (accept(qp, awaited, request)) awaited.step(PeerEvent::kAccept);
+  if (awaited.state == PeerState::kReady) (void)connect(qp, awaited);
+  return awaited.has_peer();
 }
 
 // Accepts the request. Returns false if its initiator has disconnected. If another error occurs,
 // moves the queue pair to ERR and returns true.
-bool OutOfBand::accept(RcQp& qp, const Wanting& wanting, net::ConnectRequest& request) {
+bool OutOfBand::accept(RcQp& qp, const AwaitedPeer& awaited, net::ConnectRequest& request) {
   request.set_recognized();
-  const auto error = request.accept(*qp.core, wanting.ird, kMaxReads);
+  const auto error = request.accept(*qp.core, awaited.ird, kMaxReads);
   if (!error) return true;
   const std::string peer = to_string(request.peer());
   log_connection("accept_failed", fmt::format("{}: {}", peer, error.message()), {{"peer", peer}});
@@ -330,7 +331,7 @@ bool OutOfBand::takes_request(net::CmEvent& event) {
   bool taken = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!numbers_.is_ours(port)) return false;
+    if (!numbers_.is_own(port)) return false;
     taken = QpNumbers::port_of(request->to) == port && numbers_.is_taken(request->to);
   }
   taken = taken && core_.with_qp(request->to, [&](RcQp& qp) {
@@ -342,26 +343,26 @@ bool OutOfBand::takes_request(net::CmEvent& event) {
 }
 
 void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
-  Wanting* const wanting = find(number_of(qp));
+  AwaitedPeer* const awaited = find(number_of(qp));
   // Stores the request, because the queue pair is not ready for it. If the queue pair never becomes
   // ready, the time limit of the MPA startup ends the request.
-  if (wanting == nullptr || wanting->has_peer()) return keep(std::move(waiting));
-  if (says(waiting.says, wanting->of_peer) && goes(*waiting.request, wanting->route)) {
-    (void)take(qp, *wanting, *waiting.request);
+  if (awaited == nullptr || awaited->has_peer()) return keep(std::move(waiting));
+  if (says(waiting.says, awaited->of_peer) && goes(*waiting.request, awaited->route)) {
+    (void)take(qp, *awaited, *waiting.request);
     return;
   }
   // Logs only the first request, because the peer repeats it until its time is over. Logs no
   // request that the peer has given up, because its own queue pair has accepted another request
   // meanwhile.
   const bool is_given_up = waiting.request->peer().port == 0 || !waiting.request->peer_waits();
-  if (!is_given_up && !std::exchange(wanting->other_told, true)) {
+  if (!is_given_up && !std::exchange(awaited->other_logged, true)) {
     const std::string from = to_string(waiting.request->peer());
     log_event(
         {.level = verbs::LogLevel::kWarning,
          .event = "other_peer",
          .message = fmt::format("queue pair {:#08x} does not accept the request of {}: {} (pass "
                                 "qp_num, PSN and GID of each end to ibv_modify_qp() at the other)",
-                                number_of(qp), from, difference(waiting.says, wanting->of_peer)),
+                                number_of(qp), from, difference(waiting.says, awaited->of_peer)),
          .fields = {{"peer", from}, {"qp", number_of(qp)}}});
   }
   waiting.request->drop();
@@ -383,9 +384,9 @@ void OutOfBand::drop_requests_to(std::uint32_t number) {
   });
 }
 
-OutOfBand::Wanting* OutOfBand::find(std::uint32_t number) {
-  const auto it = wanting_.find(number);
-  return it != wanting_.end() ? &it->second : nullptr;
+OutOfBand::AwaitedPeer* OutOfBand::find(std::uint32_t number) {
+  const auto it = awaited_.find(number);
+  return it != awaited_.end() ? &it->second : nullptr;
 }
 
 verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
@@ -393,11 +394,11 @@ verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
   if (leaves(qp, event)) note_left(qp, to_string(event.peer));
   {
     const std::lock_guard lock(mutex_);
-    Wanting* const wanting = find(number_of(qp));
-    unconnected = wanting != nullptr && !wanting->has_peer();
+    AwaitedPeer* const awaited = find(number_of(qp));
+    unconnected = awaited != nullptr && !awaited->has_peer();
     if (event.type == Type::kEstablished) {
-      if (wanting != nullptr) wanting->step(PeerEvent::kEstablished);
-    } else if (unconnected && connect_again(qp, *wanting, event)) {
+      if (awaited != nullptr) awaited->step(PeerEvent::kEstablished);
+    } else if (unconnected && connect_again(qp, *awaited, event)) {
       return verbs::Announce::kAnswered;
     }
   }
@@ -420,11 +421,11 @@ verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
   }
   {
     const std::lock_guard lock(mutex_);
-    wanting_.erase(number_of(qp));
+    awaited_.erase(number_of(qp));
   }
   settled_.notify_all();
   if (!unconnected && has_only_left(qp) && unanswered_.peer_left(qp)) {
-    qp_peer_left(qp);
+    qp_peer_departed(qp);
     return verbs::Announce::kAnswered;
   }
   qp_disconnected(qp);
@@ -432,19 +433,19 @@ verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
 }
 
 void OutOfBand::log_end(const RcQp& qp, const net::CmEvent& event) const {
-  if (qp.end_told) return;
+  if (qp.end_reported) return;
   log_stream_end(*event.end, event.why, {{"peer", to_string(event.peer)}, {"qp", number_of(qp)}});
 }
 
 std::string OutOfBand::unanswered_by(std::uint32_t number) {
   const std::lock_guard lock(mutex_);
-  const Wanting* const wanting = find(number);
-  if (wanting == nullptr) return "it did not connect in time";
+  const AwaitedPeer* const awaited = find(number);
+  if (awaited == nullptr) return "it did not connect in time";
   return fmt::format("queue pair {:#08x} at {} did not connect within timeout and retry_cnt",
-                     wanting->of_peer.from, to_text(wanting->route.peer));
+                     awaited->of_peer.from, to_text(awaited->route.peer));
 }
 
-void OutOfBand::peer_never_came(RcQp& qp, const std::string& why) {
+void OutOfBand::peer_never_connected(RcQp& qp, const std::string& why) {
   log_not_found(qp, why.empty() ? unanswered_by(number_of(qp)) : why);
   forget(number_of(qp));
   core_.rnic().cancel(qp.sender());

@@ -76,21 +76,21 @@ class OutOfBand final : public BringUp {
   /// Call when requests of the queue pair have waited too long for the peer. Stops waiting, and
   /// notifies the program with failed completions. If an attempt to connect failed, `why` is the
   /// reason; otherwise it is empty.
-  void peer_never_came(RcQp& qp, const std::string& why);
+  void peer_never_connected(RcQp& qp, const std::string& why);
 
  private:
   static constexpr std::size_t kMaxWaiting = 256;
 
   using Clock = std::chrono::steady_clock;
   /// The state of a queue pair that waits for its peer or is connected to it.
-  struct Wanting {
+  struct AwaitedPeer {
     /// What the peer's request must contain; its rq_psn is set in the step to RTS.
     OobRequest of_peer;
     OobRoute route;
     std::uint16_t ird = 0;  ///< the program's max_dest_rd_atomic; 0 for UC, which has no Reads
     std::optional<Clock::time_point> sends_since;  ///< the time of the queue pair's step to RTS
     PeerState state = PeerState::kListens;
-    bool other_told = false;  ///< a request from another peer was already logged
+    bool other_logged = false;  ///< a request from another peer was already logged
     Clock::time_point since;
     /// Returns whether the queue pair has its peer. If it has, no other request is accepted.
     bool has_peer() const { return state >= PeerState::kAccepted; }
@@ -101,18 +101,18 @@ class OutOfBand final : public BringUp {
     std::unique_ptr<net::ConnectRequest> request;
   };
 
-  int find_peer(const ibv_qp_attr& attr, std::uint32_t number, Wanting& out) const;
+  int find_peer(const ibv_qp_attr& attr, std::uint32_t number, AwaitedPeer& out) const;
   int listen(std::uint32_t number, const OobAddress& at);
-  int connect(RcQp& qp, Wanting& wanting);
-  bool connect_again(RcQp& qp, Wanting& wanting, const net::CmEvent& event);
+  int connect(RcQp& qp, AwaitedPeer& awaited);
+  bool connect_again(RcQp& qp, AwaitedPeer& awaited, const net::CmEvent& event);
   void offer(RcQp& qp, Waiting&& waiting);
-  void take_waiting(RcQp& qp, Wanting& wanting);
-  bool take(RcQp& qp, Wanting& wanting, net::ConnectRequest& request);
-  bool accept(RcQp& qp, const Wanting& wanting, net::ConnectRequest& request);
+  void take_waiting(RcQp& qp, AwaitedPeer& awaited);
+  bool take(RcQp& qp, AwaitedPeer& awaited, net::ConnectRequest& request);
+  bool accept(RcQp& qp, const AwaitedPeer& awaited, net::ConnectRequest& request);
   void forget(std::uint32_t number);
   void keep(Waiting&& waiting);
   void drop_requests_to(std::uint32_t number);
-  Wanting* find(std::uint32_t number);
+  AwaitedPeer* find(std::uint32_t number);
   /// Returns a text that says which peer has not connected to the queue pair.
   std::string unanswered_by(std::uint32_t number);
   /// Returns the number of each queue pair that is in RTS and not connected, with the time of its
@@ -124,8 +124,8 @@ class OutOfBand final : public BringUp {
   Unanswered unanswered_;
   std::mutex mutex_;  ///< locked after the locks of Core
   QpNumbers numbers_;
-  std::unordered_map<std::uint32_t, Wanting> wanting_;  ///< the queue pairs, by their numbers
-  /// Notified when a queue pair in wanting_ is connected, or is removed from wanting_.
+  std::unordered_map<std::uint32_t, AwaitedPeer> awaited_;  ///< the queue pairs, by their numbers
+  /// Notified when a queue pair in awaited_ is connected, or is removed from awaited_.
   std::condition_variable settled_;
   std::deque<Waiting> waiting_;  ///< requests that wait until their queue pairs are ready
 };

@@ -157,7 +157,7 @@ bool Unanswered::look_at(RcQp& qp, Wait& wait, Clock::time_point now) {
   if (has_left) {
     qp_retry_exceeded(qp);
   } else {
-    bring_up_.peer_never_came(qp, wait.why);
+    bring_up_.peer_never_connected(qp, wait.why);
   }
   return false;
 }

@@ -219,11 +219,11 @@ void Checker::end_with_main_thread() {
 
 std::unique_lock<std::mutex> Checker::enter() {
   std::unique_lock lock(mutex_);
-  tell_freed();
+  report_freed();
   return lock;
 }
 
-void Checker::tell_freed() {
+void Checker::report_freed() {
   freed_.take([this](std::uint32_t key, Freed how, const void* address) {
     ledger_.freed(key, how, site_at(address));
   });
@@ -236,7 +236,7 @@ std::unique_lock<std::mutex> Checker::try_enter() {
     std::this_thread::yield();
     (void)lock.try_lock();
   }
-  if (lock) tell_freed();
+  if (lock) report_freed();
   return lock;
 }
 

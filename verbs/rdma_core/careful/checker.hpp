@@ -86,7 +86,7 @@ class Checker {
   std::unique_lock<std::mutex> try_enter();
   /// Called when a thread of the program is about to wait for descriptors.
   static void waiting(const Wait& wait);
-  void tell_freed();
+  void report_freed();
   /// Reports registered memory that was freed, and stops watching for more.
   void end();
   static void end_of_present();
@@ -97,7 +97,7 @@ class Checker {
   void not_sent(Qp& qp, std::size_t count);
   /// Call before the receive `wr` is posted. If a message has already waited for a receive longer
   /// than it could have waited with an adapter, reports this receive.
-  void tell_late(std::uint32_t qp, const ibv_recv_wr& wr);
+  void report_late(std::uint32_t qp, const ibv_recv_wr& wr);
   /// Records and posts receives. Call with the lock held.
   int receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
               const Post& post);

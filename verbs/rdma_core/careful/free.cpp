@@ -125,8 +125,8 @@ void find(void* block, Held& out) {
 }
 
 void note(const Range& range, Freed how, const void* site) {
-  auto& told = memory.ranges[range.index].told_version;
-  if (told.exchange(range.version, std::memory_order_relaxed) == range.version) return;
+  auto& reported = memory.ranges[range.index].reported_version;
+  if (reported.exchange(range.version, std::memory_order_relaxed) == range.version) return;
   for (FreedRecord& record : memory.records) {
     auto empty = RecordState::kEmpty;
     if (!record.state.compare_exchange_strong(empty, RecordState::kWriting,

@@ -75,7 +75,7 @@ void FreedWatch::stop() {
   if (shared_ == nullptr) return;
   for (WatchedRange& range : shared_->ranges) {
     write(range, 0, 0, 0);
-    range.told_version.store(kNoVersion);
+    range.reported_version.store(kNoVersion);
   }
   for (FreedRecord& record : shared_->records) record.state.store(RecordState::kEmpty);
   shared_->used.store(0);

@@ -20,7 +20,7 @@ enum class Freed : std::uint32_t { kWhole, kMoved, kShrunk };
 struct WatchedRange {
   std::atomic<std::uint32_t> version;
   /// The value of `version` for which a record was already made.
-  std::atomic<std::uint32_t> told_version;
+  std::atomic<std::uint32_t> reported_version;
   std::atomic<std::uint32_t> key;
   std::atomic<std::uintptr_t> begin;
   std::atomic<std::uintptr_t> end;  ///< equal to `begin` if this entry is not in use

@@ -86,12 +86,12 @@ class CarefulHooks final : public Hooks {
     tell([&](Ledger& ledger) {
       const auto taken = cq.comp_events.load();
       const auto acknowledged = cq.abi.comp_events_completed;
-      ledger.gone_cq(&cq, taken > acknowledged ? taken - acknowledged : 0, call_site());
+      ledger.destroyed_cq(&cq, taken > acknowledged ? taken - acknowledged : 0, call_site());
     });
   }
   void destroying(Srq& srq) override {
     Hooks::destroying(srq);
-    tell([&](Ledger& ledger) { ledger.gone_queue(&srq); });
+    tell([&](Ledger& ledger) { ledger.destroyed_queue(&srq); });
   }
   void made(Qp& qp) override {
     Hooks::made(qp);
@@ -111,7 +111,7 @@ class CarefulHooks final : public Hooks {
     tell([&](Ledger& ledger) { ledger.recovered_qp(qp.num()); });
   }
   void destroying(Qp& qp) override {
-    tell([&](Ledger& ledger) { ledger.gone_qp(qp.num(), call_site()); });
+    tell([&](Ledger& ledger) { ledger.destroyed_qp(qp.num(), call_site()); });
   }
 
   void abandon() noexcept override { checker_.abandon(); }

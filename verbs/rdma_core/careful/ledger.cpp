@@ -61,7 +61,7 @@ std::size_t block_of(std::size_t size) {
   return std::max(kBlock, (size / kBlocks + kBlock - 1) / kBlock * kBlock);
 }
 
-bool lends(Kind kind) { return kind == Kind::kSource; }
+bool is_source(Kind kind) { return kind == Kind::kSource; }
 bool brings(Kind kind) { return kind == Kind::kSink || kind == Kind::kAtomic; }
 
 }  // namespace
@@ -234,10 +234,10 @@ void Ledger::recovered_qp(std::uint32_t num) {
   const auto it = qps_.find(num);
   if (it == qps_.end()) return;
   it->second.has_failed = false;
-  for (Under& under : it->second.sends) under.is_made_good = true;
+  for (Under& under : it->second.sends) under.was_recovered = true;
 }
 
-void Ledger::gone_qp(std::uint32_t num, Site site) {
+void Ledger::destroyed_qp(std::uint32_t num, Site site) {
   const auto it = qps_.find(num);
   if (it == qps_.end()) return;
   const auto& sends = it->second.sends;
@@ -252,7 +252,7 @@ void Ledger::gone_qp(std::uint32_t num, Site site) {
   qps_.erase(num);
 }
 
-void Ledger::gone_queue(const void* queue) { receives_.erase(queue); }
+void Ledger::destroyed_queue(const void* queue) { receives_.erase(queue); }
 
 std::vector<std::uint32_t> Ledger::queue_pairs_of(const void* srq) const {
   std::vector<std::uint32_t> out;
@@ -318,7 +318,7 @@ void Ledger::check_sink(std::span<const Buffer> buffers, Site site, const void* 
     if (queue != nullptr && receives_at(buffer.memory) > 0) continue;
     for (const auto& [num, qp] : qps_) {
       for (const Under& under : qp.sends) {
-        if (!lends(under.request.kind) || !any_overlap(under.buffers, buffer.memory)) continue;
+        if (!is_source(under.request.kind) || !any_overlap(under.buffers, buffer.memory)) continue;
         report(Check::kSendReused, site, under.site,
                "data of the peer may overwrite a buffer that is still being sent (poll the "
                "completion of the Send or Write first)");
@@ -364,7 +364,7 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
       report(Check::kAtomicMisaligned, site, nullptr,
              "the remote address of an atomic operation is not a multiple of 8");
     }
-    if (lends(request.kind)) {
+    if (is_source(request.kind)) {
       check_source(num, request, buffers, site);
       for (Buffer& buffer : buffers) {
         if (is_settled(buffer.memory)) sum(buffer, site);
@@ -474,8 +474,8 @@ void Ledger::completed(const Completed& of, Site site) {
     return under.request.wr_id == of.wr_id && (under.request.is_signalled || !of.is_success);
   };
   const auto last = std::ranges::find_if(qp.sends, is_it);
-  const bool is_made_good = last != qp.sends.end() && last->is_made_good;
-  qp.has_failed = qp.has_failed || (!of.is_success && !is_made_good);
+  const bool was_recovered = last != qp.sends.end() && last->was_recovered;
+  qp.has_failed = qp.has_failed || (!of.is_success && !was_recovered);
   if (last == qp.sends.end()) return;
   const std::deque<Under> done(std::make_move_iterator(qp.sends.begin()),
                                std::make_move_iterator(last + 1));

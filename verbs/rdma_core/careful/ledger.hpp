@@ -130,7 +130,7 @@ class Ledger {
   /// Returns whether a queue may have completions that were there when it was armed.
   bool has_left() const;
   void took_event(const void* cq);
-  void gone_cq(const void* cq, std::uint32_t unacknowledged, Site site);
+  void destroyed_cq(const void* cq, std::uint32_t unacknowledged, Site site);
 
   void made_qp(std::uint32_t qp, const QpFacts& facts);
   /// Call when the queue pair goes to the error state or is reset. After that, none of its requests
@@ -141,7 +141,7 @@ class Ledger {
   void recovered_qp(std::uint32_t qp);
   /// Call when the program disconnects the queue pair and expects no more completions.
   void ending_qp(std::uint32_t qp);
-  void gone_qp(std::uint32_t qp, Site site);
+  void destroyed_qp(std::uint32_t qp, Site site);
 
   /// Records requests that are about to be posted.
   void sends(std::uint32_t qp, std::span<const SendRequest> requests, Site site);
@@ -152,7 +152,7 @@ class Ledger {
   void receives(const void* queue, std::uint32_t qp, std::uint64_t wr_id,
                 std::span<const Piece> pieces, Site site);
   void not_received(const void* queue, std::uint32_t qp, std::size_t count);
-  void gone_queue(const void* queue);
+  void destroyed_queue(const void* queue);
   /// Returns the numbers of the queue pairs that use the shared receive queue `srq`.
   std::vector<std::uint32_t> queue_pairs_of(const void* srq) const;
   void completed(const Completed& of, Site site);
@@ -185,7 +185,7 @@ class Ledger {
     Site site;
     /// Whether recovered_qp() was called after this request was posted. If the request fails, the
     /// program is then assumed to have already handled the failure.
-    bool is_made_good = false;
+    bool was_recovered = false;
   };
   struct Receive {
     std::uint64_t wr_id;
@@ -205,7 +205,7 @@ class Ledger {
     bool had_event = false;
     /// Whether the program armed the queue after an event, and has not polled it since then.
     bool is_armed = false;
-    bool is_told = false;  ///< whether an overflow of the queue was reported
+    bool is_reported = false;  ///< whether an overflow of the queue was reported
     /// How many completions that were in the queue when it was armed have not been polled since.
     std::size_t left = 0;
     std::thread::id poller;  ///< the thread that polled the queue last since it was armed
@@ -221,7 +221,7 @@ class Ledger {
   void check_sink(std::span<const Buffer> buffers, Site site, const void* queue);
   void check_sink_rights(std::span<const Buffer> buffers, Site site);
   std::size_t receives_at(View memory, const Receive** first = nullptr) const;
-  void tell_left(const void* cq, Queue& queue, Site site);
+  void report_departed(const void* cq, Queue& queue, Site site);
   void owe(const void* cq, Site site);
   void settle(const void* cq, std::size_t count);
   void finish(const Under& under, Site site);

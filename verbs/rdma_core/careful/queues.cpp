@@ -35,7 +35,7 @@ void Ledger::took_event(const void* cq) {
 void Ledger::sleeps(const void* channel, bool blocks, Site site) {
   for (auto& [cq, queue] : queues_) {
     if (queue.channel != channel) continue;
-    if (blocks) tell_left(cq, queue, site);
+    if (blocks) report_departed(cq, queue, site);
     if (!queue.is_armed) continue;
     queue.is_armed = false;
     report(
@@ -48,7 +48,7 @@ void Ledger::sleeps(const void* channel, bool blocks, Site site) {
 void Ledger::waits(const std::function<bool(const void* channel)>& is_awaited, Site site) {
   for (auto& [cq, queue] : queues_) {
     if (queue.left != 0 && queue.channel != nullptr && is_awaited(queue.channel)) {
-      tell_left(cq, queue, site);
+      report_departed(cq, queue, site);
     }
   }
 }
@@ -59,7 +59,7 @@ bool Ledger::has_left() const {
 
 // Reports only a thread that has itself polled some of the completions. If one thread waits for
 // events and another polls, the first may sleep before the queue is empty.
-void Ledger::tell_left(const void* cq, Queue& queue, Site site) {
+void Ledger::report_departed(const void* cq, Queue& queue, Site site) {
   queue.left = std::min(queue.left, waiting_(cq));
   if (queue.left == 0 || queue.poller != std::this_thread::get_id()) return;
   report(Check::kQueueNotEmptied, site, nullptr,
@@ -70,7 +70,7 @@ void Ledger::tell_left(const void* cq, Queue& queue, Site site) {
   queue.left = 0;
 }
 
-void Ledger::gone_cq(const void* cq, std::uint32_t unacknowledged, Site site) {
+void Ledger::destroyed_cq(const void* cq, std::uint32_t unacknowledged, Site site) {
   queues_.erase(cq);
   if (unacknowledged == 0) return;
   report(Check::kEventsNotAcknowledged, site, nullptr,
@@ -81,8 +81,8 @@ void Ledger::gone_cq(const void* cq, std::uint32_t unacknowledged, Site site) {
 
 void Ledger::owe(const void* cq, Site site) {
   Queue& queue = queues_[cq];
-  if (++queue.owed <= queue.capacity || queue.is_told) return;
-  queue.is_told = true;
+  if (++queue.owed <= queue.capacity || queue.is_reported) return;
+  queue.is_reported = true;
   report(Check::kCqOverflow, site, nullptr,
          fmt::format("up to {} completions may be added to a completion queue with room for {} "
                      "(create it with an entry for each outstanding request and receive)",

@@ -57,7 +57,7 @@ std::string verdict_of(const Patience& patience) {
 
 }  // namespace
 
-void Checker::tell_late(std::uint32_t num, const ibv_recv_wr& wr) {
+void Checker::report_late(std::uint32_t num, const ibv_recv_wr& wr) {
   std::optional<mpa::TimePoint> since;
   Patience patience;
   core_.with_qp(num, [&](RcQp& qp) {
@@ -99,7 +99,7 @@ int Checker::post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, co
                                 "it with EINVAL (post it in INIT or later)",
                                 num)});
   }
-  if (wr != nullptr) tell_late(num, *wr);
+  if (wr != nullptr) report_late(num, *wr);
   return receive(Ledger::queue_of(num), num, wr, bad_wr, post);
 }
 
@@ -108,7 +108,7 @@ int Checker::post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_w
   Srq& srq = Srq::of(handle);
   const auto lock = enter();
   if (wr != nullptr && srq.core->size() == 0) {
-    for (const auto num : ledger_.queue_pairs_of(&srq)) tell_late(num, *wr);
+    for (const auto num : ledger_.queue_pairs_of(&srq)) report_late(num, *wr);
   }
   return receive(&srq, 0, wr, bad_wr, post);
 }

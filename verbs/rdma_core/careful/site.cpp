@@ -19,16 +19,16 @@ constexpr unsigned kMaxOwnFrames = 64;
 
 /// The result of the last call_site() in this thread. It stays valid while the thread is in the
 /// same call of the C interface, so that the stack is unwound at most once per call.
-struct LastAsked {
+struct LastLookup {
   unsigned long call = 0;
   Site site = nullptr;
 };
-thread_local LastAsked last;
+thread_local LastLookup last;
 
 /// All stored places. They are never destroyed, because threads may run after main() has returned.
 struct Places {
   std::mutex mutex;
-  std::set<Place> all;
+  std::set<CallStack> all;
   /// The places that consist only of one return address, without callers.
   std::map<const void*, Site> alone;
 };
@@ -39,7 +39,7 @@ Places& places() {
 
 /// Returns the stored copy of the place. If kMaxPlaces places are already stored, stores a new
 /// place without its callers. Call with the mutex locked.
-Site kept(Places& of, const Place& place) {
+Site kept(Places& of, const CallStack& place) {
   if (of.all.size() < kMaxPlaces) return &*of.all.insert(place).first;
   if (const auto it = of.all.find(place); it != of.all.end()) return &*it;
   return &*of.all.insert({.frames = {place.frames[0]}}).first;
@@ -55,7 +55,7 @@ bool is_in_header(const void* return_address) {
 }
 
 struct Walk {
-  Place place;
+  CallStack place;
   /// Number of valid addresses in `place`. It is 0 until the address in frames[0] has been found on
   /// the stack.
   std::size_t found = 0;
@@ -72,7 +72,7 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
     return ++walk.own < kMaxOwnFrames ? _URC_NO_REASON : _URC_END_OF_STACK;
   }
   walk.place.frames[walk.found++] = address;
-  return walk.found < Place::kFrames ? _URC_NO_REASON : _URC_END_OF_STACK;
+  return walk.found < CallStack::kFrames ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 }  // namespace

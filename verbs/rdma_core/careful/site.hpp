@@ -13,16 +13,16 @@ namespace iwarp::rdma_core::careful {
 
 /// Return addresses in the program, the innermost one first. The entries after the last known
 /// address are null.
-struct Place {
+struct CallStack {
   // Five addresses are enough for two callers and up to three nested header functions, for example
   // rdma_post_send(), rdma_post_sendv() and ibv_post_send().
   static constexpr std::size_t kFrames = 5;
   std::array<const void*, kFrames> frames{};
-  bool operator<(const Place& other) const { return frames < other.frames; }
+  bool operator<(const CallStack& other) const { return frames < other.frames; }
 };
 
 /// A pointer to a place. Each place is stored once and never freed.
-using Site = const Place*;
+using Site = const CallStack*;
 
 /// Returns a place that consists of this address only, without callers. Thread-safe.
 Site site_at(const void* address);

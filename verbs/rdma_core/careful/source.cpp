@@ -85,7 +85,7 @@ std::vector<std::vector<Source>> parse(const std::string& text) {
 
 /// Returns the functions at the addresses of the place, up to the first address that is not in the
 /// same module as the first one.
-std::vector<std::vector<Source>> sources_of(const Place& place) {
+std::vector<std::vector<Source>> sources_of(const CallStack& place) {
   const auto module = find_module(call_before(place.frames[0]));
   if (!module || module->path.empty()) return {};
   std::vector<std::string> addresses;

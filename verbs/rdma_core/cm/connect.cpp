@@ -226,7 +226,7 @@ int accept(CmId& id, const rdma_conn_param* param) {
                         "accept the id of an RDMA_CM_EVENT_CONNECT_REQUEST, once");
   }
   PrivateData data = private_data(id, "rdma_accept()", kMostOfAccept, param);
-  if (id.peer_says_numbers && data.size() <= kMostBeforeNumbers) {
+  if (id.peer_sends_numbers && data.size() <= kMostBeforeNumbers) {
     const auto said = encode(mpa::FrameKind::kReply, own);
     data.insert(data.end(), said.begin(), said.end());
   }

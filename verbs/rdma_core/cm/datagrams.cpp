@@ -59,7 +59,7 @@ void put_private_data(CmEventRecord& event, std::vector<std::byte> data) {
   ud.private_data_len = static_cast<std::uint8_t>(event.private_data.size());
 }
 
-void request_came(CmId& listener, const SidrEnd::Peer& from, SidrMessage message) {
+void request_received(CmId& listener, const SidrEnd::Peer& from, SidrMessage message) {
   auto child = std::make_unique<CmId>();
   child->abi.ps = listener.abi.ps;
   child->abi.qp_type = listener.abi.qp_type;
@@ -80,7 +80,7 @@ void request_came(CmId& listener, const SidrEnd::Peer& from, SidrMessage message
   queue_event(std::move(record));
 }
 
-void answer_came(CmId& asker, const SidrMessage& message) {
+void answer_received(CmId& asker, const SidrMessage& message) {
   const bool accepted = !message.rejected;
   (void)asker.life.step(accepted ? IdEvent::kEstablished : IdEvent::kOver);
   auto record = make_event(asker, accepted ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_UNREACHABLE,
@@ -93,7 +93,7 @@ void answer_came(CmId& asker, const SidrMessage& message) {
   queue_event(std::move(record));
 }
 
-void no_answer_came(CmId& asker) {
+void answer_timed_out(CmId& asker) {
   (void)asker.life.step(IdEvent::kOver);
   queue_event(make_event(asker, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT));
 }
@@ -113,8 +113,8 @@ Sidr::Backlog backlog_of(const CmId& id) {
 }  // namespace
 
 std::unique_ptr<Service> make_sidr() {
-  return std::make_unique<Sidr>(Sidr::Calls{backlog_of, request_came, answer_came, no_answer_came},
-                                cm().mutex);
+  return std::make_unique<Sidr>(
+      Sidr::Calls{backlog_of, request_received, answer_received, answer_timed_out}, cm().mutex);
 }
 
 bool is_datagram(const CmId& id) { return id.abi.ps != RDMA_PS_TCP; }

@@ -120,7 +120,7 @@ void requested(net::CmEvent& event) {
   set_private_data(*record, std::move(event.private_data));
   record->child = make_child(*listener, std::move(event.request));
   record->child->numbers = said.numbers;
-  record->child->peer_says_numbers = said.are_programs;
+  record->child->peer_sends_numbers = said.are_programs;
   show(said.numbers, cm().persona == Persona::kRoce, record->abi.param.conn);
   record->abi.id = &record->child->abi;
   record->abi.listen_id = &listener->abi;
@@ -290,7 +290,7 @@ Clock::time_point dispatch_endings(Core& core) {
     bool out = false;
     core.with_qp(num, [&](RcQp& qp) {
       // Sets is_watched before it calls has_success(), so that a poll after has_success() calls
-      // look_again().
+      // recheck().
       qp.recv_cq->is_watched.store(true);
       out = verbs::CompletionQueuePort::has_success(*qp.recv_cq->core, num);
     });
@@ -327,14 +327,14 @@ void tell_end_early(Core& core, RcQp& qp, bool flushed) {
   {
     const std::lock_guard lock(qp.mutex);
     if (!qp.left_by.empty()) return log_left(qp);
-    if (flushed || qp.end_told || !qp.is_connected()) return;
+    if (flushed || qp.end_reported || !qp.is_connected()) return;
   }
   if (verbs::has_stopped_sends(qp.sender())) return;  // The connection goes on.
   const auto event = core.rnic().stream_ended(qp.sender());
   // If stream_ended() returns no event, the event is already in the dispatcher's queue, and the
-  // dispatcher will log why the stream ended. untold_ends() delays the exit of the process until
+  // dispatcher will log why the stream ended. unlogged_ends() delays the exit of the process until
   // the dispatcher has written this log line.
-  if (!event) return core.untold_ends().seen(qp.num());
+  if (!event) return core.unlogged_ends().seen(qp.num());
   const std::lock_guard lock(cm().mutex);
   const auto it = cm().by_qp.find(qp.num());
   if (it == cm().by_qp.end()) {
@@ -342,7 +342,7 @@ void tell_end_early(Core& core, RcQp& qp, bool flushed) {
   } else if (it->second != nullptr) {
     log_outcome(*it->second, qp, *event);
   }
-  qp.end_told = true;
+  qp.end_reported = true;
 }
 
 class CmEvents final : public Service {
@@ -359,15 +359,15 @@ class CmEvents final : public Service {
     }
   }
   TimePoint finish_turn() override { return dispatch_endings(core_); }
-  void look_again() override { changed_.signal(); }
+  void recheck() override { changed_.signal(); }
   void completion_failed(verbs::QpNum num, bool flushed) override {
     core_.with_qp(num, [&](RcQp& qp) { tell_end_early(core_, qp, flushed); });
   }
   void qp_reset(verbs::QpNum num) override {
-    if (settle_ending(num)) look_again();
+    if (settle_ending(num)) recheck();
   }
   void qp_destroyed(verbs::QpNum num) override {
-    if (forget_qp(num)) look_again();
+    if (forget_qp(num)) recheck();
   }
 
  private:

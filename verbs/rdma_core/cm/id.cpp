@@ -83,7 +83,7 @@ void end(CmId& id, Leftovers& left) {
   left.request.reset();
   if (left.ended) {
     announce_all(*id.core, *left.ended);
-    id.core->look_again();
+    id.core->recheck();
   }
   if (left.connected) {
     announce_all(*id.core, *left.connected);
@@ -252,7 +252,7 @@ bool forget_qp(verbs::QpNum num) {
   return any;
 }
 
-void tell_device_removed() {
+void report_device_removed() {
   const std::lock_guard lock(cm().mutex);
   const auto tell = [](CmId& id) { queue_event(make_event(id, RDMA_CM_EVENT_DEVICE_REMOVAL)); };
   for (CmId* id : cm().listening) {

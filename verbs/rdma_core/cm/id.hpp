@@ -110,7 +110,7 @@ struct CmId {
   /// The numbers on which this end and its peer agree. While the id has only a request, the numbers
   /// for which the request asks; while only this end has connected, those for which this end asks.
   CmNumbers numbers;
-  bool peer_says_numbers = false;  ///< the id was made for a request that contains CmNumbers
+  bool peer_sends_numbers = false;  ///< the id was made for a request that contains CmNumbers
   std::unique_ptr<net::Listener> listener;
   std::unique_ptr<net::ConnectRequest> request;
   /// The UDP port of a datagram id. An id that was made for a request shares the port of its
@@ -200,7 +200,7 @@ void announce_all(Core& core, verbs::QpNum num);
 /// was waiting.
 bool settle_ending(verbs::QpNum num);
 /// Reports DEVICE_REMOVAL to each id that listens at an address of the device or has a queue pair.
-void tell_device_removed();
+void report_device_removed();
 /// Call when the queue pair is destroyed. Changes the state of its id to kEnded. If the id was
 /// connected, also queues RDMA_CM_EVENT_DISCONNECTED. Calls settle_ending() and returns the result
 /// of that call.

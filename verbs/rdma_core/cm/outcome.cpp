@@ -83,10 +83,10 @@ void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event) {
     // comes from a carrier (TLS), and does not name the peer. In the second, TCP ports differ from
     // the ports that the program uses, and the message contains a TCP port.
     const bool has_carrier = id.core->carriers().connecting() != nullptr;
-    const bool says_peer = !(by_carrier && has_carrier) && cm().ports.is_plain();
-    const std::string message = says_peer ? event.why : fmt::format("{}: {}", peer, event.why);
+    const bool names_peer = !(by_carrier && has_carrier) && cm().ports.is_plain();
+    const std::string message = names_peer ? event.why : fmt::format("{}: {}", peer, event.why);
     if (event.end) {
-      if (qp.end_told) return log_figures(id, qp, peer);
+      if (qp.end_reported) return log_figures(id, qp, peer);
       // Does not log a warning if the peer of an rsocket closes the connection. At that time, a
       // message that grants credit to the peer may still be in flight, but the loss of this message
       // does not matter. If data of the program is lost, the program's own calls fail.

@@ -25,7 +25,7 @@ struct Outcome {
 Outcome outcome_of(const net::CmEvent& event, const CmId& id);
 
 /// Logs the event, which must not be a connection request. If the reason why the connection ended
-/// has already been logged (RcQp::end_told), logs only the counters of the connection.
+/// has already been logged (RcQp::end_reported), logs only the counters of the connection.
 void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event);
 
 }  // namespace iwarp::rdma_core

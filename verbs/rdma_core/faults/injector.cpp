@@ -233,7 +233,7 @@ bool Injector::takes_over(int fd, const msghdr& datagram) {
   return lost || held;
 }
 
-void Injector::comes_again(std::uint32_t qp_num) {
+void Injector::will_resend(std::uint32_t qp_num) {
   const std::lock_guard lock(mutex_);
   const auto it = known_.find(qp_num);
   if (it != known_.end()) it->second.datagram_counted = true;
@@ -343,7 +343,7 @@ void Injector::remove_device() {
     core_.with_any_qp_undispatched(num, [](Qp& qp) { (void)qp.to_error(); });
   }
   tell(IBV_EVENT_DEVICE_FATAL);
-  tell_device_removed();
+  report_device_removed();
 }
 
 // The Clock's thread calls the functions below.
@@ -351,14 +351,14 @@ void Injector::remove_device() {
 std::optional<Book::Time> Injector::run() {
   Hits due;
   std::vector<Hit> left;
-  bool port_comes_back = false;
+  bool port_recovers = false;
   {
     const std::lock_guard lock(mutex_);
     due = book_.due(now());
     left = std::exchange(for_clock_, {});
-    port_comes_back = port_up_at_ && *port_up_at_ <= now();
+    port_recovers = port_up_at_ && *port_up_at_ <= now();
   }
-  if (port_comes_back) set_port(false, {});
+  if (port_recovers) set_port(false, {});
   for (const Hit& hit : left) carry_out(hit);
   for (const Hit& hit : due) {
     log(hit);

@@ -86,7 +86,7 @@ class Injector {
   bool takes_over(int fd, const msghdr& datagram);
   /// Call if the kernel has not accepted a datagram of this queue pair, and the driver will send it
   /// again. The datagram is then not counted a second time.
-  void comes_again(std::uint32_t qp_num);
+  void will_resend(std::uint32_t qp_num);
 
  private:
   struct Known {

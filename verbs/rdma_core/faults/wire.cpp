@@ -111,9 +111,9 @@ int Wire::send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags) {
       // third, the error is temporary. The second attempt to send the datagram must not be counted.
       const int error = errno;
       const bool is_connected = message.msg_hdr.msg_name == nullptr;
-      const bool comes_again =
+      const bool will_resend =
           done != 0 || is_connected || error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
-      if (comes_again) injector.comes_again(sender_of(message.msg_hdr));
+      if (will_resend) injector.will_resend(sender_of(message.msg_hdr));
       errno = error;
       break;
     }

@@ -43,10 +43,10 @@ int poll_batches(Cq& cq, int count, ibv_wc* wc) {
 // Removes the asynchronous events of the queue that the program has not read yet, and waits until
 // the program has acknowledged all events that it has read.
 void settle_events(Cq& cq) {
-  const auto untold = cq.context.async.remove([&cq](const ibv_async_event& event) {
+  const auto undelivered = cq.context.async.remove([&cq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == cq.handle();
   });
-  const auto async_events = cq.async_events.load() - static_cast<std::uint32_t>(untold);
+  const auto async_events = cq.async_events.load() - static_cast<std::uint32_t>(undelivered);
   auto& abi = cq.abi;
   wait_for_acks(abi.mutex, abi.cond, abi.comp_events_completed, cq.comp_events.load(),
                 "ibv_destroy_cq", "ibv_ack_cq_events");
@@ -106,8 +106,8 @@ void yield_after_poll(bool found) {
   mine.yielded(std::chrono::steady_clock::now() - from);
 }
 
-void tell_watcher(Cq& cq) {
-  if (cq.is_watched.exchange(false)) cq.context.core.look_again();
+void notify_watcher(Cq& cq) {
+  if (cq.is_watched.exchange(false)) cq.context.core.recheck();
 }
 
 int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
@@ -115,7 +115,7 @@ int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
   if (!self.context.alive()) return 0;
   const int got = count == 1 ? poll_batches<1>(self, count, wc) : poll_batches<16>(self, count, wc);
   yield_after_poll(got != 0);
-  if (self.is_watched.load(std::memory_order_relaxed)) tell_watcher(self);
+  if (self.is_watched.load(std::memory_order_relaxed)) notify_watcher(self);
   return got;
 }
 

@@ -15,6 +15,6 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
 void yield_after_poll(bool found);
 /// Call after a poll if Cq::is_watched is set. Clears is_watched, and notifies the dispatcher
 /// thread that waits for this poll.
-void tell_watcher(Cq& cq);
+void notify_watcher(Cq& cq);
 
 }  // namespace iwarp::rdma_core

@@ -53,9 +53,9 @@ int next_poll(ibv_cq_ex* handle) {
   Cq& cq = Cq::of(handle);
   const bool found = cq.context.alive() && cq.core->poll(std::span(&cq.wc, 1)) == 1;
   yield_after_poll(found);
-  if (cq.is_watched.load(std::memory_order_relaxed)) tell_watcher(cq);
+  if (cq.is_watched.load(std::memory_order_relaxed)) notify_watcher(cq);
   if (!found) return ENOENT;
-  tell_failure(cq.context.core, cq.wc);
+  report_failure(cq.context.core, cq.wc);
   handle->wr_id = cq.wc.wr_id;
   handle->status = wc_status(cq.wc.status);
   return 0;

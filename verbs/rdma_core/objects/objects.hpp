@@ -129,7 +129,7 @@ struct Cq {
   std::atomic<std::uint32_t> comp_events{0};
   std::atomic<std::uint32_t> async_events{0};
   /// Set while the dispatcher thread waits for the program to poll this queue. The next poll clears
-  /// it and calls Service::look_again().
+  /// it and calls Service::recheck().
   std::atomic<bool> is_watched{false};
   /// The completion from which the program reads fields between ibv_start_poll() and
   /// ibv_end_poll().

@@ -42,10 +42,10 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
 // Removes the asynchronous events of the queue that the program has not read yet, and waits until
 // the program has acknowledged all events that it has read.
 void settle_events(Srq& srq) {
-  const auto untold = srq.pd.context.async.remove([&srq](const ibv_async_event& event) {
+  const auto undelivered = srq.pd.context.async.remove([&srq](const ibv_async_event& event) {
     return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == &srq.abi;
   });
-  const auto expected = srq.async_events.load() - static_cast<std::uint32_t>(untold);
+  const auto expected = srq.async_events.load() - static_cast<std::uint32_t>(undelivered);
   wait_for_acks(srq.abi.mutex, srq.abi.cond, srq.abi.events_completed, expected, "ibv_destroy_srq",
                 "ibv_ack_async_event");
 }

@@ -123,7 +123,7 @@ std::uint32_t wc_vendor_err(Core& core, const verbs::WorkCompletion& wc) {
   return 0;
 }
 
-void tell_failure(Core& core, const verbs::WorkCompletion& wc) {
+void report_failure(Core& core, const verbs::WorkCompletion& wc) {
   const bool flushed = wc.status == WcStatus::kWrFlush;
   if (wc.status == WcStatus::kSuccess || (flushed && wc.opcode == WcOpcode::kRecv)) return;
   // Ignores the result, because a poll must not fail for lack of memory for a log line.
@@ -134,7 +134,7 @@ void tell_failure(Core& core, const verbs::WorkCompletion& wc) {
 }
 
 void convert(Core& core, const verbs::WorkCompletion& from, ibv_wc& to) {
-  tell_failure(core, from);
+  report_failure(core, from);
   to.wr_id = from.wr_id;
   to.status = wc_status(from.status);
   to.opcode = wc_opcode(from);

@@ -28,7 +28,7 @@ std::uint32_t wc_vendor_err(Core& core, const verbs::WorkCompletion& wc);
 
 /// Call for each completion that the program polls. If the completion has failed and was not
 /// flushed, notifies the services of the Core.
-void tell_failure(Core& core, const verbs::WorkCompletion& wc);
+void report_failure(Core& core, const verbs::WorkCompletion& wc);
 void convert(Core& core, const verbs::WorkCompletion& from, ibv_wc& to);
 
 }  // namespace iwarp::rdma_core

@@ -20,8 +20,8 @@ namespace {
 /// the real file system. If the file is simulated, fails with the errno `refusal`.
 template <typename System>
 int change(int directory, const char* path, int refusal, System system) {
-  const Place place = resolve(directory, path, false);
-  if (place.made_up) {
+  const ResolvedPath place = resolve(directory, path, false);
+  if (place.synthetic) {
     errno = refusal;
     return -1;
   }

@@ -255,14 +255,14 @@ bool works_inside() {
 
 const std::string& folder() {
   const Inside guard;
-  const auto is_good = [](const Held* it) {
+  const auto is_usable = [](const Held* it) {
     return it != nullptr && (it->fd < 0 || is_same(it->fd, it->path));
   };
   const Held* mine = held.load(std::memory_order_acquire);
-  if (is_good(mine)) return mine->path;
+  if (is_usable(mine)) return mine->path;
   const std::lock_guard lock(making);
   mine = held.load();
-  if (!is_good(mine)) {
+  if (!is_usable(mine)) {
     mine = new Held(acquire());
     held.store(mine, std::memory_order_release);
   }

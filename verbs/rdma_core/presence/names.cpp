@@ -43,12 +43,12 @@ ssize_t give(const std::string& text, char* out, size_t size) {
 /// simulated file, returns the name that the program uses for this file.
 template <typename System>
 ssize_t read_link(int directory, const char* path, char* out, size_t size, System system) {
-  const Place place = resolve(directory, path, false);
+  const ResolvedPath place = resolve(directory, path, false);
   const ssize_t count =
       place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
   if (count <= 0 || *out != '/' || Inside::now() || !folder_matters()) return count;
   const std::string real(out, static_cast<size_t>(count));
-  const std::string name = told(real.c_str());
+  const std::string name = synthetic_name(real.c_str());
   return name == real ? count : give(name, out, size);
 }
 
@@ -71,9 +71,9 @@ char* copy_out(const std::string& name, char* out) {
 
 char* real_path(const char* path, char* out) {
   static Next<char*(const char*, char*)> next("realpath");
-  const Place place = resolve(AT_FDCWD, path, true);
+  const ResolvedPath place = resolve(AT_FDCWD, path, true);
   if (place.path.empty()) return next(path, out);
-  if (!place.made_up) return next(place.path.c_str(), out);
+  if (!place.synthetic) return next(place.path.c_str(), out);
   struct stat about{};
   if (::stat(place.path.c_str(), &about) != 0) return nullptr;
   return copy_out(place.name, out);
@@ -84,7 +84,7 @@ char* working_folder(char* out, size_t size) {
   if (Inside::now() || !folder_matters()) return next(out, size);
   char real[PATH_MAX];
   if (next(real, sizeof real) == nullptr) return nullptr;
-  const std::string name = told(real);
+  const std::string name = synthetic_name(real);
   if (name == real) return next(out, size);
   if (out == nullptr) return copy_out(name, nullptr);
   if (size > name.size()) return copy_out(name, out);
@@ -94,14 +94,14 @@ char* working_folder(char* out, size_t size) {
 
 template <typename System>
 auto in_folder(int directory, const char* path, System system) {
-  const Place place = resolve(directory, path, true);
+  const ResolvedPath place = resolve(directory, path, true);
   return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
 }
 
 /// Makes glob(3) read folders with the functions of this library. Call only if the program has not
 /// set GLOB_ALTDIRFUNC.
 template <typename Glob>
-void look_with_ours(Glob& result) {
+void add_synthetic_matches(Glob& result) {
   result.gl_opendir = [](const char* path) -> void* { return ::opendir(path); };
   result.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
 }
@@ -111,8 +111,8 @@ void look_with_ours(Glob& result) {
 template <typename Entry>
 Entry* typed(DIR* folder, Entry* entry) {
   if (entry == nullptr || entry->d_type != DT_REG) return entry;
-  const Place place = resolve_opened(::dirfd(folder));
-  if (place.made_up && place.name.starts_with("/dev/")) entry->d_type = DT_CHR;
+  const ResolvedPath place = resolve_opened(::dirfd(folder));
+  if (place.synthetic && place.name.starts_with("/dev/")) entry->d_type = DT_CHR;
   return entry;
 }
 
@@ -196,7 +196,7 @@ int scandirat64(int directory, const char* path, dirent64*** names, Select<diren
 int glob(const char* pattern, int flags, int (*failed)(const char*, int), glob_t* result) noexcept {
   static Next<int(const char*, int, int (*)(const char*, int), glob_t*)> next("glob");
   if ((flags & GLOB_ALTDIRFUNC) != 0) return next(pattern, flags, failed, result);
-  look_with_ours(*result);
+  add_synthetic_matches(*result);
   result->gl_readdir = [](void* folder) { return ::readdir(static_cast<DIR*>(folder)); };
   result->gl_stat = [](const char* path, struct stat* about) { return ::stat(path, about); };
   result->gl_lstat = [](const char* path, struct stat* about) { return ::lstat(path, about); };
@@ -206,7 +206,7 @@ int glob64(const char* pattern, int flags, int (*failed)(const char*, int),
            glob64_t* result) noexcept {
   static Next<int(const char*, int, int (*)(const char*, int), glob64_t*)> next("glob64");
   if ((flags & GLOB_ALTDIRFUNC) != 0) return next(pattern, flags, failed, result);
-  look_with_ours(*result);
+  add_synthetic_matches(*result);
   result->gl_readdir = [](void* folder) { return ::readdir64(static_cast<DIR*>(folder)); };
   result->gl_stat = [](const char* path, struct stat64* about) { return ::stat64(path, about); };
   result->gl_lstat = [](const char* path, struct stat64* about) { return ::lstat64(path, about); };

@@ -23,7 +23,7 @@ constexpr const char* kDevice = "/dev/null";
 /// The arguments for open(2) of the C library. If `error` is set, the call fails with this errno
 /// instead.
 struct Opening {
-  Place place;
+  ResolvedPath place;
   const char* path;
   int directory;
   int flags;
@@ -43,7 +43,7 @@ int refusal(const struct stat* about, int flags) {
   return S_ISREG(about->st_mode) && writes(flags) ? EACCES : 0;
 }
 
-bool is_device(const Place& place) { return place.name.starts_with("/dev/"); }
+bool is_device(const ResolvedPath& place) { return place.name.starts_with("/dev/"); }
 
 Opening opening(int directory, const char* path, int flags) {
   Opening out{.place = resolve(directory, path, (flags & O_NOFOLLOW) == 0),
@@ -53,7 +53,7 @@ Opening opening(int directory, const char* path, int flags) {
   if (out.place.path.empty()) return out;
   out.path = out.place.path.c_str();
   out.directory = AT_FDCWD;
-  if (!out.place.made_up) return out;
+  if (!out.place.synthetic) return out;
   struct stat about{};
   bool is_there = false;
   {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kMaxLinks = 40;  // maximum number of symbolic links in one path, as in the kernel
 
-bool names_one_of_ours(const char* path) {
+bool names_synthetic_file(const char* path) {
   constexpr std::array kNames{"infiniband", "rdma_cm", "iwarp"};
   return std::ranges::any_of(kNames, [&](const char* name) { return std::strstr(path, name); });
 }
@@ -73,7 +73,7 @@ class Walk {
         break;
       }
     }
-    return ours_;
+    return is_synthetic_;
   }
 
   std::string name() const { return at_.empty() ? "/" : at_; }
@@ -87,7 +87,7 @@ class Walk {
 
  private:
   bool step(const std::string& next) {
-    ours_ = ours_ || is_region(next);
+    is_synthetic_ = is_synthetic_ || is_region(next);
     const bool last = todo_.empty();
     if (last && !follow_) {
       at_ = next;
@@ -116,15 +116,15 @@ class Walk {
   std::string at_;  ///< the current location, as the program names it; empty for the root
   const bool follow_;
   int links_ = 0;
-  bool ours_ = false;
+  bool is_synthetic_ = false;
 };
 
 }  // namespace
 
-Place resolve(int directory, const char* path, bool follow) {
+ResolvedPath resolve(int directory, const char* path, bool follow) {
   if (path == nullptr || *path == '\0' || Inside::now()) return {};
   const bool absolute = *path == '/';
-  const bool named = names_one_of_ours(path);
+  const bool named = names_synthetic_file(path);
   if (!named && (absolute || !folder_matters())) return {};
   const Inside guard;
   std::string full = path;
@@ -141,26 +141,26 @@ Place resolve(int directory, const char* path, bool follow) {
   if (!walk.go() && !within) return {};
   const std::string name = walk.name();
   if (is_region(name) && folder().empty()) return {};
-  Place out;
+  ResolvedPath out;
   out.name = name;
-  out.made_up = is_region(name);
+  out.synthetic = is_region(name);
   out.path = real_name(name) + walk.rest();
   if (full.ends_with('/') && out.path.size() > 1) out.path += '/';
   return out;
 }
 
-Place resolve_opened(int descriptor) {
+ResolvedPath resolve_opened(int descriptor) {
   if (descriptor < 0 || Inside::now() || !folder_matters()) return {};
   const Inside guard;
   const auto start = start_of(descriptor);
   if (!start) return {};
-  Place out;
+  ResolvedPath out;
   out.name = outside_name(*start).value_or("");
-  out.made_up = is_region(out.name);
+  out.synthetic = is_region(out.name);
   return out;
 }
 
-std::string told(const char* real) {
+std::string synthetic_name(const char* real) {
   const Inside guard;
   return outside_name(real).value_or(real);
 }

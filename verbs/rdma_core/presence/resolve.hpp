@@ -6,27 +6,27 @@
 
 namespace iwarp::rdma_core::presence {
 
-struct Place {
+struct ResolvedPath {
   /// The path that the caller must pass to the C library instead of the program's directory and
   /// path. If it is empty, the caller must pass the program's directory and path unchanged.
   std::string path;
   /// The name that the program uses for the file, without links, "." and "..".
   std::string name;
-  bool made_up = false;  ///< the file is in a simulated folder, or would be if it existed
+  bool synthetic = false;  ///< the file is in a simulated folder, or would be if it existed
 };
 
 /// Resolves the path as the kernel does, across real and simulated folders. If `follow` is set,
 /// also follows a link at the end of the path. Returns quickly if the path contains no simulated
 /// name and does not start in a simulated folder, because it then cannot lead to a simulated file.
-Place resolve(int directory, const char* path, bool follow);
+ResolvedPath resolve(int directory, const char* path, bool follow);
 
 /// Returns the name of the file to which an open descriptor refers, and whether the file is
-/// simulated. Place::path is empty. Returns quickly if the descriptor cannot belong to a simulated
-/// file.
-Place resolve_opened(int descriptor);
+/// simulated. ResolvedPath::path is empty. Returns quickly if the descriptor cannot belong to a
+/// simulated file.
+ResolvedPath resolve_opened(int descriptor);
 
 /// Takes a path that the C library has returned. Returns the name that the program uses for the
 /// file at this path.
-std::string told(const char* real);
+std::string synthetic_name(const char* real);
 
 }  // namespace iwarp::rdma_core::presence

@@ -20,10 +20,10 @@ namespace {
 
 constexpr unsigned kPage = 4096;
 
-bool is_in_sysfs(const Place& place) { return place.name.starts_with("/sys/"); }
+bool is_in_sysfs(const ResolvedPath& place) { return place.name.starts_with("/sys/"); }
 
 template <typename Stat>
-void disguise(const Place& place, Stat& about) {
+void disguise(const ResolvedPath& place, Stat& about) {
   about.st_uid = about.st_gid = 0;
   about.st_blocks = 0;
   if (is_in_sysfs(place)) {
@@ -37,7 +37,7 @@ void disguise(const Place& place, Stat& about) {
   }
 }
 
-void disguise(const Place& place, struct statx& about) {
+void disguise(const ResolvedPath& place, struct statx& about) {
   about.stx_uid = about.stx_gid = 0;
   about.stx_blocks = 0;
   const mode_t mode = about.stx_mode;
@@ -57,8 +57,8 @@ template <typename Stat, typename System>
 int look(int descriptor, Stat* about, System system) {
   const int code = system(descriptor);
   if (code != 0) return code;
-  const Place place = resolve_opened(descriptor);
-  if (place.made_up) disguise(place, *about);
+  const ResolvedPath place = resolve_opened(descriptor);
+  if (place.synthetic) disguise(place, *about);
   return code;
 }
 
@@ -69,10 +69,10 @@ int look(int directory, const char* path, int flags, Stat* about, System system)
   if (path != nullptr && *path == '\0' && (flags & AT_EMPTY_PATH) != 0) {
     return look(directory, about, [&](int of) { return system(of, path); });
   }
-  const Place place = resolve(directory, path, (flags & AT_SYMLINK_NOFOLLOW) == 0);
+  const ResolvedPath place = resolve(directory, path, (flags & AT_SYMLINK_NOFOLLOW) == 0);
   if (place.path.empty()) return system(directory, path);
   const int code = system(AT_FDCWD, place.path.c_str());
-  if (code == 0 && place.made_up) disguise(place, *about);
+  if (code == 0 && place.synthetic) disguise(place, *about);
   return code;
 }
 
@@ -91,7 +91,7 @@ int stat_at(int directory, const char* path, struct stat64* about, int flags) {
 
 template <typename System>
 auto redirect(int directory, const char* path, bool follow, System system) {
-  const Place place = resolve(directory, path, follow);
+  const ResolvedPath place = resolve(directory, path, follow);
   return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
 }
 

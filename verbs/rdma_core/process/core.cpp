@@ -42,9 +42,9 @@ void abandon_in_child() {
   net::close_inherited();
 }
 
-void tell_ends_at_exit() {
+void log_ends_at_exit() {
   [[maybe_unused]] static const int kAtExit = std::atexit([] {
-    if (Core* const core = current.load()) core->untold_ends().await_all();
+    if (Core* const core = current.load()) core->unlogged_ends().await_all();
   });
 }
 
@@ -77,7 +77,7 @@ Core& Core::get() {
   watch_forks();
   tried.store(true, std::memory_order_relaxed);
   Core* const core = make();
-  tell_ends_at_exit();
+  log_ends_at_exit();
   current.store(core, std::memory_order_release);
   return *core;
 }
@@ -191,7 +191,7 @@ void Core::dispatch(net::CmEvent event) {
   for (const auto& service : services_) {
     if (service->takes(event)) break;
   }
-  if (is_end) untold_ends_.told(num);
+  if (is_end) unlogged_ends_.logged(num);
 }
 
 void Core::dispatch(const verbs::AsyncEvent& event) {

@@ -26,7 +26,7 @@
 #include "iwarp/net/rnic.hpp"
 #include "process/service.hpp"
 #include "process/tls_carriers.hpp"
-#include "process/untold_ends.hpp"
+#include "process/unlogged_ends.hpp"
 
 namespace iwarp::rdma_core {
 
@@ -73,12 +73,12 @@ class Core {
     std::terminate();
   }
   const std::vector<std::unique_ptr<Service>>& services() const { return services_; }
-  /// Calls Service::look_again() of all services.
-  void look_again() const {
-    for (const auto& service : services_) service->look_again();
+  /// Calls Service::recheck() of all services.
+  void recheck() const {
+    for (const auto& service : services_) service->recheck();
   }
 
-  UntoldEnds& untold_ends() { return untold_ends_; }
+  UnloggedEnds& unlogged_ends() { return unlogged_ends_; }
 
   // The functions below add and remove queue pairs, and find a queue pair by its number. Events and
   // rdma_conn_param contain only the number of a queue pair.
@@ -168,7 +168,7 @@ class Core {
   ByNumber<UdQp> datagrams_;
   std::mutex objects_mutex_;  ///< locked before the locks of event queues
   std::unordered_map<const void*, void*> objects_;
-  UntoldEnds untold_ends_;
+  UnloggedEnds unlogged_ends_;
   std::vector<std::unique_ptr<Service>> services_;
   std::unique_ptr<Hooks> hooks_;
 };

@@ -38,7 +38,7 @@ class Service {
   // Threads of the program call the functions below.
   /// Called when finish_turn() should check its conditions again: when the program has polled a
   /// completion queue with Cq::is_watched set, or has destroyed an object.
-  virtual void look_again() {}
+  virtual void recheck() {}
   /// Called before a region is deregistered or changed. Waits while a queue pair that has posted
   /// requests is still being connected.
   virtual void await_posted() {}

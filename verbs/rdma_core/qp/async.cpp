@@ -26,7 +26,7 @@ void push(Object& object, Context& context, const ibv_async_event& event) {
   context.async.push_made(made);
 }
 
-void tell_overflow(Cq& cq, verbs::QpNum of) {
+void report_overflow(Cq& cq, verbs::QpNum of) {
   log_event(
       {.level = verbs::LogLevel::kWarning,
        .event = "cq_overflow",
@@ -50,7 +50,7 @@ void log_overdue(const Qp& qp) {
              .fields = {{"qp", qp.num()}}});
 }
 
-void tell_limit(Srq& srq) {
+void report_limit(Srq& srq) {
   push(srq, srq.pd.context,
        {.element = {.srq = &srq.abi}, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
 }
@@ -89,16 +89,16 @@ class AsyncEvents final : public Service {
         return;
       case AsyncEventType::kCqOverflow:
         core_.with_object(event.object, [&event](void* cq) {
-          tell_overflow(*static_cast<Cq*>(cq), event.qp_num);
+          report_overflow(*static_cast<Cq*>(cq), event.qp_num);
         });
         return;
       case AsyncEventType::kSrqLimit:
-        core_.with_object(event.object, [](void* srq) { tell_limit(*static_cast<Srq*>(srq)); });
+        core_.with_object(event.object, [](void* srq) { report_limit(*static_cast<Srq*>(srq)); });
         return;
       case AsyncEventType::kReceiveOverdue:
         core_.with_qp(event.qp_num, [](const Qp& qp) { log_overdue(qp); });
         return;
-      // Does nothing for kLastReceive: tell_last_wqe() reports IBV_EVENT_QP_LAST_WQE_REACHED when
+      // Does nothing for kLastReceive: report_last_wqe() reports IBV_EVENT_QP_LAST_WQE_REACHED when
       // the queue pair goes to ERR.
       case AsyncEventType::kLastReceive:
       case AsyncEventType::kLlpCloseComplete:

@@ -211,12 +211,12 @@ void settle_events(Qp& qp) {
                 "ibv_ack_async_event");
 }
 
-void tell_last_wqe(Qp& qp) {
+void report_last_wqe(Qp& qp) {
   if (qp.srq == nullptr || qp.state.load() != IBV_QPS_ERR) return;
   const std::lock_guard lock(qp.mutex);
-  if (qp.last_wqe_told) return;
+  if (qp.last_wqe_reported) return;
   push_event(qp, IBV_EVENT_QP_LAST_WQE_REACHED);
-  qp.last_wqe_told = true;
+  qp.last_wqe_reported = true;
 }
 
 }  // namespace iwarp::rdma_core

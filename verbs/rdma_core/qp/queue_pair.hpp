@@ -35,7 +35,7 @@ struct Qp : QpFields {
   /// until it is connected.
   std::atomic<ibv_qp_state> state{IBV_QPS_RESET};
   /// Whether IBV_EVENT_QP_LAST_WQE_REACHED was reported since the queue pair went to ERR.
-  bool last_wqe_told = false;
+  bool last_wqe_reported = false;
   ibv_qp_attr attributes{};  ///< set by ibv_modify_qp() and returned by ibv_query_qp()
   std::atomic<std::uint32_t> async_events{0};
   /// The requests that the program has built since ibv_wr_start() and not yet posted with
@@ -99,7 +99,7 @@ void enable_builders(Qp& qp);
 /// If the queue pair is in ERR and has a shared receive queue, reports
 /// IBV_EVENT_QP_LAST_WQE_REACHED once. This event tells the program that the queue pair consumes no
 /// more receives from the shared queue.
-void tell_last_wqe(Qp& qp);
+void report_last_wqe(Qp& qp);
 void push_event(Qp& qp, ibv_event_type type);
 /// Removes the queue pair's asynchronous events that the program has not read yet, and waits until
 /// the program has acknowledged all events that it has read.

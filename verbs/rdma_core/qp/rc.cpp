@@ -59,7 +59,7 @@ void RcQp::enter() {
 void RcQp::end() {
   const auto number = num();
   Core& device = context.core;
-  device.untold_ends().await(number);
+  device.unlogged_ends().await(number);
   device.remove_connection(number);
   if (Hooks* const hooks = device.hooks()) hooks->silenced(*this);
   for (const auto& service : device.services()) service->qp_destroyed(number);

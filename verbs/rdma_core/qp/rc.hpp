@@ -29,7 +29,7 @@ struct RcQp final : Qp {
   LinkState link = LinkState::kNone;  ///< guarded by Qp::mutex; changed by link_step()
   /// Whether the reason for the end of the connection was already logged. Guarded by the lock of
   /// Core.
-  bool end_told = false;
+  bool end_reported = false;
   /// The address of the peer, if the peer ended the connection without an error and the program may
   /// not know it yet. Guarded by Qp::mutex.
   std::string left_by;
@@ -96,9 +96,9 @@ void show_connected(RcQp& qp);
 void qp_disconnected(RcQp& qp);
 /// Call when a connection that was made without rdma_cm has ended, and no event can report the end.
 /// The state that the program sees does not change, and the receives of the queue pair stay posted.
-void qp_peer_left(RcQp& qp);
-/// Call when a request has waited too long for the peer after qp_peer_left(). Moves the queue pair
-/// to ERR, and completes the request with IBV_WC_RETRY_EXC_ERR.
+void qp_peer_departed(RcQp& qp);
+/// Call when a request has waited too long for the peer after qp_peer_departed(). Moves the queue
+/// pair to ERR, and completes the request with IBV_WC_RETRY_EXC_ERR.
 void qp_retry_exceeded(RcQp& qp);
 /// Returns whether `event` reports that the peer ended the connection without an error, while this
 /// end was in RTS. Call before qp_disconnected().

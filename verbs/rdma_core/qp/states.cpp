@@ -33,7 +33,7 @@ constexpr int kPort = 1;
 
 void set_state(RcQp& qp, ibv_qp_state state) {
   qp.state.store(state);
-  if (state != IBV_QPS_ERR) qp.last_wqe_told = false;
+  if (state != IBV_QPS_ERR) qp.last_wqe_reported = false;
 }
 
 /// Sets both Qp::state and ibv_qp::state. Call only in a thread of the program, because the program
@@ -288,9 +288,9 @@ int RcQp::to_error() {
   bring_up.end_wait(core->num());
   abort(*this);
   if (!rdma_core::is_connected(*this)) give_up(*this);
-  // Calls tell_last_wqe() unless the queue pair is still connected. If it is, qp_disconnected() or
-  // qp_announce() calls tell_last_wqe() when the connection has ended.
-  if (!rdma_core::is_connected(*this)) tell_last_wqe(*this);
+  // Calls report_last_wqe() unless the queue pair is still connected. If it is, qp_disconnected()
+  // or qp_announce() calls report_last_wqe() when the connection has ended.
+  if (!rdma_core::is_connected(*this)) report_last_wqe(*this);
   return 0;
 }
 
@@ -365,7 +365,7 @@ void qp_connected(RcQp& qp) {
   {
     const std::lock_guard lock(qp.mutex);
     qp.link_step(LinkEvent::kEstablished);
-    qp.end_told = false;
+    qp.end_reported = false;
     if (qp.state.load() != IBV_QPS_ERR) {
       // If the CM did not make the connection, only the program moves the queue pair to RTS.
       if (qp.link == LinkState::kByCm) set_state(qp, IBV_QPS_RTS);
@@ -393,8 +393,8 @@ void qp_disconnected(RcQp& qp) {
     const std::lock_guard lock(qp.mutex);
     qp.state.store(IBV_QPS_ERR);
   }
-  qp_peer_left(qp);
-  tell_last_wqe(qp);
+  qp_peer_departed(qp);
+  report_last_wqe(qp);
 }
 
 bool leaves(const RcQp& qp, const net::CmEvent& event) {
@@ -418,7 +418,7 @@ void log_left(RcQp& qp) {
   qp.left_by.clear();
 }
 
-void qp_peer_left(RcQp& qp) {
+void qp_peer_departed(RcQp& qp) {
   abort(qp);
   const std::lock_guard lock(qp.mutex);
   qp.link_step(LinkEvent::kOver);  // wakes up a reset() that waits for the end of the connection
@@ -438,7 +438,7 @@ void qp_announce(RcQp& qp, verbs::Announce which) {
   verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kAll);
   if (is_connected(qp)) return;
   qp.bring_up.end_wait(qp.core->num());
-  tell_last_wqe(qp);
+  report_last_wqe(qp);
 }
 
 }  // namespace iwarp::rdma_core

@@ -2,6 +2,7 @@
 // The calls between a connection and its driver; the memory and the queues of an end.
 #include "iwarp/sim/end.hpp"
 
+#include <cstring>
 #include <random>
 #include <utility>
 
@@ -29,7 +30,7 @@ std::size_t Driver::receive(View octets) {
   for (const bytes::Span space : connection->receive_plan()) {
     const auto part = octets.subspan(n, std::min(space.size(), octets.size() - n));
     if (part.empty()) break;
-    std::ranges::copy(part, space.begin());
+    std::memcpy(space.data(), part.data(), part.size());
     n += part.size();
   }
   if (n != 0) connection->received(n, now);
@@ -71,8 +72,7 @@ End::End(std::uint32_t seed, const TimePoint& clock, verbs::QpInit init)
       7, init, stags, [this](const verbs::AsyncEvent& e) { async.push_back(e); });
 }
 
-// The connection refers to the queue pair.
-End::~End() { connection.reset(); }
+End::~End() { connection.reset(); }  // It refers to the queue pair.
 
 verbs::Region* End::memory(std::size_t octets, verbs::Access access, bool only_for_qp) {
   auto& block = blocks_.emplace_back(octets + 2 * kGuard, kGuardOctet);

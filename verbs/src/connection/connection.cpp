@@ -86,7 +86,7 @@ Connection::Connection(mpa::Role role, QueuePair* qp, QpDriver& driver,
 
 Connection::~Connection() = default;
 
-void Connection::tell_states() {
+void Connection::report_states() {
   if (observed_ == nullptr) return;
   observed_->states_are(to_string(startup_.state()),
                         full_ != nullptr ? to_string(full_->stream.state()) : "",
@@ -107,13 +107,13 @@ bool Connection::step(ConnectionCause cause) {
 
 bool Connection::connect(bytes::View private_data, TimePoint now) {
   const bool asked = startup_.request(private_data, now);
-  tell_states();
+  report_states();
   return asked;
 }
 
 void Connection::listen(TimePoint now) {
   startup_.listen(now);
-  tell_states();
+  report_states();
 }
 
 bool Connection::accept(QueuePair& qp, bytes::View private_data, std::uint16_t ird,
@@ -135,10 +135,10 @@ bool Connection::reject(bytes::View private_data, TimePoint now) {
 
 void Connection::startup_progress(TimePoint now) {
   if (state_ != ConnectionState::kStartup) return;
-  if (startup_told_ == startup_.state()) return;
-  startup_told_ = startup_.state();
-  tell_states();
-  switch (startup_told_) {
+  if (reported_startup_ == startup_.state()) return;
+  reported_startup_ = startup_.state();
+  report_states();
+  switch (reported_startup_) {
     case mpa::StartupState::kAwaitDecision:
       events_.push_back({.type = ConnectionEvent::Type::kRequest, .failure = {}});
       return;
@@ -202,7 +202,7 @@ void Connection::enter_full_operation(TimePoint now) {
     full_->port = nullptr;
     return refuse_full_operation({.fault = mpa::kLocalCatastrophic}, now);  // [EMPA-44]
   }
-  tell_states();
+  report_states();
   // Send the RTR before all other messages. [EMPA-1] [EMPA-38]
   if (n.rtr != mpa::Rtr::kNone) full_->stream.send_rtr(rtr_kind(n.rtr));
   // If an RTR was negotiated, the responder is established only when the RTR has arrived. [MPA-102]
@@ -297,7 +297,7 @@ void Connection::peer_closed(TimePoint now) {
       f.stream.terminate(mpa::kTcpLost, false);
     } else if (f.port->state() == QpState::kRts) {
       f.port->event(QpEvent::kPeerClosed);  // [DDP-59] [DDP-60] [MPA-107]
-      tell_states();
+      report_states();
       if (state_ == ConnectionState::kGated || state_ == ConnectionState::kOpen) {
         step(ConnectionCause::kCloseRequested);
       }
@@ -348,7 +348,7 @@ void Connection::stream_ended(TimePoint now) {
     if (!half_closed) f.port->peer_fault(*f.stream.own_terminate(), !mute && can_go_on);
     f.port->event(QpEvent::kStreamError);
   }
-  tell_states();
+  report_states();
   if (mute) return over(ConnectionCause::kClosed, SocketAction::kClose);
   // If octets of a partly sent FPDU are lost, no Terminate can follow that FPDU, so reset TCP.
   if (!can_go_on) over(ConnectionCause::kLost, SocketAction::kReset);
@@ -387,7 +387,7 @@ void Connection::close_when_drained(TimePoint now) {
       return;
     }
     f.port->event(QpEvent::kCloseRequested);
-    tell_states();
+    report_states();
     f.deadlines.set(Deadline::kClose, now + options_.close_timeout);
   }
   step(ConnectionCause::kDrained);
@@ -432,7 +432,7 @@ void Connection::over(ConnectionCause cause, SocketAction action,
     }
   }
   f.framer.drop_unsent();
-  tell_states();
+  report_states();
 }
 
 // Poll --------------------------------------------------------------------------------------------

@@ -113,19 +113,19 @@ ObservedDriver::ObservedDriver(QpShared& qp, SendRing& ring, ReceiveQueue& recei
       receives_(receives),
       behind_(std::move(behind)),
       observer_(std::move(observer)),
-      sends_told_(ring.retired.load()),
-      receives_told_(receives.taken()) {}
+      sends_reported_(ring.retired.load()),
+      receives_reported_(receives.taken()) {}
 
-void ObservedDriver::tell_early() {
+void ObservedDriver::report_early() {
   const std::lock_guard lock(mutex_);
-  tell_sends(true);
-  tell_receives(true);
+  report_sends(true);
+  report_receives(true);
 }
 
 bool ObservedDriver::posted(Doorbell doorbell) {
   {
     const std::lock_guard lock(mutex_);
-    tell_sends(false);
+    report_sends(false);
   }
   return behind_->posted(doorbell);
 }
@@ -133,35 +133,35 @@ bool ObservedDriver::posted(Doorbell doorbell) {
 void ObservedDriver::receive_posted() {
   {
     const std::lock_guard lock(mutex_);
-    tell_receives(false);
+    report_receives(false);
   }
   behind_->receive_posted();
 }
 
 // Reads the slots without a race: no slot is refilled while `post` is locked, and the stream never
 // writes the fields that this function reads.
-void ObservedDriver::tell_sends(bool early) {
+void ObservedDriver::report_sends(bool early) {
   const std::lock_guard lock(qp_.post);
   const auto posted = ring_.posted.load(std::memory_order_acquire);
   const auto first = posted - std::min(posted, ring_.capacity());
-  if (sends_told_ < first) {
-    observer_->see(PostsMissed{.queue = WorkQueue::kSend, .count = first - sends_told_});
-    sends_told_ = first;
+  if (sends_reported_ < first) {
+    observer_->see(PostsMissed{.queue = WorkQueue::kSend, .count = first - sends_reported_});
+    sends_reported_ = first;
   }
-  for (; sends_told_ < posted; ++sends_told_) {
-    observer_->see(told(ring_.slot(sends_told_), early));
+  for (; sends_reported_ < posted; ++sends_reported_) {
+    observer_->see(told(ring_.slot(sends_reported_), early));
   }
 }
 
-void ObservedDriver::tell_receives(bool early) {
+void ObservedDriver::report_receives(bool early) {
   PostedReceive receive;
   for (;;) {
-    const auto at = receives_.next_posted(receives_told_, receive);
+    const auto at = receives_.next_posted(receives_reported_, receive);
     if (!at) return;
-    if (receives_told_ < *at) {
-      observer_->see(PostsMissed{.queue = WorkQueue::kReceive, .count = *at - receives_told_});
+    if (receives_reported_ < *at) {
+      observer_->see(PostsMissed{.queue = WorkQueue::kReceive, .count = *at - receives_reported_});
     }
-    receives_told_ = *at + 1;
+    receives_reported_ = *at + 1;
     observer_->see(told(receive, early));
   }
 }

@@ -70,7 +70,7 @@ class ObservedDriver final : public QpDriver, private CompletionWatcher {
 
   /// Reports the work that was posted before the queue pair was connected. Called once, when it is
   /// connected.
-  void tell_early();
+  void report_early();
   CompletionWatcher& watcher() { return *this; }
 
   bool posted(Doorbell doorbell) override;
@@ -84,8 +84,8 @@ class ObservedDriver final : public QpDriver, private CompletionWatcher {
 
  private:
   void completed(const WorkCompletion& wc) override;
-  void tell_sends(bool early);
-  void tell_receives(bool early);
+  void report_sends(bool early);
+  void report_receives(bool early);
 
   QpShared& qp_;
   SendRing& ring_;
@@ -93,8 +93,8 @@ class ObservedDriver final : public QpDriver, private CompletionWatcher {
   std::shared_ptr<QpDriver> behind_;
   Observer observer_;
   std::mutex mutex_;  ///< guards the next two members; locked before qp_.post
-  std::uint64_t sends_told_;
-  std::uint64_t receives_told_;
+  std::uint64_t sends_reported_;
+  std::uint64_t receives_reported_;
 };
 
 /// The observer of one connection, and the states that were reported last.

@@ -34,7 +34,7 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms, const Observed* obse
       qp_, ring_, inbound_.receive_queue(), driver.shared_from_this(), observed->observer());
   if (!open(*between, terms)) return false;
   qp_.gate.watch(&between->watcher());
-  between->tell_early();
+  between->report_early();
   return true;
 }
 
@@ -91,7 +91,7 @@ void StreamPort::event(QpEvent event) {
     qp_.async(next == QpState::kIdle ? AsyncEventType::kLlpCloseComplete
                                      : AsyncEventType::kBadClose);  // [VRB-17] [VRB-18]
   }
-  tell_last_receive(before);
+  report_last_receive(before);
 }
 
 bool StreamPort::end_unconnected(bool unanswered) {
@@ -104,7 +104,7 @@ bool StreamPort::end_unconnected(bool unanswered) {
     lose_link();
   }
   flush_posted();
-  tell_last_receive(before);
+  report_last_receive(before);
   return true;
 }
 
@@ -118,7 +118,7 @@ void StreamPort::lose_link() {
 
 // Raises kLastReceive when a queue pair with an SRQ has entered Error. Call after a flush, so that
 // the event also follows the completion of the receive that was being filled.
-void StreamPort::tell_last_receive(QpState before) const {
+void StreamPort::report_last_receive(QpState before) const {
   if (qp_.init.srq == nullptr || state() != QpState::kError || before == QpState::kError) return;
   qp_.async(AsyncEventType::kLastReceive);
 }

@@ -178,7 +178,7 @@ class StreamPort final : private rdmap::Ulp {
       const rdmap::ReceivedSend& send);
   void lose_link();
   void flush();
-  void tell_last_receive(QpState before) const;
+  void report_last_receive(QpState before) const;
   bool open(QpDriver& driver, const Terms& terms);
 
   QpShared& qp_;

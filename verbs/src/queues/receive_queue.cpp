@@ -87,7 +87,7 @@ SharedReceiveQueue::SharedReceiveQueue(PdId pd, const Limits& limits,
 SharedReceiveQueue::~SharedReceiveQueue() = default;
 
 std::error_code SharedReceiveQueue::post_recv(const RecvWr& wr) {
-  if (impl_->queue.size() == 0) impl_->imminent.tell_imminent();
+  if (impl_->queue.size() == 0) impl_->imminent.note_imminent();
   if (const auto error = impl_->queue.post(wr)) return error;
   impl_->waiters.tell();
   return {};

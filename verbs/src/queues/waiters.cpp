@@ -34,7 +34,7 @@ void Waiters::tell_all() {
   }
 }
 
-void Waiters::tell_all_imminent() {
+void Waiters::note_all_imminent() {
   for (const auto& waiter : take_all()) {
     if (const auto driver = waiter.lock()) driver->receive_imminent();
   }

@@ -25,9 +25,9 @@ inline bool copy(std::byte* to, const std::byte* from, std::size_t size) {
 }
 
 /// A position in a plan, which is a list of iovecs.
-class Place {
+class PlanCursor {
  public:
-  explicit Place(std::span<const iovec> plan) : plan_(plan) {
+  explicit PlanCursor(std::span<const iovec> plan) : plan_(plan) {
     for (const iovec& piece : plan) left_ += piece.iov_len;
   }
   std::size_t left() const { return left_; }
@@ -70,7 +70,7 @@ class Gather {
   }
 
  private:
-  Place place_;
+  PlanCursor place_;
 };
 
 class Scatter {
@@ -91,7 +91,7 @@ class Scatter {
   }
 
  private:
-  Place place_;
+  PlanCursor place_;
 };
 
 }  // namespace iwarp::tls

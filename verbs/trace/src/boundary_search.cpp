@@ -118,23 +118,23 @@ BoundarySearch::Trial BoundarySearch::try_marked(View in, const Hints& hints, st
 /// as the first marker. [MPA-27]
 BoundarySearch::Trial BoundarySearch::try_unknown_markers(View in, const Hints& hints, bool last,
                                                           Boundary& found) {
-  const auto marker_says = [in](std::size_t at, std::size_t distance) {
+  const auto marker_points = [in](std::size_t at, std::size_t distance) {
     return bytes::load_be<std::uint32_t>(in.data() + at) == distance;
   };
   if (in.size() < kFpduStartSize) return last ? Trial::kNo : Trial::kMore;
-  if (marker_says(0, 0)) return try_fpdu(in, {.position = 0, .crc_used = true}, last, found);
+  if (marker_points(0, 0)) return try_fpdu(in, {.position = 0, .crc_used = true}, last, found);
   if (!starts_like_fpdu(in, 0)) return Trial::kNo;
   const auto size = std::min(in.size(), mpa::kMarkerInterval);
   for (std::size_t at = mpa::kMarkerSize; at + mpa::kMarkerSize <= size; at += mpa::kMarkerSize) {
-    if (!marker_says(at, at)) continue;
-    const Place place{.position = mpa::kMarkerInterval - at, .crc_used = true};
+    if (!marker_points(at, at)) continue;
+    const Guess place{.position = mpa::kMarkerInterval - at, .crc_used = true};
     if (const auto trial = try_fpdu(in, place, last, found); trial != Trial::kNo) return trial;
   }
   return in.size() < mpa::kMarkerInterval && !last && hints.marked == true ? Trial::kMore
                                                                            : Trial::kNo;
 }
 
-BoundarySearch::Trial BoundarySearch::try_fpdu(View in, const Place& place, bool last,
+BoundarySearch::Trial BoundarySearch::try_fpdu(View in, const Guess& place, bool last,
                                                Boundary& found) {
   const Trial short_of_octets = last ? Trial::kNo : Trial::kMore;
   const std::size_t lead = lead_of(place.position);
@@ -167,7 +167,7 @@ BoundarySearch::Trial BoundarySearch::try_fpdu(View in, const Place& place, bool
 
 /// Looks for kRun headers in a row. The ULPDU_Length of each FPDU says where the next header must
 /// be.
-BoundarySearch::Trial BoundarySearch::try_run(View in, const Place& place, bool last) {
+BoundarySearch::Trial BoundarySearch::try_run(View in, const Guess& place, bool last) {
   std::uint64_t position = place.position.value_or(0);
   std::size_t at = 0;
   for (std::size_t run = 0; run < kRun; ++run) {

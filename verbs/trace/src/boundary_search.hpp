@@ -57,15 +57,15 @@ class BoundarySearch {
 
  private:
   enum class Trial : std::uint8_t { kNo, kMore, kYes };
-  struct Place {
+  struct Guess {
     std::optional<std::uint64_t> position;  ///< empty without markers
     std::optional<bool> crc_used;
   };
 
-  Trial try_fpdu(bytes::View in, const Place& place, bool last, Boundary& found);
+  Trial try_fpdu(bytes::View in, const Guess& place, bool last, Boundary& found);
   Trial try_marked(bytes::View in, const Hints& hints, std::size_t at, bool last, Boundary& found);
   Trial try_unknown_markers(bytes::View in, const Hints& hints, bool last, Boundary& found);
-  Trial try_run(bytes::View in, const Place& place, bool last);
+  Trial try_run(bytes::View in, const Guess& place, bool last);
   bool can_afford(std::size_t octets);
 
   std::uint64_t searched_ = 0;  ///< number of positions at which no frame was found

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "iwarp/bytes/cursor.hpp"
-#include "made_up_packet.hpp"
+#include "synthetic_packet.hpp"
 
 namespace iwarp::trace {
 namespace {
@@ -95,14 +95,14 @@ void CaptureTap::segment(Side side, std::uint8_t flags, View payload) {
   const End& from = end(side);
   const End& to = end(other(side));
   const std::size_t tcp_size = kTcpSize + ((flags & kSyn) != 0 ? kSynOptionsSize : 0);
-  const made_up::Addresses addresses{from.address, to.address, side == Side::kNear};
-  auto out =
-      made_up::begin_packet(packet_, addresses, made_up::kTcp, tcp_size + payload.size(), ip_id_++);
+  const synthetic::Addresses addresses{from.address, to.address, side == Side::kNear};
+  auto out = synthetic::begin_packet(packet_, addresses, synthetic::kTcp, tcp_size + payload.size(),
+                                     ip_id_++);
   const std::size_t tcp_at = out.size();
   put_tcp_header(out, from, to, flags);
   out.put(payload);
   bytes::store_be(packet_.data() + tcp_at + 16,
-                  made_up::checksum(addresses, made_up::kTcp, View(packet_).subspan(tcp_at)));
+                  synthetic::checksum(addresses, synthetic::kTcp, View(packet_).subspan(tcp_at)));
   file_->write(packet_, now_);
 }
 

@@ -8,7 +8,7 @@
 
 #include "iwarp/bytes/hex.hpp"
 #include "iwarp/trace/ip_address.hpp"
-#include "made_up_packet.hpp"
+#include "synthetic_packet.hpp"
 
 namespace iwarp::trace {
 namespace {
@@ -34,7 +34,7 @@ CaptureDatagrams::CaptureDatagrams(std::shared_ptr<PacketSink> file) : file_(std
 
 void CaptureDatagrams::datagram(bool outbound, const verbs::DatagramEnds& ends, bytes::View octets,
                                 mpa::TimePoint now) {
-  made_up::Addresses addresses{shown(ends.own), shown(ends.peer), outbound};
+  synthetic::Addresses addresses{shown(ends.own), shown(ends.peer), outbound};
   std::uint16_t from = ends.own_port;
   std::uint16_t to = ends.peer_port;
   if (!outbound) {
@@ -42,7 +42,7 @@ void CaptureDatagrams::datagram(bool outbound, const verbs::DatagramEnds& ends, 
     std::swap(from, to);
   }
   const std::size_t size = kUdpSize + octets.size();
-  auto out = made_up::begin_packet(packet_, addresses, made_up::kUdp, size, ip_id_++);
+  auto out = synthetic::begin_packet(packet_, addresses, synthetic::kUdp, size, ip_id_++);
   const std::size_t udp_at = out.size();
   out.u16(from);
   out.u16(to);
@@ -50,7 +50,7 @@ void CaptureDatagrams::datagram(bool outbound, const verbs::DatagramEnds& ends, 
   out.u16(0);
   out.put(octets);
   const auto sum =
-      made_up::checksum(addresses, made_up::kUdp, bytes::View(packet_).subspan(udp_at));
+      synthetic::checksum(addresses, synthetic::kUdp, bytes::View(packet_).subspan(udp_at));
   // In UDP, a checksum field of 0 means that there is no checksum, so a sum of 0 is sent as 0xFFFF.
   bytes::store_be(packet_.data() + udp_at + kUdpChecksumAt, sum != 0 ? sum : std::uint16_t{0xFFFF});
   file_->write(packet_, now);

@@ -26,7 +26,8 @@ struct Names {
 std::string startup_meaning(const mpa::StartupFrame& frame, const Names& n) {
   const std::size_t word = frame.enhanced ? mpa::kEnhancedWordSize : 0;
   const auto ulp = frame.private_data.subspan(std::min(word, frame.private_data.size()));
-  const auto said = frame.rejected ? mpa::Extensions::kNone : mpa::extensions_said(frame.kind, ulp);
+  const auto said =
+      frame.rejected ? mpa::Extensions::kNone : mpa::advertised_extensions(frame.kind, ulp);
   const auto size = ulp.size() - (said != mpa::Extensions::kNone ? mpa::kExtensionsTagSize : 0);
   auto data = size != 0 ? fmt::format(", with {} octets of private data", size) : "";
   if (const auto depths = smb_direct_depths(frame)) data += fmt::format(" ({})", describe(*depths));

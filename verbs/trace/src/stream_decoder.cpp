@@ -459,11 +459,11 @@ bool StreamDecoder::refuse(Side side, const char* why) {
 }
 
 /// Call if no frame begins at the current octet. Starts a search for the next frame. If
-/// DecoderOptions::search is false or `for_good` is true, gives the stream up instead. During a
+/// DecoderOptions::search is false or `permanently` is true, gives the stream up instead. During a
 /// search, keeps the first reason `why`.
-bool StreamDecoder::lose(Side side, const char* why, bool for_good) {
+bool StreamDecoder::lose(Side side, const char* why, bool permanently) {
   Direction& d = direction(side);
-  const Phase phase = options_.search && !for_good ? Phase::kSearch : Phase::kLost;
+  const Phase phase = options_.search && !permanently ? Phase::kSearch : Phase::kLost;
   if (d.phase == Phase::kLost || d.phase == phase) return true;
   if (d.phase != Phase::kSearch) d.why = why;
   d.phase = phase;

@@ -138,7 +138,7 @@ void nothing_behind(Script& s) {
   expect_terminate_next(s, {ddp::kTaggedInvalidStag});
 }
 
-void first_error_told(Script& s) {
+void first_error_reported(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
   Octets both = s.make(write_ulpdu({.stag = memory.stag ^ 0x5A5A5A00}, 0, pattern(kPiece)));
@@ -211,7 +211,7 @@ constexpr Case kCases[] = {
     {"ddp/tagged/segments", "RFC 5041 5.2", "DDP-40 DDP-43", "places a Write of three segments", kMust, kEither, segments},
     {"ddp/tagged/many-segments", "RFC 5041 5.2", "DDP-40 DDP-43", "places a Write of many segments", kMust, kEither, many_segments},
     {"ddp/tagged/nothing-behind", "RFC 5041 7.1", "DDP-81", "accepts nothing after an invalid segment", kMust, kEither, nothing_behind},
-    {"ddp/tagged/first-error-told", "RFC 5040 7.1", "RDMAP-95", "reports the first of two errors", kMust, kEither, first_error_told},
+    {"ddp/tagged/first-error-told", "RFC 5040 7.1", "RDMAP-95", "reports the first of two errors", kMust, kEither, first_error_reported},
     {"ddp/tagged/own-header", "RFC 5041 4.1", "DDP-18 DDP-20 RDMAP-9", "sends tagged headers with reserved bits of zero", kMust, kEither, own_header},
     {"ddp/tagged/own-segments", "RFC 5041 5.2", "DDP-13 DDP-14 DDP-23 DDP-25 DDP-43", "cuts long messages into segments that join", kMust, kEither, own_segments},
     {"ddp/tagged/own-empty", "RFC 5041 5.2", "DDP-44", "sends a message of no octets in one segment", kMust, kEither, own_empty},

@@ -58,7 +58,7 @@ void taken(Script& s, const Tamper& tamper = {}) {
   expect_memory(s, memory, text, kTestedAt);
 }
 template <std::size_t offset>
-void plainly_taken(Script& s) {
+void accepted(Script& s) {
   taken<offset>(s);
 }
 void reserved_ignored(Script& s) { taken<kInPayload>(s, {.marker_reserved = 0xA5A5}); }
@@ -156,7 +156,7 @@ const Setup kMarkers{.markers = true};
 
 // Requests markers. If startup fails, the case is skipped, because other cases test whether the
 // peer supports markers at all.
-PeerMemory ask_for_markers(Script& s, const Setup& setup = kMarkers) {
+PeerMemory request_markers(Script& s, const Setup& setup = kMarkers) {
   try {
     s.establish(setup);
     return learn_memory(s);
@@ -175,7 +175,7 @@ void first_octets(Script& s) {
   s.watch([&first](const Segment& segment) {
     if (!first) first = segment;
   });
-  ask_for_markers(s);
+  request_markers(s);
   const auto octets = bytes::View(first->octets).first(mpa::kMarkerSize);
   const bool zero = std::ranges::all_of(octets, [](std::byte b) { return b == std::byte{0}; });
   require(first->position == 0 && zero, "a marker with value 0 before the first FPDU",
@@ -187,7 +187,7 @@ void own_pointers(Script& s) {
     require(segment.markers_agree, "markers that point at the start of their FPDU",
             "a marker that points elsewhere");
   });
-  receive_sweep(s, ask_for_markers(s));
+  receive_sweep(s, request_markers(s));
 }
 
 void own_crc(Script& s) {
@@ -195,7 +195,7 @@ void own_crc(Script& s) {
     require(segment.crc == trace::CrcVerdict::kGood, "CRCs that cover the markers",
             fmt::format("a wrong CRC in an FPDU with {} markers", segment.fpduptrs.size()));
   });
-  receive_sweep(s, ask_for_markers(s));
+  receive_sweep(s, request_markers(s));
 }
 
 void own_zero_bits(Script& s) {
@@ -209,11 +209,11 @@ void own_zero_bits(Script& s) {
               "markers with reserved bits of zero", "a marker with other bits set");
     }
   });
-  receive_sweep(s, ask_for_markers(s));
+  receive_sweep(s, request_markers(s));
 }
 
 void own_several_in_one(Script& s) {
-  ask_for_markers(s);
+  request_markers(s);
   std::size_t most = 0;
   for (const Segment& segment : receive_long_message(s, kMarkers, 8192)) {
     require(segment.markers_agree, "markers that all point at the start of their FPDU",
@@ -225,7 +225,7 @@ void own_several_in_one(Script& s) {
 
 void own_within_emss(Script& s) {
   s.advertise_mss(1460);
-  ask_for_markers(s);
+  request_markers(s);
   const auto segments = receive_long_message(s, kMarkers, 8192);
   const auto limit = mpa::mulpdu_for(s.advertised_mss(), true).octets;
   for (const Segment& segment : segments) {
@@ -235,13 +235,13 @@ void own_within_emss(Script& s) {
 }
 
 void own_without_crc(Script& s) {
-  const auto memory = ask_for_markers(s, {.crc = false, .markers = true});
+  const auto memory = request_markers(s, {.crc = false, .markers = true});
   if (s.crc()) throw Skipped{"the peer insists on CRCs"};
   finish_exchange(s, memory);
 }
 
 void both_ways(Script& s) {
-  const auto memory = ask_for_markers(s);
+  const auto memory = request_markers(s);
   if (!s.framing().markers) throw Skipped{"the peer does not request markers"};
   for (int i = 0; i < kSweep; ++i) {
     const Octets text = pattern(kPiece, static_cast<std::uint32_t>(i));
@@ -264,11 +264,11 @@ constexpr Case kCases[] = {
     {"mpa/marker/own-zero-bits", "RFC 5044 4.2", "MPA-19 MPA-20 MPA-22", "sends the reserved bits of markers as zero", kMust, kEither, own_zero_bits},
     {"mpa/marker/own-within-emss", "RFC 5044 4.5", "MPA-47", "leaves room for markers in its MULPDU", kMust, kEither, own_within_emss},
     {"mpa/marker/own-without-crc", "RFC 5044 4.3", "MPA-17 MPA-70", "sends markers also when CRCs are off", kMust, kEither, own_without_crc},
-    {"mpa/marker/before-fpdu", "RFC 5044 4.3", "MPA-28 MPA-29 MPA-34", "accepts a marker before an FPDU", kMust, kEither, plainly_taken<kBefore>},
-    {"mpa/marker/in-header", "RFC 5044 4.3", "MPA-27 MPA-34", "accepts a marker inside the DDP header", kMust, kEither, plainly_taken<kInHeader>},
-    {"mpa/marker/in-payload", "RFC 5044 4.3", "MPA-27 MPA-34", "accepts a marker inside the payload", kMust, kEither, plainly_taken<kInPayload>},
-    {"mpa/marker/before-crc", "RFC 5044 4.4", "MPA-34 MPA-45", "accepts a marker between PAD and CRC", kMust, kEither, plainly_taken<kBeforeCrc>},
-    {"mpa/marker/at-end", "RFC 5044 4.3", "MPA-28 MPA-29", "accepts an FPDU that ends where a marker begins", kMust, kEither, plainly_taken<kFpdu>},
+    {"mpa/marker/before-fpdu", "RFC 5044 4.3", "MPA-28 MPA-29 MPA-34", "accepts a marker before an FPDU", kMust, kEither, accepted<kBefore>},
+    {"mpa/marker/in-header", "RFC 5044 4.3", "MPA-27 MPA-34", "accepts a marker inside the DDP header", kMust, kEither, accepted<kInHeader>},
+    {"mpa/marker/in-payload", "RFC 5044 4.3", "MPA-27 MPA-34", "accepts a marker inside the payload", kMust, kEither, accepted<kInPayload>},
+    {"mpa/marker/before-crc", "RFC 5044 4.4", "MPA-34 MPA-45", "accepts a marker between PAD and CRC", kMust, kEither, accepted<kBeforeCrc>},
+    {"mpa/marker/at-end", "RFC 5044 4.3", "MPA-28 MPA-29", "accepts an FPDU that ends where a marker begins", kMust, kEither, accepted<kFpdu>},
     {"mpa/marker/everywhere", "RFC 5044 4.3", "MPA-25 MPA-31 MPA-34", "accepts markers before every 4 octets of an FPDU", kMust, kEither, everywhere},
     {"mpa/marker/several", "RFC 5044 4.3", "MPA-30 MPA-34", "accepts an FPDU with several markers", kMust, kEither, several_in_one},
     {"mpa/marker/reserved-ignored", "RFC 5044 4.2", "MPA-21", "ignores the reserved half of a marker", kMust, kEither, reserved_ignored},

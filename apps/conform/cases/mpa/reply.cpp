@@ -106,7 +106,7 @@ void truncated(Script& s) {
   expect_give_up(s);
 }
 
-void more_than_said(Script& s) {
+void excess_octets(Script& s) {
   Octets frame = good_reply(s);
   Framing framing;
   const auto more = make_fpdu(make_ulpdu(tagged(rdmap::Opcode::kWrite, 1, 0), {}), framing,
@@ -202,7 +202,7 @@ constexpr Case kCases[] = {
     {"mpa/initiator/truncated-key", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up on a FIN inside the key", Level::kMust, PeerRole::kInitiator, truncated<10>},
     {"mpa/initiator/truncated-header", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up on a FIN before PD_Length", Level::kMust, PeerRole::kInitiator, truncated<18>},
     {"mpa/initiator/truncated-private-data", "RFC 5044 7.1.2", "MPA-79 MPA-100 MPA-101", "gives up on a FIN inside the private data", Level::kMust, PeerRole::kInitiator, truncated<30>},
-    {"mpa/initiator/more-than-said", "RFC 5044 7.1.1", "MPA-79 MPA-101", "ends the stream when invalid octets follow the Reply", Level::kMust, PeerRole::kInitiator, more_than_said},
+    {"mpa/initiator/more-than-said", "RFC 5044 7.1.1", "MPA-79 MPA-101", "ends the stream when invalid octets follow the Reply", Level::kMust, PeerRole::kInitiator, excess_octets},
     {"mpa/initiator/rejected", "RFC 5044 7.1.2", "MPA-91", "sends no FPDU once it is rejected", Level::kMust, PeerRole::kInitiator, rejected<0>},
     {"mpa/initiator/rejected-with-data", "RFC 5044 7.1.2", "MPA-91", "sends no FPDU once it is rejected with private data", Level::kMust, PeerRole::kInitiator, rejected<100>},
     {"mpa/initiator/crc-in-request-only", "RFC 5044 7.1.1", "MPA-72", "uses CRCs as it requested, although the Reply says C=0", Level::kMust, PeerRole::kInitiator, crc_in_request_only},

@@ -98,7 +98,7 @@ void truncated(Script& s) {
 
 // Sends more private data than the Request's PD_Length says. The peer may treat the excess octets
 // as too much private data or as an invalid first FPDU; both are errors.
-void more_than_said(Script& s) {
+void excess_octets(Script& s) {
   s.open();
   Octets frame = s.make_startup(kPlain);
   Framing framing;
@@ -273,7 +273,7 @@ constexpr Case kCases[] = {
     {"mpa/request/truncated-key", "RFC 5044 7.1.2", "MPA-84 MPA-100", "closes on a FIN inside the key", Level::kMust, PeerRole::kResponder, truncated<10>, kLast},
     {"mpa/request/truncated-header", "RFC 5044 7.1.2", "MPA-84 MPA-100", "closes on a FIN before PD_Length", Level::kMust, PeerRole::kResponder, truncated<18>, kLast},
     {"mpa/request/truncated-private-data", "RFC 5044 7.1.2", "MPA-79 MPA-100 MPA-101", "closes on a FIN inside the private data", Level::kMust, PeerRole::kResponder, truncated<30>, kLast},
-    {"mpa/request/more-than-said", "RFC 5044 7.1.1", "MPA-79 MPA-101", "ends the stream when more octets follow than PD_Length says", Level::kMust, PeerRole::kResponder, more_than_said},
+    {"mpa/request/more-than-said", "RFC 5044 7.1.1", "MPA-79 MPA-101", "ends the stream when more octets follow than PD_Length says", Level::kMust, PeerRole::kResponder, excess_octets},
     {"mpa/request/fpdu-behind", "RFC 5044 7.1.2", "MPA-84", "closes on an FPDU before its Reply, or accepts it as the first one", Level::kShould, PeerRole::kResponder, fpdu_behind_request},
     {"mpa/request/reject-flag-ignored", "RFC 5044 7.1.1", "MPA-73", "ignores R in a Request, and does not echo it", Level::kMust, PeerRole::kResponder, rejected_flag},
     {"mpa/request/revision-0", "RFC 5044 7.1.1", "MPA-76 MPA-77 MPA-118", "closes on revision 0, or supports it", Level::kMust, PeerRole::kResponder, revision_0},

@@ -90,7 +90,7 @@ std::uint32_t encode(const EnhancedWord& word);
 
 /// Returns the extensions that the tag at the end of `ulp_private_data` announces, or kNone if
 /// there is no tag. `ulp_private_data` is the private data after the enhanced word.
-Extensions extensions_said(FrameKind kind, bytes::View ulp_private_data);
+Extensions advertised_extensions(FrameKind kind, bytes::View ulp_private_data);
 /// Returns whether the private data ends with an extensions tag.
 bool ends_with_extensions_tag(FrameKind kind, bytes::View ulp_private_data);
 

@@ -99,7 +99,7 @@ class Startup {
   std::size_t out_sent_ = 0;
   std::size_t private_offset_ = kStartupHeaderSize;
   std::size_t private_size_ = 0;
-  Extensions said_ = Extensions::kNone;             ///< initiator: extensions in the Request's tag
+  Extensions advertised_ = Extensions::kNone;       ///< initiator: extensions in the Request's tag
   Extensions peer_extensions_ = Extensions::kNone;  ///< extensions in the tag of the peer's frame
   std::optional<TimePoint> deadline_;
   std::optional<PeerOffer> offer_;

@@ -99,7 +99,7 @@ class alignas(64) CompletionQueue {
   std::atomic<std::size_t> size_{0};
   std::atomic<Armed> armed_{Armed::kNo};  ///< written only with the mutex held
   std::atomic<bool> overflowed_{false};
-  std::atomic<bool> overflow_told_{false};
+  std::atomic<bool> overflow_reported_{false};
   std::atomic<std::uint32_t> attached_{0};
   std::atomic<std::uint32_t> emptied_{0};
   std::atomic<bool> posts_wait_{false};

@@ -41,7 +41,7 @@ struct CompletionQueuePort {
   static bool push(CompletionQueue& cq, const WorkCompletion& wc, bool solicited_or_error,
                    Reaped reaped);
   /// Test-and-set: returns true only in the first call, whose caller has to report the overflow.
-  static bool take_overflow(CompletionQueue& cq) { return !cq.overflow_told_.exchange(true); }
+  static bool take_overflow(CompletionQueue& cq) { return !cq.overflow_reported_.exchange(true); }
   /// Removes all references to `counter` from the queued completions. Call before `counter` is
   /// destroyed.
   static void forget(CompletionQueue& cq, const ReapCount* counter);

@@ -144,7 +144,7 @@ class Connection {
   void enter_full_operation(TimePoint now);
   void refuse_full_operation(const mpa::Failure& failure, TimePoint now);
   void establish();
-  void tell_states();
+  void report_states();
   void open_gate();
   void run_inbound(const Now& now, std::size_t filled = 0);
   void take_fpdus(const Now& now);
@@ -182,7 +182,7 @@ class Connection {
   WireTap* tap_;
   std::unique_ptr<class Observed> observed_;  ///< null without an observer; must outlive full_
   mpa::Startup startup_;
-  mpa::StartupState startup_told_ = mpa::StartupState::kIdle;
+  mpa::StartupState reported_startup_ = mpa::StartupState::kIdle;
   mpa::Mulpdu mulpdu_;
   std::size_t emss_ = 0;
   ConnectionState state_;

@@ -26,13 +26,13 @@ class Waiters {
   }
   /// Empties the set as tell() does, but calls QpDriver::receive_imminent() of the drivers, without
   /// a lock held.
-  void tell_imminent() {
-    if (any_.load()) tell_all_imminent();
+  void note_imminent() {
+    if (any_.load()) note_all_imminent();
   }
 
  private:
   void tell_all();
-  void tell_all_imminent();
+  void note_all_imminent();
   std::vector<std::weak_ptr<QpDriver>> take_all();
 
   std::atomic<bool> any_{false};

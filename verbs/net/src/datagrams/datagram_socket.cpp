@@ -191,7 +191,7 @@ void take_destination(msghdr& message, DatagramPath& path) {
 }
 
 /// Makes the kernel report the local address of each datagram.
-bool ask_for_destination(int fd, bool as_v6) {
+bool request_destination(int fd, bool as_v6) {
   return as_v6 ? set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) : set(fd, IPPROTO_IP, IP_PKTINFO, 1);
 }
 
@@ -270,7 +270,7 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open(std::uint16_
     fd = open_socket(false);
   }
   if (!fd) return std::unexpected(fd.error());
-  if (!ask_for_destination(fd->get(), as_v6)) return std::unexpected(failure());
+  if (!request_destination(fd->get(), as_v6)) return std::unexpected(failure());
   const auto error = port == 0 && range.last != 0 ? bind_in_range(fd->get(), as_v6, range)
                                                   : bind_to(fd->get(), as_v6, {}, 0, port);
   if (error) return std::unexpected(error);
@@ -284,7 +284,7 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open_at(const IpA
   const bool as_v6 = !is_ipv4(at);
   auto fd = open_socket(as_v6);
   if (!fd) return std::unexpected(fd.error());
-  if (!ask_for_destination(fd->get(), as_v6)) return std::unexpected(failure());
+  if (!request_destination(fd->get(), as_v6)) return std::unexpected(failure());
   const bool is_group = is_multicast(at);
   if (is_group && !set(fd->get(), SOL_SOCKET, SO_REUSEADDR, 1)) return std::unexpected(failure());
   // Without this option the socket would receive the datagrams of all groups that any program of
@@ -332,7 +332,7 @@ void DatagramSocket::share_port(bool may) const {
   set(fd_.get(), SOL_SOCKET, SO_REUSEPORT, may ? 1 : 0);
 }
 
-void DatagramSocket::ask_for_room(int octets) const {
+void DatagramSocket::request_room(int octets) const {
   // Most processes lack the privilege for SO_RCVBUFFORCE, so fall back to SO_RCVBUF.
   if (!set(fd_.get(), SOL_SOCKET, SO_RCVBUFFORCE, octets)) {
     set(fd_.get(), SOL_SOCKET, SO_RCVBUF, octets);

@@ -57,7 +57,7 @@ DrivenDatagrams::DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQ
                                  verbs::StagTable& stags, DatagramSocket socket,
                                  std::shared_ptr<verbs::DatagramTap> tap)
     : DriveTurn(worker), core_(init, stags), tap_(std::move(tap)) {
-  socket.ask_for_room(kReceiveRoom);
+  socket.request_room(kReceiveRoom);
   doors_.push_back(std::make_unique<Door>(worker, std::move(socket), *this));
 }
 
@@ -166,7 +166,7 @@ std::error_code DrivenDatagrams::join(const IpAddress& group, unsigned interface
 }
 
 DrivenDatagrams::Door& DrivenDatagrams::add_door(DatagramSocket socket) {
-  socket.ask_for_room(kReceiveRoom);
+  socket.request_room(kReceiveRoom);
   Door& door = *doors_.emplace_back(std::make_unique<Door>(worker_, std::move(socket), *this));
   for (const auto& set : sets_) watch(door, set);
   return door;
@@ -298,7 +298,7 @@ void DrivenDatagrams::transmit() {
     for (std::size_t done = 0; done != batch.size();) {
       const auto n = send(std::span(s.sendings).subspan(done, batch.size() - done));
       try {
-        if (tap_ != nullptr) tell_sent(std::span(s.sendings).subspan(done, n));
+        if (tap_ != nullptr) report_sent(std::span(s.sendings).subspan(done, n));
       } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
         // Memory ran out in the tap. The datagrams have been sent, but the tap does not record
         // them.
@@ -318,7 +318,7 @@ void DrivenDatagrams::transmit() {
 }
 
 // Reports sent datagrams to the tap.
-void DrivenDatagrams::tell_sent(std::span<const DatagramSocket::Sending> sent) {
+void DrivenDatagrams::report_sent(std::span<const DatagramSocket::Sending> sent) {
   const auto now = mpa::Clock::now();
   std::vector<std::byte> octets;
   for (const auto& one : sent) {
@@ -336,7 +336,7 @@ void DrivenDatagrams::tell_sent(std::span<const DatagramSocket::Sending> sent) {
   }
 }
 
-void DrivenDatagrams::tell_received(const Door& door, const DatagramSocket::Received& one) {
+void DrivenDatagrams::report_received(const Door& door, const DatagramSocket::Received& one) {
   tap_->datagram(false,
                  {.own = one.path.own,
                   .own_port = door.socket.port(),
@@ -420,7 +420,7 @@ std::size_t DrivenDatagrams::take(Door& door, std::size_t room) {
   const bool is_group = door.group != IpAddress{};
   for (std::size_t i = 0; i != n; ++i) {
     const auto& one = came[i];
-    if (tap_ != nullptr && !one.is_cut) tell_received(door, one);
+    if (tap_ != nullptr && !one.is_cut) report_received(door, one);
     const bool is_fitting = !one.is_cut && is_group == is_multicast(one.path.own);
     // If the datagram was truncated, or a unicast datagram came to a group's socket or vice versa,
     // pass no octets. The core then counts the datagram as malformed.

@@ -83,8 +83,8 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   void note_peer(const DatagramSocket::Sending& last);
   bool connect_often();
   bool make_room_for_peer();
-  void tell_sent(std::span<const DatagramSocket::Sending> sent);
-  void tell_received(const Door& door, const DatagramSocket::Received& one);
+  void report_sent(std::span<const DatagramSocket::Sending> sent);
+  void report_received(const Door& door, const DatagramSocket::Received& one);
   void watch(Door& door, const std::shared_ptr<SocketSet>& set) noexcept;
   std::error_code post_first_recv(const verbs::RecvWr& wr);
   void drop_unreceived();

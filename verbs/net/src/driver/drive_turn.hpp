@@ -99,7 +99,7 @@ class DriveTurn : public Driven {
   InputState input() const { return input_.load(std::memory_order_relaxed); }
   void note_arrival() {
     arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    octets_came();
+    note_input();
   }
 
   Worker& worker_;

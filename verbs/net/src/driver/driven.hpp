@@ -70,7 +70,7 @@ class Driven {
 
   /// Call after input has been read from the socket. The next poll of either queue then reads the
   /// socket again.
-  void octets_came() {
+  void note_input() {
     asked_for_.store(nullptr, std::memory_order_relaxed);
     if (is_exposed()) note_taken();
   }

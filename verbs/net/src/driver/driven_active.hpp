@@ -17,7 +17,7 @@ struct DrivenConnection::Active {
   Active(Worker& worker, Setup setup, verbs::QpDriver& driver)
       : socket(std::move(setup.socket)),
         close_timeout(setup.options.close_timeout),
-        may_be_asked(setup.options.completions == verbs::Completions::kAcknowledged),
+        acknowledges(setup.options.completions == verbs::Completions::kAcknowledged),
         tap(std::move(setup.tap)),
         client(std::move(setup.client)),
         carrier(std::move(setup.carrier)),
@@ -27,7 +27,7 @@ struct DrivenConnection::Active {
 
   UniqueFd socket;
   const verbs::Duration close_timeout;
-  const bool may_be_asked;  ///< whether the peer may ask which of its messages have arrived
+  const bool acknowledges;  ///< whether the peer may ask which of its messages have arrived
   std::unique_ptr<verbs::WireTap> tap;
   std::unique_ptr<ConnectionClient> client;
   const std::unique_ptr<Carrier> carrier;  ///< null if MPA uses the TCP socket directly

@@ -167,7 +167,7 @@ void DrivenConnection::send_events_to(CmChannel& channel) {
 void DrivenConnection::poll(bool frequent) {
   auto work = lock_.enter(frequent && mode() == DriveMode::kWorker ? kPoll | kPolled : kPoll);
   if (!work) return;
-  if (*work == kPoll && active_ != nullptr && active_->awaited.octets != 0 && !look_again()) {
+  if (*work == kPoll && active_ != nullptr && active_->awaited.octets != 0 && !repeat_receive()) {
     if (lock_.leave()) return;
     work = lock_.take();
   }
@@ -175,7 +175,7 @@ void DrivenConnection::poll(bool frequent) {
 }
 
 // Repeats the receive call of the last poll. Returns false if the socket is still empty.
-inline bool DrivenConnection::look_again() {
+inline bool DrivenConnection::repeat_receive() {
   Active& a = *active_;
   ++a.receive_calls;
   const auto n = socket_ops().receive(a.socket.get(), &a.awaited.message, MSG_DONTWAIT);
@@ -184,7 +184,7 @@ inline bool DrivenConnection::look_again() {
   return true;
 }
 
-// Passes to the connection the octets that look_again() has received. Called only in a turn,
+// Passes to the connection the octets that repeat_receive() has received. Called only in a turn,
 // because a turn catches std::bad_alloc.
 inline DrivenConnection::Look DrivenConnection::take_answer() {
   auto& awaited = active_->awaited;
@@ -197,7 +197,7 @@ void DrivenConnection::run(std::uint32_t work, bool by_worker) {
   take_turns(work, by_worker, [this](std::uint32_t now) -> std::uint32_t {
     try {
       if (active_ == nullptr) return 0;
-      if (!active_->may_be_asked || mode() != DriveMode::kWorker) return drive(now, nullptr);
+      if (!active_->acknowledges || mode() != DriveMode::kWorker) return drive(now, nullptr);
       // The worker answers the peer before it notifies the application, which may then exit at
       // once; the peer would get no answer. A polling or sleeping thread returns to its application
       // only after the turn.
@@ -262,7 +262,7 @@ void DrivenConnection::control(std::uint32_t work) {
 // connection's SocketAction, and arms the waits and timers that wake the driver again.
 void DrivenConnection::finish_turn() {
   do {
-    while (tell_events()) transmit();
+    while (report_events()) transmit();
     do_socket_action();
   } while (active_ != nullptr && (lift_hold() || !arm()));
 }
@@ -282,7 +282,7 @@ inline bool DrivenConnection::lift_hold() {
   return core.takes_octets();
 }
 
-inline bool DrivenConnection::tell_events() {
+inline bool DrivenConnection::report_events() {
   using Type = verbs::ConnectionEvent::Type;
   bool any = false;
   while (const auto event = active_->core.event()) {
@@ -342,7 +342,7 @@ void DrivenConnection::do_socket_action() {
 void DrivenConnection::finish(Close how) {
   Active& a = *active_;
   // Report the remaining events now: after finish(), no event of this connection can be reported.
-  tell_events();
+  report_events();
   fail_setup(SetupFailure::kAbandoned);
   final_ = count();
   final_incidents_ = a.core.incidents();

@@ -221,7 +221,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   bool look_and_receive(std::uint32_t work, Look look);
   bool receive();
   bool take(ssize_t n, std::size_t asked);
-  bool look_again();
+  bool repeat_receive();
   Look take_answer();
   void update_buffered();
   bool flush_carrier();
@@ -234,14 +234,14 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void transmit();
   void socket_failed();
   void finish_turn();
-  bool tell_events();
+  bool report_events();
   void do_socket_action();
   bool lift_hold();
   bool arm();
   void arm_timer();
   bool has_only_moved_octets() const;
   bool may_transmit(verbs::Output pending) const;
-  bool asks_later();
+  bool questions_can_wait();
   void mode_changed();
   void update_watched();
   void await(SocketWaits::Kind kind, std::uint32_t work);

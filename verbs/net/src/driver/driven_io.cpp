@@ -81,7 +81,8 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, HeldNotices* until_ans
   }
   const verbs::Output pending =
       (work & kTransmit) != 0 ? verbs::Output::kMessages : a.core.output();
-  const bool later = pending == verbs::Output::kQuestions && work == kPoll && came && asks_later();
+  const bool later =
+      pending == verbs::Output::kQuestions && work == kPoll && came && questions_can_wait();
   const bool sends = !later && may_transmit(pending);
   if (sends) transmit();
   if (until_answered != nullptr) until_answered->release();
@@ -129,7 +130,7 @@ inline bool DrivenConnection::may_transmit(verbs::Output pending) const {
 // Call if the only output would be a query that asks the peer which messages have arrived. Returns
 // true if the query is held back. If the application answers the messages of this poll with a
 // request, the query is sent together with that request; otherwise the next poll sends the query.
-bool DrivenConnection::asks_later() {
+bool DrivenConnection::questions_can_wait() {
   Active& a = *active_;
   if (mode() != DriveMode::kPoller) return false;
   if (a.carrier != nullptr || !gathered_.is_on()) return false;
@@ -174,7 +175,7 @@ bool DrivenConnection::receive() {
     ++a.receive_calls;
     // Record the input now, because the carrier may read octets from the socket without delivering
     // any.
-    if (a.carrier != nullptr && is_exposed() && has_something(a.socket.get())) octets_came();
+    if (a.carrier != nullptr && is_exposed() && has_something(a.socket.get())) note_input();
     if (!take(receive_plan(a.carrier.get(), a.socket.get(), message), octets)) return false;
   }
 }

@@ -16,7 +16,7 @@ constexpr int kMany = 64;
 constinit std::atomic<int> under_way{0};
 
 // Reads and drops the octets that have arrived. Returns false if no more can arrive.
-bool drop_what_came(int fd) {
+bool discard_input(int fd) {
   std::array<std::byte, 16 * 1024> buffer;
   for (int i = 0; i < kReadsPerTurn; ++i) {
     const auto n = ::recv(fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
@@ -31,7 +31,7 @@ bool drop_what_came(int fd) {
 void LingeringClose::start(Worker& worker, UniqueFd socket, mpa::Duration limit,
                            std::vector<std::byte> rest) {
   if (rest.empty()) ::shutdown(socket.get(), SHUT_WR);
-  if (!drop_what_came(socket.get()) && rest.empty()) return;
+  if (!discard_input(socket.get()) && rest.empty()) return;
   auto self =
       std::make_shared<LingeringClose>(Private{}, worker, std::move(socket), std::move(rest));
   worker.post([self, limit] { self->begin(limit); });
@@ -41,7 +41,7 @@ bool LingeringClose::are_many() { return under_way.load(std::memory_order_relaxe
 
 void LingeringClose::finish(UniqueFd socket) {
   ::shutdown(socket.get(), SHUT_WR);
-  drop_what_came(socket.get());
+  discard_input(socket.get());
 }
 
 LingeringClose::LingeringClose(Private, Worker& worker, UniqueFd socket,
@@ -57,7 +57,7 @@ LingeringClose::LingeringClose(Private, Worker& worker, UniqueFd socket,
 LingeringClose::~LingeringClose() {
   under_way.fetch_sub(1, std::memory_order_relaxed);
   if (readiness_.is_open()) readiness_.release();
-  drop_what_came(socket_.get());
+  discard_input(socket_.get());
 }
 
 void LingeringClose::begin(mpa::Duration limit) {
@@ -89,7 +89,7 @@ void LingeringClose::send_rest() {
 void LingeringClose::wait() {
   readiness_.async_wait(asio::posix::stream_descriptor::wait_read,
                         [self = shared_from_this()](const boost::system::error_code& cancelled) {
-                          if (!cancelled && drop_what_came(self->socket_.get())) {
+                          if (!cancelled && discard_input(self->socket_.get())) {
                             self->wait();
                           } else {
                             self->timer_.cancel();

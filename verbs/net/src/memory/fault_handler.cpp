@@ -77,7 +77,7 @@ bool is_same(const struct sigaction& a, const struct sigaction& b) {
   return a.sa_flags == b.sa_flags && a.sa_handler == b.sa_handler;
 }
 
-bool is_ours(const struct sigaction& action) {
+bool is_own(const struct sigaction& action) {
   for (const Handler handler : kHandlers) {
     if ((action.sa_flags & SA_SIGINFO) != 0 && action.sa_sigaction == handler) return true;
   }
@@ -86,7 +86,7 @@ bool is_ours(const struct sigaction& action) {
 
 void go_on_top(int signal, std::array<Below, kMost>& all) {
   struct sigaction now{};
-  if (::sigaction(signal, nullptr, &now) != 0 || is_ours(now)) return;
+  if (::sigaction(signal, nullptr, &now) != 0 || is_own(now)) return;
   for (std::size_t i = 0; i < kMost; ++i) {
     if (all[i].is_used && !is_same(all[i].action, now)) continue;
     if (!all[i].is_used) all[i] = {.is_used = true, .action = now};

@@ -116,12 +116,12 @@ void Sidr::check() {
 
 void Sidr::receive(SidrEnd& end) {
   std::array<SidrOctets, net::DatagramSocket::kBatch> octets;
-  std::array<net::DatagramSocket::Received, net::DatagramSocket::kBatch> came_in;
-  for (std::size_t i = 0; i < octets.size(); ++i) came_in[i].room = octets[i];
+  std::array<net::DatagramSocket::Received, net::DatagramSocket::kBatch> arrived;
+  for (std::size_t i = 0; i < octets.size(); ++i) arrived[i].room = octets[i];
   for (int round = 0; round != kTurn; ++round) {
-    const auto n = end.socket.receive(came_in);
+    const auto n = end.socket.receive(arrived);
     for (std::size_t i = 0; i < n; ++i) {
-      const auto& one = came_in[i];
+      const auto& one = arrived[i];
       auto message = one.is_cut ? std::nullopt : decode_sidr(one.room.first(one.size));
       if (!message || net::is_multicast(one.path.own)) {
         ++end.dropped.malformed;
@@ -133,13 +133,13 @@ void Sidr::receive(SidrEnd& end) {
           .request = message->id};
       if (end.owner != nullptr) came(end, from, std::move(*message));
     }
-    if (n < came_in.size()) return;
+    if (n < arrived.size()) return;
   }
 }
 
 void Sidr::came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
   if (message.kind == SidrMessage::Kind::kRequest) {
-    request_came(end, from, std::move(message));
+    request_received(end, from, std::move(message));
   } else if (end.asking && end.asking->to.is(from)) {
     end.asking.reset();
     calls_.answered(*end.owner, message);
@@ -148,7 +148,7 @@ void Sidr::came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
   }
 }
 
-void Sidr::request_came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
+void Sidr::request_received(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
   const auto known = std::ranges::find_if(
       end.answers, [&](const SidrEnd::Answer& answer) { return answer.to.is(from); });
   const Backlog backlog = calls_.backlog(*end.owner);

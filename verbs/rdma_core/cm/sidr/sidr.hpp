@@ -99,7 +99,7 @@ class Sidr final : public Service {
  private:
   void receive(SidrEnd& end);
   void came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message);
-  void request_came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message);
+  void request_received(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message);
   void look_at_clock();
 
   const Calls calls_;

@@ -136,8 +136,8 @@ void DatagramEndpoint::release() {
   if (pd_ != nullptr) ibv_dealloc_pd(pd_);
 }
 
-std::unique_ptr<ibv_ah, DestroyAh> DatagramEndpoint::address_handle(const Place& own,
-                                                                    const Place& peer) const {
+std::unique_ptr<ibv_ah, DestroyAh> DatagramEndpoint::address_handle(const UdpAddress& own,
+                                                                    const UdpAddress& peer) const {
   const auto is_own = [&](const ibv_gid& gid) { return std::ranges::equal(gid.raw, own.ip); };
   ibv_port_attr port{};
   if (ibv_query_port(pd_->context, kThePort, &port) != 0) return nullptr;

@@ -34,12 +34,13 @@ class DatagramEndpoint {
   std::size_t max_message() const { return max_message_; }
   /// Returns an address handle for `peer`, or null if the peer cannot be reached from an address of
   /// the device.
-  std::unique_ptr<ibv_ah, DestroyAh> address_handle(const Place& own, const Place& peer) const;
+  std::unique_ptr<ibv_ah, DestroyAh> address_handle(const UdpAddress& own,
+                                                    const UdpAddress& peer) const;
 
   struct Received {
     /// Slot of the message, which the caller must pass to post_receive() after use.
     std::uint32_t slot;
-    Place from;  ///< the sender's address from the network header, without a port
+    UdpAddress from;  ///< the sender's address from the network header, without a port
     std::span<const std::byte> octets;
   };
   /// Appends to `out` the messages that have arrived. Returns whether any completion was polled.

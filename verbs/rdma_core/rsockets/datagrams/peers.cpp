@@ -15,14 +15,14 @@ void set_queue_pair(Peer& peer, const UdpHeader& header) {
 
 }  // namespace
 
-Peer* Peers::find(const Place& place) {
+Peer* Peers::find(const UdpAddress& place) {
   const auto it = known_.find(place);
   return it != known_.end() ? &it->second.peer : nullptr;
 }
 
 // Finds or adds the entry of a peer, and makes it the most recent one. Once the application has
 // sent to a peer, the entry of the peer remains `wanted`.
-Peers::Entry& Peers::enter(const Place& place, bool wanted) {
+Peers::Entry& Peers::enter(const UdpAddress& place, bool wanted) {
   if (const auto it = known_.find(place); it != known_.end()) {
     Entry& entry = it->second;
     const bool both = wanted || entry.wanted;
@@ -39,7 +39,7 @@ Peers::Entry& Peers::enter(const Place& place, bool wanted) {
   return entry;
 }
 
-Peer& Peers::want(const Place& place, std::uint32_t scope, Version version) {
+Peer& Peers::want(const UdpAddress& place, std::uint32_t scope, Version version) {
   Entry& entry = enter(place, true);
   if (entry.peer.version == Version{}) entry.peer.version = version;
   if (scope != 0) entry.peer.scope = scope;
@@ -50,7 +50,7 @@ Peer& Peers::want(const Place& place, std::uint32_t scope, Version version) {
   return entry.peer;
 }
 
-Peer& Peers::learn(const Place& place, std::uint32_t scope, const UdpHeader& header) {
+Peer& Peers::learn(const UdpAddress& place, std::uint32_t scope, const UdpHeader& header) {
   Peer& peer = enter(place, false).peer;
   peer.scope = scope;
   // If the queue pair in the header is not the one in the cache, trusts neither of the two until
@@ -66,7 +66,7 @@ Peer& Peers::learn(const Place& place, std::uint32_t scope, const UdpHeader& hea
   return peer;
 }
 
-bool Peers::take_answer(const Place& place, const UdpHeader& header) {
+bool Peers::take_answer(const UdpAddress& place, const UdpHeader& header) {
   Peer* const peer = find(place);
   if (peer == nullptr || !peer->asked) return false;
   set_queue_pair(*peer, header);

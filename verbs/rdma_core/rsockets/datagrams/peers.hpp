@@ -25,7 +25,7 @@ struct DestroyAh {
 };
 
 struct Peer {
-  Place place;
+  UdpAddress place;
   std::uint32_t scope = 0;
   Version version{};  ///< version of the header that the peer uses
   std::optional<std::uint32_t> queue_pair;
@@ -36,7 +36,7 @@ struct Peer {
   /// number of its queue pair. An answer is ignored while this member is not set.
   bool asked = false;
   bool has_own = false;  ///< whether the value of `own` was looked up
-  Place own;             ///< the local address from which this host sends to the peer
+  UdpAddress own;        ///< the local address from which this host sends to the peer
   bool looked_up_handle = false;
   /// Null if the peer can be reached only over UDP.
   std::unique_ptr<ibv_ah, DestroyAh> address_handle;
@@ -52,18 +52,18 @@ class Peers {
   using Time = std::chrono::steady_clock::time_point;
 
   /// Returns the peer with this address, or null if it is not in the cache.
-  Peer* find(const Place& place);
+  Peer* find(const UdpAddress& place);
   /// Returns a peer to which the application sends. Adds the peer if it is not in the cache. The
   /// reference is valid until the next call.
-  Peer& want(const Place& place, std::uint32_t scope, Version version);
+  Peer& want(const UdpAddress& place, std::uint32_t scope, Version version);
   /// Returns a peer that has sent data over UDP. Adds the peer if it is not in the cache. Caches
   /// the queue pair from the header of the data. If the cache already contains a different queue
   /// pair for this peer, trusts neither until the peer answers. The reference is valid until the
   /// next call.
-  Peer& learn(const Place& place, std::uint32_t scope, const UdpHeader& header);
+  Peer& learn(const UdpAddress& place, std::uint32_t scope, const UdpHeader& header);
   /// Returns whether the control message with this header answers a message that this rsocket has
   /// sent. If it does, caches the queue pair from the header.
-  bool take_answer(const Place& place, const UdpHeader& header);
+  bool take_answer(const UdpAddress& place, const UdpHeader& header);
   /// Returns whether this rsocket must answer the peer with the number of its queue pair.
   /// `received` is the length of the peer's message. The rsocket must not answer if its answer
   /// would be longer than that message, or if its previous answer to the same peer was too recent.
@@ -72,16 +72,16 @@ class Peers {
   std::size_t size() const { return known_.size(); }
 
  private:
-  using Order = std::list<Place>;  ///< peers, the most recently used one first
+  using Order = std::list<UdpAddress>;  ///< peers, the most recently used one first
   struct Entry {
     Peer peer;
     bool wanted = false;
     Order::iterator at;
   };
-  Entry& enter(const Place& place, bool wanted);
+  Entry& enter(const UdpAddress& place, bool wanted);
   Order& order_of(bool wanted) { return wanted ? wanted_ : strangers_; }
 
-  std::map<Place, Entry> known_;
+  std::map<UdpAddress, Entry> known_;
   Order wanted_;
   Order strangers_;
 };

@@ -46,7 +46,7 @@ int DatagramRSocket::open() {
   socklen_t size = sizeof own;
   auto* const address = reinterpret_cast<sockaddr*>(&own);
   if (::getsockname(udp_.get(), address, &size) != 0) return errno;
-  if (place_of(*address).port == 0 && ::bind(udp_.get(), address, size) != 0) return errno;
+  if (udp_address_of(*address).port == 0 && ::bind(udp_.get(), address, size) != 0) return errno;
   auto endpoint = std::make_unique<DatagramEndpoint>(options_.sizes);
   epoll_event event{.events = EPOLLIN, .data = {}};
   if (::epoll_ctl(either_.get(), EPOLL_CTL_ADD, endpoint->fd(), &event) != 0) return errno;

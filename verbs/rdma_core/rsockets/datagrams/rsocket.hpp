@@ -45,7 +45,7 @@ class DatagramRSocket final : public Socket {
   bool take_events() override;
 
   struct Message {
-    Place from;
+    UdpAddress from;
     std::uint32_t scope;
     std::optional<std::uint32_t> slot;  ///< nullopt if the message came over UDP and is in `copy`
     std::vector<std::byte> copy;
@@ -61,17 +61,19 @@ class DatagramRSocket final : public Socket {
     std::uint64_t strangers = 0;
   };
   struct Target {
-    Place place;
+    UdpAddress place;
     std::uint32_t scope = 0;
   };
 
   int open();
-  bool takes_from(const Place& place) const { return !connected_ || connected_->place == place; }
+  bool takes_from(const UdpAddress& place) const {
+    return !connected_ || connected_->place == place;
+  }
   std::expected<Target, int> target_of(const sockaddr* to, socklen_t length) const;
   bool take_udp();
   void take_udp_message(std::span<const std::byte> octets, const sockaddr& from);
   /// Returns the version of the header for messages to this peer.
-  Version spoken_to(const Peer& peer) const;
+  Version version_of(const Peer& peer) const;
   void answer(Peer& peer, std::size_t received);
   bool take_queue_pair();
   void watch_udp(bool wanted);

@@ -42,7 +42,7 @@ std::expected<DatagramRSocket::Target, int> DatagramRSocket::target_of(const soc
   if (length < sizeof(sa_family_t)) return std::unexpected(EINVAL);
   if (to->sa_family != options_.family) return std::unexpected(EAFNOSUPPORT);
   if (length < needed) return std::unexpected(EINVAL);
-  return Target{place_of(*to), scope_of(*to)};
+  return Target{udp_address_of(*to), scope_of(*to)};
 }
 
 void DatagramRSocket::progress() {
@@ -90,7 +90,7 @@ bool DatagramRSocket::take_udp() {
 }
 
 void DatagramRSocket::take_udp_message(std::span<const std::byte> octets, const sockaddr& from) {
-  const Place place = place_of(from);
+  const UdpAddress place = udp_address_of(from);
   const auto message = octets.size() <= kMaxDatagram ? decode_udp(octets) : std::nullopt;
   if (!message || (message->header.version == Version::kIpv4 && !place.is_ipv4())) {
     ++dropped_.malformed;
@@ -115,7 +115,7 @@ void DatagramRSocket::take_udp_message(std::span<const std::byte> octets, const 
 // An AF_INET rsocket sends headers of version 4 to all peers, because its addresses are IPv4
 // addresses. An AF_INET6 rsocket uses the version of the header that the peer uses. A peer with an
 // AF_INET6 socket may use version 6 even over IPv4.
-Version DatagramRSocket::spoken_to(const Peer& peer) const {
+Version DatagramRSocket::version_of(const Peer& peer) const {
   return own_version_ == Version::kIpv4 ? Version::kIpv4 : peer.version;
 }
 
@@ -123,7 +123,7 @@ void DatagramRSocket::answer(Peer& peer, std::size_t received) {
   if (!Peers::is_to_be_answered(peer, received, std::chrono::steady_clock::now())) return;
   find_own(peer);
   std::array<std::byte, udp_header_size(Version::kIpv6)> octets;
-  const std::size_t length = encode(UdpHeader{.version = spoken_to(peer),
+  const std::size_t length = encode(UdpHeader{.version = version_of(peer),
                                               .kind = UdpKind::kControl,
                                               .queue_pair = endpoint_->queue_pair(),
                                               .sender = peer.own},
@@ -197,14 +197,14 @@ void DatagramRSocket::find_own(Peer& peer) {
   sockaddr_storage own{};
   socklen_t size = sizeof own;
   if (::getsockname(udp_.get(), reinterpret_cast<sockaddr*>(&own), &size) != 0) return;
-  const std::uint16_t port = place_of(reinterpret_cast<const sockaddr&>(own)).port;
+  const std::uint16_t port = udp_address_of(reinterpret_cast<const sockaddr&>(own)).port;
   if (is_any(reinterpret_cast<const sockaddr&>(own))) {
     const auto to = address_of(peer.place, options_.family, peer.scope);
     const auto source = find_source(reinterpret_cast<const sockaddr&>(to), nullptr);
     if (!source) return;
     own = *source;
   }
-  peer.own = place_of(reinterpret_cast<const sockaddr&>(own));
+  peer.own = udp_address_of(reinterpret_cast<const sockaddr&>(own));
   peer.own.port = port;
 }
 
@@ -221,7 +221,7 @@ Socket::Result DatagramRSocket::send(Pieces from, int flags, const sockaddr* to,
   if (code != 0) return std::unexpected(code);
   Peer& peer = peers_.want(target->place, target->scope, own_version_);
   find_own(peer);
-  const bool fits = qp_header_size(spoken_to(peer)) + octets <= endpoint_->max_message();
+  const bool fits = qp_header_size(version_of(peer)) + octets <= endpoint_->max_message();
   if (peer.queue_pair && fits) {
     if (!std::exchange(peer.looked_up_handle, true)) {
       peer.address_handle = endpoint_->address_handle(peer.own, peer.place);
@@ -235,7 +235,7 @@ Socket::Result DatagramRSocket::send(Pieces from, int flags, const sockaddr* to,
 Socket::Result DatagramRSocket::send_by_queue_pair(Peer& peer, Pieces from, std::size_t length) {
   const auto memory = endpoint_->send_memory();
   const std::size_t header =
-      encode(QpHeader{.version = spoken_to(peer), .sender = peer.own}, memory);
+      encode(QpHeader{.version = version_of(peer), .sender = peer.own}, memory);
   Cursor(from).copy_to(memory.subspan(header, length));
   if (const int code = endpoint_->send(header + length, peer)) return std::unexpected(code);
   return length;
@@ -245,7 +245,7 @@ Socket::Result DatagramRSocket::send_by_udp(Lock& lock, const Target& to, Pieces
   const auto until = deadline(options_.send_limit);
   const Peer& peer = *peers_.find(to.place);
   std::array<std::byte, kMaxDatagram> octets;
-  const std::size_t header = encode(UdpHeader{.version = spoken_to(peer),
+  const std::size_t header = encode(UdpHeader{.version = version_of(peer),
                                               .kind = UdpKind::kData,
                                               .queue_pair = endpoint_->queue_pair(),
                                               .sender = peer.own},

@@ -35,7 +35,7 @@ std::uint32_t get(std::span<const std::byte> octets, std::size_t at, std::size_t
   return out;
 }
 
-void put_ip(std::span<std::byte> out, std::size_t at, const Place& place, Version version) {
+void put_ip(std::span<std::byte> out, std::size_t at, const UdpAddress& place, Version version) {
   const std::size_t skip = version == Version::kIpv4 ? kIpv4At : 0;
   std::memcpy(out.data() + at, place.ip.data() + skip, place.ip.size() - skip);
 }
@@ -51,10 +51,10 @@ std::array<std::uint8_t, 16> get_ip(std::span<const std::byte> octets, std::size
 
 }  // namespace
 
-bool Place::is_ipv4() const { return std::equal(kMapped.begin(), kMapped.end(), ip.begin()); }
+bool UdpAddress::is_ipv4() const { return std::equal(kMapped.begin(), kMapped.end(), ip.begin()); }
 
-Place place_of(const sockaddr& address) {
-  Place out;
+UdpAddress udp_address_of(const sockaddr& address) {
+  UdpAddress out;
   if (address.sa_family == AF_INET) {
     const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
     std::ranges::copy(kMapped, out.ip.begin());
@@ -68,7 +68,7 @@ Place place_of(const sockaddr& address) {
   return out;
 }
 
-sockaddr_storage address_of(const Place& place, int family, std::uint32_t scope) {
+sockaddr_storage address_of(const UdpAddress& place, int family, std::uint32_t scope) {
   sockaddr_storage out{};
   out.ss_family = static_cast<sa_family_t>(family);
   if (family == AF_INET) {

@@ -16,17 +16,17 @@
 namespace iwarp::rdma_core::rsockets {
 
 /// An IP address and a UDP port. An IPv4 address is stored as an IPv4-mapped IPv6 address.
-struct Place {
+struct UdpAddress {
   std::array<std::uint8_t, 16> ip{};
   std::uint16_t port = 0;
-  auto operator<=>(const Place&) const = default;
+  auto operator<=>(const UdpAddress&) const = default;
   bool is_ipv4() const;
 };
 
-Place place_of(const sockaddr& address);
+UdpAddress udp_address_of(const sockaddr& address);
 /// Returns the address in the form that a socket of `family` requires. `scope` is the scope ID of a
 /// link-local address.
-sockaddr_storage address_of(const Place& place, int family, std::uint32_t scope);
+sockaddr_storage address_of(const UdpAddress& place, int family, std::uint32_t scope);
 
 enum class Version : std::uint8_t { kIpv4 = 4, kIpv6 = 6 };
 
@@ -40,7 +40,7 @@ struct UdpHeader {
   Version version{};
   UdpKind kind{};
   std::uint32_t queue_pair = 0;  ///< number of the sender's queue pair
-  Place sender;                  ///< address of the sender, without a port
+  UdpAddress sender;             ///< address of the sender, without a port
 };
 constexpr std::size_t udp_header_size(Version version) {
   return version == Version::kIpv4 ? 16 : 28;
@@ -48,7 +48,7 @@ constexpr std::size_t udp_header_size(Version version) {
 
 struct QpHeader {
   Version version{};
-  Place sender;
+  UdpAddress sender;
 };
 constexpr std::size_t qp_header_size(Version version) { return version == Version::kIpv4 ? 8 : 24; }
 

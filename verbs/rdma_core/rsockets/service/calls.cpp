@@ -216,7 +216,7 @@ int rsetsockopt(int number, int level, int name, const void* value, socklen_t le
       number, [&](auto& socket) { return socket.set_option(level, name, value, length); });
   // Wakes up the thread of the Service, because the option may have changed the time of the next
   // keepalive.
-  if (result == 0) rsockets::Service::get().look_again();
+  if (result == 0) rsockets::Service::get().recheck();
   return result;
 }
 

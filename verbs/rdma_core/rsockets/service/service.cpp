@@ -149,7 +149,7 @@ void Service::handle(const Event& event) {
   }
   const auto listener = socket->listener();
   const bool wanted = listener != nullptr && socket->is_established() && listener->add(socket);
-  if (!wanted) socket->linger_not();
+  if (!wanted) socket->stop_lingering();
 }
 
 // Handles a connect request. If the listener no longer exists or its queue is full, rejects the
@@ -260,7 +260,7 @@ int Service::close(int number) {
   return socket->close();
 }
 
-void Service::look_again() {
+void Service::recheck() {
   const std::lock_guard lock(mutex_);
   if (waiter_ != nullptr) waiter_->wake();
 }

@@ -38,7 +38,7 @@ class Service {
   /// Closes the rsocket with this descriptor number. Returns 0 or an errno.
   int close(int number);
   /// Wakes up the thread, so that it computes the time of the next keepalive again.
-  void look_again();
+  void recheck();
 
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;

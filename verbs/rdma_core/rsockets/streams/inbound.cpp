@@ -20,8 +20,8 @@ bool Inbound::arrived(std::uint32_t length) {
     --whole_halves_;
     room_ = half_;
   }
-  if (length == 0 || length > room_ || came_ == limit_) return false;
-  ++came_;
+  if (length == 0 || length > room_ || received_ == limit_) return false;
+  ++received_;
   room_ -= length;
   unread_.push_back(length);
   readable_ += length;
@@ -31,8 +31,8 @@ bool Inbound::arrived(std::uint32_t length) {
 // If all earlier messages have been read, immediately counts this message as read. Otherwise the
 // message counts as read when the earlier messages have been read.
 bool Inbound::counted() {
-  if (came_ == limit_) return false;
-  ++came_;
+  if (received_ == limit_) return false;
+  ++received_;
   if (unread_.empty()) {
     ++read_;
   } else {

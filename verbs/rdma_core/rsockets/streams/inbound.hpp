@@ -57,7 +57,7 @@ class Inbound {
   std::uint32_t room_;  ///< number of bytes that remain in the half that the peer is filling
   /// Number of halves that were granted after the one that the peer is filling.
   std::uint32_t whole_halves_ = 0;
-  std::uint16_t came_ = 0;
+  std::uint16_t received_ = 0;
   std::uint16_t limit_;
   // The next four members describe what the application has read.
   std::deque<std::uint32_t> unread_;  ///< number of unread bytes of each message

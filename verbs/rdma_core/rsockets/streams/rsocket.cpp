@@ -183,7 +183,7 @@ int RSocket::drain(Lock& lock) {
 
 // Announces a shutdown, or the end of the connection, to the peer. Then waits until all posted data
 // has been sent. This wait does not depend on the peer's application.
-int RSocket::say_goodbye(Lock& lock, Control what) {
+int RSocket::send_control(Lock& lock, Control what) {
   const auto limit = std::chrono::steady_clock::now() + kDrainTimeout;
   const auto can_speak = [&] { return endpoint_->can_control() || !is_connected(); };
   if (const int code = await(lock, false, limit, can_speak)) return code;
@@ -207,11 +207,11 @@ int RSocket::shutdown(int how) {
   wake();
   // If the program only stops reading, it may still write, so nothing is announced to the peer yet.
   if (writable_) return 0;
-  if (!readable_) return say_goodbye(lock, Control::kDisconnect);
-  return could_write ? say_goodbye(lock, Control::kShutdown) : 0;
+  if (!readable_) return send_control(lock, Control::kDisconnect);
+  return could_write ? send_control(lock, Control::kShutdown) : 0;
 }
 
-void RSocket::linger_not() {
+void RSocket::stop_lingering() {
   const Lock lock(mutex_);
   options_.linger_is_set = true;
   options_.linger_for = {.l_onoff = 1, .l_linger = 0};
@@ -230,7 +230,7 @@ int RSocket::close() {
   if (std::exchange(closed_, true)) return EBADF;
   wake();
   orphans.swap(accepted_);
-  for (const auto& orphan : orphans) orphan->linger_not();
+  for (const auto& orphan : orphans) orphan->stop_lingering();
   for (const OwnMapping& mapping : own_mappings_) ibv_dereg_mr(mapping.mr);
   own_mappings_.clear();
   if (endpoint_ != nullptr && endpoint_->started()) (void)rdma_disconnect(id_);

@@ -44,7 +44,7 @@ class RSocket final : public Socket {
   int shutdown(int how) override;
   int close() override;
   /// Makes close() return without waiting.
-  void linger_not();
+  void stop_lingering();
 
   Result receive(Pieces into, int flags, Arrival* arrival) override;
   Result send(Pieces from, int flags, const sockaddr* to, socklen_t length) override;
@@ -98,9 +98,9 @@ class RSocket final : public Socket {
   int advance(rdma_cm_event_type type, int status, std::span<const std::byte> data);
   /// Checks the greeting that the peer has sent, and sets peer_.
   int greet(std::span<const std::byte> data);
-  int say_goodbye(Lock& lock, Control what);
+  int send_control(Lock& lock, Control what);
   int drain(Lock& lock);
-  int tell_mappings(Lock& lock, int flags);
+  int report_mappings(Lock& lock, int flags);
   int await_open(Lock& lock, int flags);
   Result receive_locked(Lock& lock, Pieces into, int flags);
   Result send_locked(Lock& lock, Pieces from, int flags);

@@ -82,7 +82,7 @@ RSocket::Result RSocket::send_locked(Lock& lock, Pieces from, int flags) {
   const auto until = deadline(options_.send_limit);
   Cursor cursor(from);
   std::size_t done = 0;
-  if (const int code = tell_mappings(lock, flags)) return std::unexpected(code);
+  if (const int code = report_mappings(lock, flags)) return std::unexpected(code);
   const auto outcome = [&](int code) { return done != 0 ? Result(done) : std::unexpected(code); };
   while (done < wanted) {
     if (!endpoint_->can_send() || !may_write()) {
@@ -142,7 +142,7 @@ int RSocket::unmap(const void* memory, std::size_t length) {
 
 // Announces new mappings to the peer before the next data is sent, so that the peer's application
 // can use them when it has received this data.
-int RSocket::tell_mappings(Lock& lock, int flags) {
+int RSocket::report_mappings(Lock& lock, int flags) {
   const auto untold = [&] { return std::ranges::find(own_mappings_, false, &OwnMapping::told); };
   while (untold() != own_mappings_.end()) {
     const int code = await(lock, is_nonblocking(flags), deadline(options_.send_limit),
@@ -167,7 +167,7 @@ RSocket::Result RSocket::write_mapped(std::span<const std::byte> from, std::uint
                                       int flags) {
   Lock lock(mutex_);
   if (const int code = await_open(lock, flags)) return std::unexpected(code);
-  if (const int code = tell_mappings(lock, flags)) return std::unexpected(code);
+  if (const int code = report_mappings(lock, flags)) return std::unexpected(code);
   const auto until = deadline(options_.send_limit);
   std::size_t done = 0;
   const auto outcome = [&](int code) { return done != 0 ? Result(done) : std::unexpected(code); };

@@ -45,7 +45,7 @@ class Channel {
 
   void tell() {
     if (attended_) {
-      ++untold_;
+      ++unsignaled_;
     } else {
       event_.signal();
     }
@@ -62,8 +62,8 @@ class Channel {
     return out;
   }
   void forget_one() {
-    if (untold_ != 0) {
-      --untold_;
+    if (unsignaled_ != 0) {
+      --unsignaled_;
     } else {
       event_.take();
     }
@@ -74,7 +74,7 @@ class Channel {
   std::list<T> spare_;
   std::size_t reserved_ = 0;
   bool attended_ = false;
-  std::size_t untold_ = 0;  ///< number of queued events that `event_` does not count
+  std::size_t unsignaled_ = 0;  ///< number of queued events that `event_` does not count
   EventFd event_;
 };
 

@@ -56,7 +56,7 @@ class DatagramSocket {
   /// Returns the port to which the socket is bound.
   std::uint16_t port() const { return port_; }
   /// Asks the kernel for a receive buffer of `octets` octets. The kernel may grant fewer.
-  void ask_for_room(int octets) const;
+  void request_room(int octets) const;
   /// Returns the number of datagrams, modulo 2^32, that the kernel has dropped because the buffer
   /// was full or a UDP checksum was wrong. Returns 0 if the kernel does not report this number.
   std::uint32_t lost() const;

@@ -123,7 +123,7 @@ class StreamDecoder {
   bool give_up(Side side, bytes::View octets);
   void learn(Side side, const mpa::StartupFrame& frame);
   bool refuse(Side side, const char* why);
-  bool lose(Side side, const char* why, bool for_good = false);
+  bool lose(Side side, const char* why, bool permanently = false);
   void emit(Side side, Frame& frame);
   void see(Frame& frame, const Direction& d, const mpa::FpduLayout& layout);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "made_up_packet.hpp"
+#include "synthetic_packet.hpp"
 
-namespace iwarp::trace::made_up {
+namespace iwarp::trace::synthetic {
 namespace {
 
 using bytes::View;
@@ -73,4 +73,4 @@ std::uint16_t checksum(const Addresses& addresses, std::uint8_t protocol, View s
   return complement(add_words(sum, segment));
 }
 
-}  // namespace iwarp::trace::made_up
+}  // namespace iwarp::trace::synthetic

@@ -9,7 +9,7 @@
 #include "iwarp/bytes/cursor.hpp"
 #include "iwarp/trace/ip_address.hpp"
 
-namespace iwarp::trace::made_up {
+namespace iwarp::trace::synthetic {
 
 inline constexpr std::uint8_t kTcp = 6, kUdp = 17;
 
@@ -27,4 +27,4 @@ bytes::Writer begin_packet(std::vector<std::byte>& packet, const Addresses& addr
 /// `segment` must still be 0.
 std::uint16_t checksum(const Addresses& addresses, std::uint8_t protocol, bytes::View segment);
 
-}  // namespace iwarp::trace::made_up
+}  // namespace iwarp::trace::synthetic
