@@ -73,7 +73,7 @@ TEST_CASE("an end with acknowledged completions that closes while a Send waits i
   Region* mine = pair.a->memory(kBytes, kEverything);
   post_send(*pair.a, 1, sge(mine, 0, 10));
   pair.run();
-  pair.b->connection->abort(pair.b->now);
+  pair.b->connection->abort();
   pair.a->connection->lost(pair.a->now);
   CHECK(why(*pair.b) ==
         "this end aborted it while a message of the peer waited: no receive was posted for the "
@@ -249,7 +249,7 @@ TEST_CASE("without outstanding requests a close, a reset and an abort are orderl
     CHECK(why(*pair.b) == "both ends closed it");
   }
   SUBCASE("reset") {
-    pair.a->connection->abort(pair.a->now);
+    pair.a->connection->abort();
     pair.b->connection->lost(pair.b->now);
     CHECK(why(*pair.a) == "this end aborted it");
     CHECK(why(*pair.b) == "the peer reset it, or the network failed");

@@ -33,8 +33,8 @@ Octets message(const Header& header, const std::string& text = {}) {
   return out;
 }
 
-wire::Place place(const sockaddr_in& address) {
-  return wire::place_of(reinterpret_cast<const sockaddr&>(address));
+wire::UdpAddress place(const sockaddr_in& address) {
+  return wire::udp_address_of(reinterpret_cast<const sockaddr&>(address));
 }
 
 /// A UDP socket from which the test sends messages of the UDP protocol of rsockets. The test
@@ -76,7 +76,7 @@ class Stranger {
 };
 
 TEST_CASE("headers have the format of rdma-core's") {
-  const wire::Place sender{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 1, 2, 3}, 0x1234};
+  const wire::UdpAddress sender{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 1, 2, 3}, 0x1234};
   CHECK(message(wire::UdpHeader{wire::Version::kIpv4, wire::UdpKind::kControl, 0x0A0B0C, sender}) ==
         octets_of(std::string("UUUU\4\7\20\0\0\12\13\14\12\1\2\3", 16)));
   CHECK(message(wire::QpHeader{wire::Version::kIpv4, sender}) ==
@@ -214,7 +214,7 @@ TEST_CASE(
 TEST_CASE("a flood from unknown senders does not affect the peers to which the program sends") {
   wire::Peers peers;
   const auto at = [](unsigned n) {
-    return wire::Place{{10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, static_cast<std::uint8_t>(n >> 16)},
+    return wire::UdpAddress{{10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, static_cast<std::uint8_t>(n >> 16)},
                        static_cast<std::uint16_t>(n)};
   };
   peers.want(at(0), 0, wire::Version::kIpv6).asked = true;
@@ -307,7 +307,7 @@ TEST_CASE("a message to the queue pair must come from the address in its header"
   REQUIRE(answer);
   const RawQueuePair raw;
   const auto send = [&](const Octets& octets) { raw.send(answer->header.queue_pair, octets); };
-  wire::Place sender = ::place(own_place(9));
+  wire::UdpAddress sender = ::place(own_place(9));
   const auto good = message(wire::QpHeader{wire::Version::kIpv4, sender}, "good");
   for (std::size_t size = 0; size < 8; ++size) {
     send({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)});

@@ -11,14 +11,10 @@
 namespace iwarp::verbs {
 
 struct CountingDriver final : QpDriver {
-  bool posted(verbs::Doorbell) override { return false; }
-  void receive_posted() override {}
   void resume_soon() override {
     resumed.fetch_add(1);
     resumed.notify_all();
   }
-  void disconnect() override {}
-  void terminate() override {}
   void abort() override {}
   bool depart() override {
     if (on_depart) on_depart();

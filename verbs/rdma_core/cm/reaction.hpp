@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "iwarp/net/connection_manager.hpp"
-#include "iwarp/verbs/queue_pair.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 
 namespace iwarp::rdma_core {
 

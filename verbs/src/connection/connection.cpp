@@ -265,8 +265,7 @@ void Connection::terminate(const bytes::Fault& fault, TimePoint now) {
   settle(now);
 }
 
-void Connection::abort(TimePoint now) {
-  (void)now;
+void Connection::abort() {
   note_end(StreamEnd::Cause::kAborted);
   over(ConnectionCause::kLost, SocketAction::kReset);  // [VRB-11]
 }

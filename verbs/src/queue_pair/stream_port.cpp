@@ -30,8 +30,8 @@ std::string_view to_string(QpEvent event) {
 
 bool StreamPort::open(QpDriver& driver, const Terms& terms, const Observed* observed) {
   if (observed == nullptr) return open(driver, terms);
-  const auto between = std::make_shared<ObservedDriver>(
-      qp_, ring_, inbound_.receive_queue(), driver.shared_from_this(), observed->observer());
+  const auto between = std::make_shared<ObservedDriver>(qp_, ring_, inbound_.receive_queue(),
+                                                        driver.shared(), observed->observer());
   if (!open(*between, terms)) return false;
   qp_.gate.watch(&between->watcher());
   between->report_early();
@@ -42,7 +42,7 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms) {
   const std::lock_guard lock(qp_.post);
   const auto next = bytes::step(kQpEdges, state(), QpEvent::kConnected);
   if (!next || qp_.driver != nullptr) return false;
-  qp_.driver = driver.shared_from_this();
+  qp_.driver = driver.shared();
   qp_.ird = terms.ird;
   qp_.ord = std::min(terms.ord, qp_.ord_limit);
   qp_.peer_answers_none = terms.peer_answers_none;

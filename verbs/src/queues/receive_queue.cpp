@@ -116,17 +116,17 @@ ReceiveFound SharedReceiveQueuePort::take_for(SharedReceiveQueue& srq, std::size
 }
 
 bool SharedReceiveQueuePort::take_or_await(SharedReceiveQueue& srq,
-                                           const std::weak_ptr<QpDriver>& driver,
+                                           const std::weak_ptr<Waiter>& driver,
                                            PostedReceive& out) {
   await(srq, driver);
   return take(srq, out);
 }
 
-void SharedReceiveQueuePort::await(SharedReceiveQueue& srq, const std::weak_ptr<QpDriver>& driver) {
+void SharedReceiveQueuePort::await(SharedReceiveQueue& srq, const std::weak_ptr<Waiter>& driver) {
   srq.impl_->waiters.add(driver);
 }
 void SharedReceiveQueuePort::await_imminent(SharedReceiveQueue& srq,
-                                            const std::weak_ptr<QpDriver>& driver) {
+                                            const std::weak_ptr<Waiter>& driver) {
   srq.impl_->imminent.add(driver);
 }
 std::vector<PostedReceive> SharedReceiveQueuePort::withdraw(SharedReceiveQueue& srq) {

@@ -9,10 +9,10 @@
 
 namespace iwarp::verbs {
 
-void Waiters::add(const std::weak_ptr<QpDriver>& driver) {
+void Waiters::add(const std::weak_ptr<Waiter>& driver) {
   if (driver.expired()) return;
   const std::lock_guard lock(mutex_);
-  const auto is_same = [&driver](const std::weak_ptr<QpDriver>& other) {
+  const auto is_same = [&driver](const std::weak_ptr<Waiter>& other) {
     return !other.owner_before(driver) && !driver.owner_before(other);
   };
   // Remove drivers that no longer exist. Otherwise the set would grow without limit if streams wait
@@ -22,7 +22,7 @@ void Waiters::add(const std::weak_ptr<QpDriver>& driver) {
   any_.store(true);
 }
 
-std::vector<std::weak_ptr<QpDriver>> Waiters::take_all() {
+std::vector<std::weak_ptr<Waiter>> Waiters::take_all() {
   const std::lock_guard lock(mutex_);
   any_.store(false);
   return std::exchange(drivers_, {});

@@ -218,13 +218,13 @@ void StagTable::unbind(Region* window) {
   window->parent = nullptr;
 }
 
-bool StagTable::is_pinned(Region& region, Waiter waiter) {
+bool StagTable::is_pinned(Region& region, Waiter* waiter) {
   if (region.pins.load() == 0) return false;
   if (waiter != nullptr) region.waiters.add(waiter->weak_from_this());
   return region.pins.load() != 0;
 }
 
-std::error_code StagTable::fast_register(PdId pd, const Registration& what, Waiter waiter) {
+std::error_code StagTable::fast_register(PdId pd, const Registration& what, Waiter* waiter) {
   const std::lock_guard lock(mutex_);
   Region* region = find(what.stag);
   if (region == nullptr || region->kind != Region::Kind::kFastRegion || region->pd != pd ||
@@ -242,7 +242,7 @@ std::error_code StagTable::fast_register(PdId pd, const Registration& what, Wait
   return {};
 }
 
-std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what, Waiter waiter) {
+std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what, Waiter* waiter) {
   const std::lock_guard lock(mutex_);
   Region* window = find(what.window);
   Region* region = find(what.region);
@@ -282,7 +282,7 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what, Waite
   return {};
 }
 
-std::error_code StagTable::unbind_type_1(PdId pd, Region& window, Waiter waiter) {
+std::error_code StagTable::unbind_type_1(PdId pd, Region& window, Waiter* waiter) {
   if (window.pd != pd) return make_error_code(Errc::kWrongPd);
   window.valid.store(false);
   if (is_pinned(window, waiter)) return make_error_code(Errc::kBusy);
@@ -291,7 +291,7 @@ std::error_code StagTable::unbind_type_1(PdId pd, Region& window, Waiter waiter)
 }
 
 StagTable::Invalidated StagTable::invalidate(PdId pd, QpNum qp, Stag stag, bool remote,
-                                             Waiter waiter) {
+                                             Waiter* waiter) {
   const std::lock_guard lock(mutex_);
   Region* region = find(stag);
   if (region == nullptr || region->kind == Region::Kind::kFree ||

@@ -91,7 +91,7 @@ class Connection {
   /// Ends the stream with a Terminate. Does nothing during set-up.
   void terminate(const bytes::Fault& fault, TimePoint now);
   /// Resets TCP.
-  void abort(TimePoint now);
+  void abort();
   /// Continues a stream that waits for a receive or for memory, if what it waits for is available.
   void resume(TimePoint now);
   /// Ends every access to an invalidated region. The stream ends if a request needs the region.

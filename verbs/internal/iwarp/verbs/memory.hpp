@@ -84,14 +84,13 @@ class StagTable {
   /// bound to the region. [DDP-88] [DDP-89]
   std::error_code destroy(Region* region, const std::function<void(Region&)>& break_pins);
 
-  /// The driver whose stream is resumed after an entry has been unpinned, or null. The entry holds
-  /// a weak_ptr to the driver until then.
-  using Waiter = QpDriver*;
+  // `waiter` is resumed after an entry has been unpinned; it may be null. The entry holds a
+  // weak_ptr to it until then.
   /// Executes WrOpcode::kFastRegister for a queue pair of `pd`. Fails with `Errc::kInvalidArgument`
   /// if `what.stag` is not an invalid fast region of `pd`, or if the memory is empty. Fails with
   /// `Errc::kBusy` if the entry is pinned, even if the pin belongs to an access that will be
   /// refused because the entry is invalid. After kBusy, call again when `waiter` is resumed.
-  std::error_code fast_register(PdId pd, const Registration& what, Waiter waiter = nullptr);
+  std::error_code fast_register(PdId pd, const Registration& what, Waiter* waiter = nullptr);
   /// Executes WrOpcode::kBindWindow for queue pair `qp` of `pd`. Fails with `Errc::kNotBindable` if
   /// `what.window` is not a window, or is a valid window of type 2. Also fails with
   /// `Errc::kNotBindable` if the region is invalid, is zero-based, does not contain the memory, or
@@ -99,7 +98,7 @@ class StagTable {
   /// kRemoteAtomic and the region lacks kLocalWrite. Fails with `Errc::kWrongPd` if the window or
   /// the region belongs to another domain, and with `Errc::kBusy` in the same case as
   /// fast_register(). [VRB-35] [VRB-36]
-  std::error_code bind(PdId pd, QpNum qp, const WindowBind& what, Waiter waiter = nullptr);
+  std::error_code bind(PdId pd, QpNum qp, const WindowBind& what, Waiter* waiter = nullptr);
 
   /// Result of an invalidation.
   enum class Invalidated : std::uint8_t {
@@ -110,7 +109,7 @@ class StagTable {
   /// Invalidates an STag on behalf of queue pair `qp` of `pd`, or of its peer (`remote`), which may
   /// invalidate only memory tied to `qp` or with Access::kRemoteInvalidate. After kPinned, call
   /// again with `remote` false when `waiter` is resumed. [RDMAP-58] [RDMAP-113] [VRB-34]
-  Invalidated invalidate(PdId pd, QpNum qp, Stag stag, bool remote, Waiter waiter = nullptr);
+  Invalidated invalidate(PdId pd, QpNum qp, Stag stag, bool remote, Waiter* waiter = nullptr);
 
   /// If the entry of `stag` (whose key is ignored) is invalid, pins the entry, so that it can be
   /// neither made valid nor reused, and returns a Grant for its memory. Returns an empty Grant if
@@ -130,8 +129,8 @@ class StagTable {
   void insert(Region* region);
   void erase(const Region* region);
   void unbind(Region* window);
-  static bool is_pinned(Region& region, Waiter waiter);
-  std::error_code unbind_type_1(PdId pd, Region& window, Waiter waiter);
+  static bool is_pinned(Region& region, Waiter* waiter);
+  std::error_code unbind_type_1(PdId pd, Region& window, Waiter* waiter);
 
   const std::size_t capacity_;
   std::function<std::uint32_t()> random_;

@@ -25,7 +25,7 @@ class ReapCount {
   }
   /// Registers `driver`. Its stream is resumed once, the next time that the count grows. Throws
   /// std::bad_alloc.
-  void await(const std::weak_ptr<QpDriver>& driver) { waiters_.add(driver); }
+  void await(const std::weak_ptr<Waiter>& driver) { waiters_.add(driver); }
 
  private:
   std::atomic<std::uint64_t> value_{0};

@@ -93,14 +93,14 @@ struct SharedReceiveQueuePort {
   /// arm_limit().
   static ReceiveFound take_for(SharedReceiveQueue& srq, std::size_t length, PostedReceive& out);
   /// Calls await() and then take().
-  static bool take_or_await(SharedReceiveQueue& srq, const std::weak_ptr<QpDriver>& driver,
+  static bool take_or_await(SharedReceiveQueue& srq, const std::weak_ptr<Waiter>& driver,
                             PostedReceive& out);
   /// Registers `driver`. Its stream is resumed once, when the next receive is posted. After
   /// await(), the caller must check size() again, see Waiters. Throws std::bad_alloc.
-  static void await(SharedReceiveQueue& srq, const std::weak_ptr<QpDriver>& driver);
+  static void await(SharedReceiveQueue& srq, const std::weak_ptr<Waiter>& driver);
   /// Registers `driver`. Its receive_imminent() is called once, when a receive is about to be
   /// posted to the empty queue. Throws std::bad_alloc.
-  static void await_imminent(SharedReceiveQueue& srq, const std::weak_ptr<QpDriver>& driver);
+  static void await_imminent(SharedReceiveQueue& srq, const std::weak_ptr<Waiter>& driver);
   /// Removes the receives that no message has consumed and returns them, oldest first. The removed
   /// receives do not complete. Throws std::bad_alloc.
   static std::vector<PostedReceive> withdraw(SharedReceiveQueue& srq);

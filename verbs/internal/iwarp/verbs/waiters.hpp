@@ -11,20 +11,20 @@
 
 namespace iwarp::verbs {
 
-class QpDriver;
+class Waiter;
 
 /// A set of drivers, each of which is notified once. Thread-safe; a thread that holds the lock of
 /// the set takes no other lock.
 class Waiters {
  public:
   /// Adds `driver` unless it is in the set already or has been destroyed. Throws std::bad_alloc.
-  void add(const std::weak_ptr<QpDriver>& driver);
+  void add(const std::weak_ptr<Waiter>& driver);
   /// Empties the set. For each driver of the set that still exists, makes another thread resume the
   /// driver's stream.
   void tell() {
     if (any_.load()) tell_all();
   }
-  /// Empties the set as tell() does, but calls QpDriver::receive_imminent() of the drivers, without
+  /// Empties the set as tell() does, but calls Waiter::receive_imminent() of the drivers, without
   /// a lock held.
   void note_imminent() {
     if (any_.load()) note_all_imminent();
@@ -33,11 +33,11 @@ class Waiters {
  private:
   void tell_all();
   void note_all_imminent();
-  std::vector<std::weak_ptr<QpDriver>> take_all();
+  std::vector<std::weak_ptr<Waiter>> take_all();
 
   std::atomic<bool> any_{false};
   std::mutex mutex_;
-  std::vector<std::weak_ptr<QpDriver>> drivers_;
+  std::vector<std::weak_ptr<Waiter>> drivers_;
 };
 
 }  // namespace iwarp::verbs

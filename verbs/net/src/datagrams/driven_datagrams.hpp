@@ -17,7 +17,7 @@
 
 namespace iwarp::net {
 
-class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDatagrams> {
+class DrivenDatagrams final : public verbs::Waiter, public DriveTurn<DrivenDatagrams> {
   friend DriveTurn;
   struct Private {};
 
@@ -55,15 +55,10 @@ class DrivenDatagrams final : public verbs::QpDriver, public DriveTurn<DrivenDat
   void flush_posts() override {}
   bool may_hold_posts() const override { return !lock_.is_idle(); }
 
-  // Overrides of QpDriver. A shared receive queue that was empty calls resume_soon() when the next
+  // Overrides of Waiter. A shared receive queue that was empty calls resume_soon() when the next
   // receive is posted.
   void resume_soon() override;
-  bool posted(verbs::Doorbell) override { return false; }
-  void receive_posted() override { resume_soon(); }
   void receive_imminent() override;
-  void disconnect() override {}
-  void terminate() override {}
-  void abort() override {}
 
  private:
   /// update the events for which the sockets wait

@@ -126,7 +126,7 @@ bool DrivenConnection::close_in_order(Active& a) {
     if (a.core.at_rest() && a.core.awaits_ack_request(mpa::Clock::now())) return false;
   }
   const bool whole = a.core.at_rest();
-  a.core.abort(mpa::Clock::now());
+  a.core.abort();
   finish(whole ? Close::kLingering : Close::kReset);
   return true;
 }
@@ -137,7 +137,7 @@ void DrivenConnection::end_if_unasked() {
     if (state != mpa::StartupState::kIdle && state != mpa::StartupState::kAwaitRequest) return;
     a.client.reset();
     setup_.blame(SetupFailure::kAbandoned);
-    a.core.abort(mpa::Clock::now());
+    a.core.abort();
     finish(Close::kReset);
   });
 }
@@ -149,7 +149,7 @@ void DrivenConnection::end_if_unproven() {
     if (has_begun && a.core.awaits_peer()) receive();
     if (!a.core.awaits_peer()) return;
     setup_.blame(SetupFailure::kGaveWay);
-    a.core.abort(mpa::Clock::now());
+    a.core.abort();
     finish(Close::kReset);
   });
 }
@@ -246,7 +246,7 @@ void DrivenConnection::control(std::uint32_t work) {
     const auto answer = core.answer_due();
     if (answer && now >= *answer) core.note_peer_seen(now - silent_for(active_->socket.get()));
     if (due && now >= *due) core.handle_timeout(now);
-    if (now >= active_->linger_until) core.abort(now);
+    if (now >= active_->linger_until) core.abort();
   }
   if ((work & kResume) != 0) core.resume(now);
   // Send the requests that were posted before the Terminate or abort, as far as the socket has
@@ -255,7 +255,7 @@ void DrivenConnection::control(std::uint32_t work) {
   if (ends && (gathered_.any() || (work & kTransmit) != 0)) transmit();
   if (ending == Ending::kDisconnect) core.disconnect(now);
   if (ending == Ending::kTerminate) core.terminate(rdmap::kLocalCatastrophic, now);  // [VRB-9]
-  if (ending == Ending::kAbort) core.abort(now);
+  if (ending == Ending::kAbort) core.abort();
 }
 
 // Completes a turn after octets have been sent and received: reports events, performs the

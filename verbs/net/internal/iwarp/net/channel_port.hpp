@@ -97,7 +97,7 @@ struct ChannelPort {
     const std::lock_guard lock(channel.mutex_);
     channel.attended_ = false;
     auto out = channel.take();
-    for (; channel.untold_ != 0; --channel.untold_) channel.event_.signal();
+    for (; channel.unsignaled_ != 0; --channel.unsignaled_) channel.event_.signal();
     return out;
   }
 };

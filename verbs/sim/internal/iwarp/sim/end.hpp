@@ -55,13 +55,12 @@ class Driver : public verbs::QpDriver {
   bool expire();
 
   // Implements verbs::QpDriver.
-  bool posted(verbs::Doorbell) override { return false; }
   void receive_posted() override { connection->resume(now); }
   void resume_soon() override { resume_due_ = true; }
   void break_pins(verbs::Stag stag) override { to_break_.push_back(stag); }
   void disconnect() override { connection->disconnect(now); }
   void terminate() override;
-  void abort() override { connection->abort(now); }
+  void abort() override { connection->abort(); }
 
   const TimePoint& now;
   std::unique_ptr<verbs::Connection> connection;  ///< null before open()

@@ -3,18 +3,20 @@
 // sleeps. An example, from test/sim/example.cpp:
 //
 // <!-- figure: source test/sim/example.cpp | block TEST_CASE("the example -->
-//   TEST_CASE("the example: an RDMA Write of 4096 octets") {
-//     sim::Pair pair;
-//     REQUIRE(pair.establish());
-//     Region* from = pair.a->memory(4096, Access::kLocalWrite);
-//     Region* to = pair.b->memory(4096, Access::kLocalWrite | Access::kRemoteWrite);
-//     from->address[4095] = std::byte{42};
-//     const Sge octets = sim::sge(from, 0, 4096);
-//     const SendWr wr{.opcode = WrOpcode::kWrite, .sgl = {&octets, 1}, .remote = sim::remote(to)};
-//     REQUIRE(!pair.a->qp->post_send(wr));
-//     pair.run();
-//     CHECK(to->address[4095] == std::byte{42});
-//   }
+// ```cpp
+// TEST_CASE("the example: an RDMA Write of 4096 octets") {
+//   sim::Pair pair;
+//   REQUIRE(pair.establish());
+//   Region* from = pair.a->memory(4096, Access::kLocalWrite);
+//   Region* to = pair.b->memory(4096, Access::kLocalWrite | Access::kRemoteWrite);
+//   from->address[4095] = std::byte{42};
+//   const Sge octets = sim::sge(from, 0, 4096);
+//   const SendWr wr{.opcode = WrOpcode::kWrite, .sgl = {&octets, 1}, .remote = sim::remote(to)};
+//   REQUIRE(!pair.a->qp->post_send(wr));
+//   pair.run();
+//   CHECK(to->address[4095] == std::byte{42});
+// }
+// ```
 // <!-- end -->
 //
 // step() and advance() do all that a driver has to do: they move octets from transmit_plan() to
