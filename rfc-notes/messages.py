@@ -6,7 +6,7 @@ can review all of them in one sitting.
   messages.py             check; exit 1 if messages.md differs from the sources
   messages.py --update    write messages.md
   messages.py --sample 40 --seed 1
-                          print 40 messages, chosen at random, for somebody who judges how they read
+                          print 40 messages, chosen at random; a reader can judge them in five minutes
 
 A message is a string literal of at least three words in a C++ source of the commands or libraries:
 errors, refusals, log lines, explanations and help. Adjacent literals count as one. `{}` stands for a

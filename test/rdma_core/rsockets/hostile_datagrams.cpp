@@ -214,8 +214,9 @@ TEST_CASE(
 TEST_CASE("a flood from unknown senders does not affect the peers to which the program sends") {
   wire::Peers peers;
   const auto at = [](unsigned n) {
-    return wire::UdpAddress{{10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, static_cast<std::uint8_t>(n >> 16)},
-                       static_cast<std::uint16_t>(n)};
+    return wire::UdpAddress{
+        {10, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, static_cast<std::uint8_t>(n >> 16)},
+        static_cast<std::uint16_t>(n)};
   };
   peers.want(at(0), 0, wire::Version::kIpv6).asked = true;
   const wire::UdpHeader header{wire::Version::kIpv6, wire::UdpKind::kControl, 9, at(0)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PcapLibrary: loads libpcap when the first capture is opened. If the command or the drop-in
-// libraries were linked to libpcap, every program would also load libdbus, libsystemd and libgcrypt,
-// even without a capture.
+// libraries were linked to libpcap, every program would also load libdbus, libsystemd and
+// libgcrypt, even without a capture.
 #pragma once
 
 #include <pcap/pcap.h>
