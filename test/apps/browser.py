@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Headless Chromium for the tests of web pages. Needs chromium, node, and playwright-core, which npm installs into
 the build tree. If one of them is missing, skips the tests and prints what is missing."""
+import fcntl
 import os
 import pathlib
 import shutil
@@ -19,11 +20,13 @@ def playwright_module():
     home = BUILD / "playwright"
     module = home / "node_modules/playwright-core/index.js"
     npm = shutil.which("npm")
-    if not module.exists() and npm:
-        home.mkdir(exist_ok=True)
-        subprocess.run([npm, "install", "--prefix", home, "--no-save", "--ignore-scripts",
-                        "--no-audit", "--no-fund", PLAYWRIGHT],
-                       capture_output=True, timeout=180, check=False)
+    home.mkdir(exist_ok=True)
+    with open(home / "lock", "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # The tests of several pages start at the same time.
+        if not module.exists() and npm:
+            subprocess.run([npm, "install", "--prefix", home, "--no-save", "--ignore-scripts",
+                            "--no-audit", "--no-fund", PLAYWRIGHT],
+                           capture_output=True, timeout=180, check=False)
     return module if module.exists() else None
 
 
