@@ -7,7 +7,9 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <atomic>
 #include <fstream>
+#include <functional>
 #include <ostream>
 #include <thread>
 
@@ -15,6 +17,7 @@
 #include "iwarp/net/statistics.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
 #include "raw_peer.hpp"
+#include "replaced_socket_ops.hpp"
 #include "socket_pair.hpp"
 #include "sockets/sockets.hpp"
 
@@ -36,6 +39,15 @@ void expect_async(Rnic& rnic, verbs::QpNum num, AsyncEventType type) {
     REQUIRE_EQ(to_string(event->type), to_string(type));
     return;
   }
+}
+
+/// What the next send() does first, in whichever thread drives the connection.
+std::function<void()> before_send;
+std::atomic<bool> is_before_send_due{false};
+
+ssize_t send_after(int fd, const msghdr* message, int flags) {
+  if (is_before_send_due.exchange(false)) before_send();
+  return kernel_socket_ops().send(fd, message, flags);
 }
 
 }  // namespace
@@ -96,6 +108,20 @@ TEST_CASE("the program's Terminate reaches the peer [VRB-9] [RDMAP-88]") {
   expect_async(*pair.rnic, pair.b.qp->num(), AsyncEventType::kTerminateReceived);
   REQUIRE(pair.b.qp->query().terminate_received.has_value());
   CHECK_EQ(pair.b.qp->query().terminate_received->fault, bytes::Fault{bytes::Layer::kRdma, 0, 0});
+}
+
+TEST_CASE("a close in order and a Terminate that are requested in one turn send no Terminate") {
+  Established pair;
+  const iwarp::test::ReplacedSocketOps replaced([](SocketOps& ops) { ops.send = send_after; });
+  before_send = [&] {
+    CHECK_FALSE(pair.a.qp->disconnect());
+    CHECK_FALSE(pair.a.qp->terminate());
+  };
+  is_before_send_due = true;
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, 64, pair.b.remote(0)));
+  expect(*pair.a.cm, Type::kDisconnected);
+  expect(*pair.b.cm, Type::kDisconnected);
+  CHECK_FALSE(pair.b.qp->query().terminate_received.has_value());
 }
 
 TEST_CASE(

@@ -105,9 +105,7 @@ void DrivenConnection::end() {
 }
 
 void DrivenConnection::request(Ending ending) {
-  auto before = ending_.load();
-  while (before < ending && !ending_.compare_exchange_weak(before, ending)) {
-  }
+  endings_.fetch_or(ending);
   kick(kEnd);
 }
 
@@ -236,9 +234,9 @@ void DrivenConnection::join(std::shared_ptr<SocketSet> set) {
 
 void DrivenConnection::control(std::uint32_t work) {
   auto& core = active_->core;
-  const Ending ending = (work & kEnd) != 0 ? ending_.exchange(Ending::kNone) : Ending::kNone;
+  const std::uint8_t endings = (work & kEnd) != 0 ? endings_.exchange(0) : 0;
   // Before this end sends its FIN, answer the octets that have arrived.
-  if (ending == Ending::kDisconnect) receive();
+  if ((endings & kDisconnect) != 0) receive();
   const auto now = mpa::Clock::now();
   if ((work & kTimer) != 0) {
     active_->timer_at = Active::kNever;
@@ -251,11 +249,12 @@ void DrivenConnection::control(std::uint32_t work) {
   if ((work & kResume) != 0) core.resume(now);
   // Send the requests that were posted before the Terminate or abort, as far as the socket has
   // room.
-  const bool ends = ending == Ending::kTerminate || ending == Ending::kAbort;
+  const bool ends = (endings & (kTerminate | kAbort)) != 0;
   if (ends && (gathered_.any() || (work & kTransmit) != 0)) transmit();
-  if (ending == Ending::kDisconnect) core.disconnect(now);
-  if (ending == Ending::kTerminate) core.terminate(rdmap::kLocalCatastrophic, now);  // [VRB-9]
-  if (ending == Ending::kAbort) core.abort();
+  // A stream that is closing in order, and has no requests left, sends no Terminate.
+  if ((endings & kDisconnect) != 0) core.disconnect(now);
+  if ((endings & kTerminate) != 0) core.terminate(rdmap::kLocalCatastrophic, now);  // [VRB-9]
+  if ((endings & kAbort) != 0) core.abort();
 }
 
 // Completes a turn after octets have been sent and received: reports events, performs the

@@ -119,9 +119,9 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void receive_posted() override;
   void resume_soon() override;
   void break_pins(verbs::Stag stag) override;
-  void disconnect() override { request(Ending::kDisconnect); }
-  void terminate() override { request(Ending::kTerminate); }
-  void abort() override { request(Ending::kAbort); }
+  void disconnect() override { request(kDisconnect); }
+  void terminate() override { request(kTerminate); }
+  void abort() override { request(kAbort); }
   bool depart() override;
 
   // Overrides of Driven, called by the feeds of the completion queues.
@@ -194,10 +194,10 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
  private:
   // Kinds of work in addition to those of DriveTurn::Work.
   static constexpr std::uint32_t kTimer = kFirstOwn;
-  static constexpr std::uint32_t kEnd = kFirstOwn << 1;  ///< end the stream as ending_ says
+  static constexpr std::uint32_t kEnd = kFirstOwn << 1;  ///< end the stream as endings_ says
   struct Active;  ///< the state that exists only while the socket is open
-  /// How other threads want the stream to end. Of several requests, the last in this order counts.
-  enum class Ending : std::uint8_t { kNone, kDisconnect, kTerminate, kAbort };
+  /// How other threads want the stream to end. A turn does what is requested in this order.
+  enum Ending : std::uint8_t { kDisconnect = 1, kTerminate = 2, kAbort = 4 };
   enum class Close : std::uint8_t {
     kPlain,
     kLingering,  ///< half-closes and reads until the peer closes, see LingeringClose
@@ -253,7 +253,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   Registry& registry_;
   const Address local_;
   const Address peer_;
-  std::atomic<Ending> ending_{Ending::kNone};
+  std::atomic<std::uint8_t> endings_{0};                 ///< a set of Ending
   std::atomic<OutputState> output_{OutputState::kIdle};  ///< only the holder of lock_ writes it
   WatchedSocket watched_;
   GatheredPosts gathered_;
