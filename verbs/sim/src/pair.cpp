@@ -49,8 +49,8 @@ Pair::Pair(const verbs::ConnectionOptions& initiator, const verbs::ConnectionOpt
 }
 
 Pair::~Pair() {
-  a->qp->abort();
-  b->qp->abort();
+  (void)a->qp->abort();
+  (void)b->qp->abort();
 }
 
 void Pair::renew(const verbs::ConnectionOptions& initiator,
