@@ -44,12 +44,11 @@ class DriveTurn : public Driven {
     kRoom = 1 << 3,    ///< whether the socket has room to send
     kSlept = 1 << 4,   ///< whether the socket has woken the calling thread
     kResume = 1 << 5,  ///< whether a receive may have been posted
-    /// The next three are one field, a DriveCause + 1. If threads request kPolled and kSleptOn in
-    /// one turn, the field contains kLetGo: the worker drives until they request their modes again.
+    /// DriveCause::kPolled; if several of the three causes are set, the highest bit wins
     kPolled = 1 << 6,
-    kSleptOn = 2 << 6,
-    kLetGo = 3 << 6,
-    kFirstOwn = 1 << 8,  ///< the first bit that `Self` defines
+    kSleptOn = 1 << 7,
+    kLetGo = 1 << 8,
+    kFirstOwn = 1 << 9,  ///< the first bit that `Self` defines
   };
 
   explicit DriveTurn(Worker& worker) : worker_(worker) {}
@@ -89,12 +88,16 @@ class DriveTurn : public Driven {
   }
 
   DriveMode mode() const { return mode_.load(std::memory_order_relaxed); }
-  /// Changes the mode by the cause in `work`. Returns whether the mode has changed.
+  /// Changes the mode by the causes in `work`. Returns whether the mode has changed.
   bool change_mode(std::uint32_t work) {
-    const auto field = (work & kLetGo) / kPolled;
-    return field != 0 && change_mode(static_cast<DriveCause>(field - 1));
+    if ((work & kLetGo) != 0) return change_mode(DriveCause::kLetGo);
+    if ((work & kSleptOn) != 0) return change_mode(DriveCause::kSleptOn);
+    return (work & kPolled) != 0 && change_mode(DriveCause::kPolled);
   }
-  bool change_mode(DriveCause cause) { return advance(kDriveEdges, mode_, cause) != mode(); }
+  bool change_mode(DriveCause cause) {
+    const DriveMode before = advance(kDriveEdges, mode_, cause);
+    return mode() != before;
+  }
   [[gnu::cold]] void step(InputEvent event) { advance(kInputEdges, input_, event); }
   InputState input() const { return input_.load(std::memory_order_relaxed); }
   void note_arrival() {

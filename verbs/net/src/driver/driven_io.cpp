@@ -111,7 +111,7 @@ bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
       ((work & kRoom) != 0 || ((work & kPoll) != 0 && asks_for_room()))) {
     step(OutputEvent::kRoom);
   }
-  if ((work & kLetGo) != 0 && change_mode(work)) mode_changed();
+  if (change_mode(work)) mode_changed();
   if ((work & (kTimer | kResume | kEnd)) != 0) control(work);
   // While the stream is held for lack of a receive, the socket is not read. So check whether the
   // socket has an error.
