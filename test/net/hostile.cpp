@@ -301,11 +301,11 @@ TEST_CASE("all open descriptors count, below the newest one and this layer's own
 }
 
 TEST_CASE("set-ups leave the program a reserve of descriptors [SCTP-4]") {
-  constexpr rlim_t kLimit = 400;  // The device leaves a quarter of this limit to the program.
+  constexpr rlim_t kDescriptors = 400;  // The device leaves a quarter of this limit to the program.
   Pair pair;
-  const DescriptorLimit limit(kLimit);
+  const DescriptorLimit limit(kDescriptors);
   std::vector<RawPeer> silent;  // This process holds both ends of each of these connections.
-  for (rlim_t i = 0; i < kLimit / 2 - 10; ++i) {
+  for (rlim_t i = 0; i < kDescriptors / 2 - 10; ++i) {
     silent.push_back(RawPeer::connect(pair.listener->local().port));
   }
   pair.connect();

@@ -41,24 +41,24 @@ TEST_CASE(
   Pages pages;
   auto rnic = open_rnic();
   auto pd = must(rnic->alloc_pd());
-  const auto refused = [&](std::size_t from, std::size_t size, Access access) {
+  const auto is_refused = [&](std::size_t from, std::size_t size, Access access) {
     const auto memory = rnic->register_memory(*pd, std::span(pages.base + from, size), access);
     return !memory && memory.error() == make_error_code(Errc::kInvalidArgument);
   };
-  CHECK(refused(0, 0, Access::kLocalWrite));
-  CHECK_FALSE(refused(0, kPage, Access::kLocalWrite));
-  CHECK(refused(0, kPage + 1, Access::kLocalWrite));
-  CHECK(refused(kPage - 1, 2, Access::kRemoteWrite));
-  CHECK(refused(kPage - 1, 2, Access::kRemoteAtomic));
-  CHECK_FALSE(refused(0, 2 * kPage, Access::kRemoteRead));
-  CHECK(refused(0, 2 * kPage + 1, Access::kRemoteRead));
-  CHECK(refused(2 * kPage, 1, Access::kRemoteRead));
+  CHECK(is_refused(0, 0, Access::kLocalWrite));
+  CHECK_FALSE(is_refused(0, kPage, Access::kLocalWrite));
+  CHECK(is_refused(0, kPage + 1, Access::kLocalWrite));
+  CHECK(is_refused(kPage - 1, 2, Access::kRemoteWrite));
+  CHECK(is_refused(kPage - 1, 2, Access::kRemoteAtomic));
+  CHECK_FALSE(is_refused(0, 2 * kPage, Access::kRemoteRead));
+  CHECK(is_refused(0, 2 * kPage + 1, Access::kRemoteRead));
+  CHECK(is_refused(2 * kPage, 1, Access::kRemoteRead));
   const std::span<const std::byte> constant(pages.base + kPage, kPage);
   CHECK(rnic->register_memory(*pd, constant, Access::kRemoteRead).has_value());
   CHECK_FALSE(rnic->register_memory(*pd, constant, Access::kLocalWrite).has_value());
   CHECK_FALSE(rnic->register_memory(*pd, constant, Access::kRemoteAtomic).has_value());
   REQUIRE_EQ(::mprotect(pages.base, kPage, PROT_NONE), 0);
-  CHECK(refused(0, 1, Access::kNone));
+  CHECK(is_refused(0, 1, Access::kNone));
 }
 
 TEST_CASE(

@@ -51,9 +51,6 @@ class DriveTurn : public Driven {
     kFirstOwn = 1 << 9,  ///< the first bit that `Self` defines
   };
 
-  explicit DriveTurn(Worker& worker) : worker_(worker) {}
-  ~DriveTurn() = default;
-
   /// Takes a turn with `work`, or adds it to the work of the thread that holds the lock. Never
   /// waits. `by_worker` is true if the caller is the worker thread, which continues unfinished work
   /// in a later turn.
@@ -114,6 +111,10 @@ class DriveTurn : public Driven {
   std::atomic<bool> unwatched_{false};  ///< whether the kernel has refused to add a socket to a set
 
  private:
+  friend Self;  // only `Self` derives from DriveTurn<Self>
+  explicit DriveTurn(Worker& worker) : worker_(worker) {}
+  ~DriveTurn() = default;
+
   /// After this number of turns, a thread hands the remaining work to the worker.
   static constexpr int kTurns = 9;
 

@@ -26,7 +26,7 @@ class SocketWaits {
   /// await(), and again after release(). Returns false if the reactor refuses the socket.
   bool watch(int socket) {
     boost::system::error_code failed;
-    if (!readiness_.is_open()) readiness_.assign(socket, failed);
+    if (!readiness_.is_open()) (void)readiness_.assign(socket, failed);
     return !failed;
   }
   /// Cancels all waits. Call before the socket is closed.
