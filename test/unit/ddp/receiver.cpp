@@ -143,6 +143,14 @@ TEST_CASE(
   CHECK(bench.sink.deliveries.size() == 1);
 }
 
+TEST_CASE("the MSN that follows 0xFFFFFFFF is 0 [DDP-33]") {
+  Bench bench;
+  bench.receiver = Receiver(Msn{0xFFFFFFFF});
+  for (const std::uint32_t msn : {0xFFFFFFFFu, 0u, 1u})
+    CHECK(bench.feed(segment(untagged(0, msn))));
+  CHECK(bench.sink.deliveries.size() == 3);
+}
+
 TEST_CASE("reserved bits of the control octet are ignored [DDP-19]") {
   Bench bench;
   auto octets = segment(untagged(0, 1));

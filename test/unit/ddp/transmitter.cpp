@@ -131,8 +131,11 @@ TEST_CASE(
 }
 
 TEST_CASE("MSN 0xFFFFFFFF is followed by 0, then 1 [DDP-33]") {
-  CHECK(Msn{0xFFFFFFFF}.next() == Msn{0});
-  CHECK(Msn{0}.next() == Msn{1});
+  Transmitter transmitter(Msn{0xFFFFFFFF});
+  for (const std::uint32_t expected : {0xFFFFFFFFu, 0u, 1u}) {
+    transmitter.start({.tagged = false, .qn = 0, .length = 1});
+    CHECK(transmitter.next(kSmallest).header.msn.value == expected);
+  }
 }
 
 TEST_CASE("a change of MULPDU takes effect with the next segment [DDP-1, DDP-2]") {

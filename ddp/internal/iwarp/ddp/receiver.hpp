@@ -47,6 +47,10 @@ namespace iwarp::ddp {
 ///     the messages. [DDP-50] [DDP-51] [DDP-52]
 class Receiver {
  public:
+  /// `first` is the MSN of the first message on each queue: 1 on a new stream. [DDP-32]
+  explicit Receiver(Msn first = {}) {
+    for (Queue& queue : queues_) queue.expected = first;
+  }
   /// Begins a segment of `ulpdu_length` octets, a length that the lower layer determines [DDP-7].
   /// `prefix` holds at least the DDP header of the segment, or all of the ULPDU if that is shorter.
   /// Makes all checks before the caller places an octet [DDP-78]. If the checks pass, arrival()

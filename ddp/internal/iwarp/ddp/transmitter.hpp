@@ -45,6 +45,8 @@ struct Segment {
 /// The sending half of a DDP stream. Not thread-safe.
 class Transmitter {
  public:
+  /// `first` is the MSN of the first message on each queue: 1 on a new stream. [DDP-32]
+  explicit Transmitter(Msn first = {}) { msn_.fill(first); }
   /// Starts a message. Call only while idle(). An untagged message takes the next MSN of its queue.
   void start(const Message& message);
   /// Returns whether no message is in progress: none was started yet, or next() has returned the
@@ -60,7 +62,7 @@ class Transmitter {
   void abandon() { idle_ = true; }
 
  private:
-  std::array<Msn, kQueues> msn_{};
+  std::array<Msn, kQueues> msn_;
   Segment segment_;  ///< start() writes the fields that all segments of a message share
   TaggedOffset to_;  ///< tagged: TO of the message's first octet
   std::uint32_t length_ = 0;
