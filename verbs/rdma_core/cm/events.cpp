@@ -185,6 +185,11 @@ void report(const CmId& id, const RcQp& qp, Reaction::Report when,
   cm().endings.splice(cm().endings.end(), made);
 }
 
+/// Returns whether the program has not polled the completions of all receives that succeeded.
+bool has_unpolled(const RcQp& qp) {
+  return verbs::CompletionQueuePort::has_success(*qp.core->init().recv_cq, qp.core->num());
+}
+
 /// Logs the event, and notes that the peer left without an error.
 void note_event(CmId& id, RcQp& qp, const net::CmEvent& event, bool is_left) {
   log_outcome(id, qp, event);
@@ -227,11 +232,13 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   const Reaction reaction = react({.type = event.type,
                                    .has_id = id != nullptr,
                                    .disconnect_wanted = id != nullptr && id->disconnect_wanted,
-                                   .has_unpolled = verbs::CompletionQueuePort::has_success(
-                                       *qp.core->init().recv_cq, qp.core->num())});
+                                   .has_unpolled = !established && has_unpolled(qp)});
   if (reaction.is_last) cm().by_qp.erase(it);
   if (id != nullptr) {
-    (void)guarded([&] { return note_event(*id, qp, event, is_left), 0; });
+    (void)guarded([&] {
+      note_event(*id, qp, event, is_left);
+      return 0;
+    });
     describe_event(*id, qp, event, *made.front().event);
     report(*id, qp, reaction.report, made);
   }
@@ -289,10 +296,9 @@ Clock::time_point dispatch_endings(Core& core) {
   const auto unpolled = [&](verbs::QpNum num) {
     bool out = false;
     core.with_qp(num, [&](RcQp& qp) {
-      // Sets is_watched before it calls has_success(), so that a poll after has_success() calls
-      // recheck().
+      // Sets is_watched before it calls has_unpolled(), so that a later poll calls recheck().
       qp.recv_cq->is_watched.store(true);
-      out = verbs::CompletionQueuePort::has_success(*qp.recv_cq->core, num);
+      out = has_unpolled(qp);
     });
     return out;
   };
