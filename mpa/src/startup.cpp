@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cassert>
 
 #include "iwarp/mpa/faults.hpp"
 
@@ -229,9 +228,7 @@ const Negotiated& Startup::negotiated() const { return negotiated_; }
 const std::optional<Failure>& Startup::failure() const { return failure_; }
 
 void Startup::enter(StartupEvent event) {
-  const auto next = bytes::step(kStartupEdges, state_, event);
-  assert(next);  // A missing edge is a bug of this stack.
-  state_ = next.value_or(state_);
+  bytes::advance(kStartupEdges, state_, event);
   if (is_final(state_)) deadline_.reset();
 }
 

@@ -3,8 +3,6 @@
 // RFC 7306 sections 5.3 to 7).
 #include "iwarp/rdmap/stream.hpp"
 
-#include <cassert>
-
 namespace iwarp::rdmap {
 namespace {
 
@@ -163,11 +161,7 @@ Stream::Stream(Ulp& ulp, const StreamOptions& options)
       unexpected_(kUnassignedOpcodes | (options.extensions ? 0 : kExtensionOpcodes)),
       rtr_send_expected_(options.rtr_send_expected) {}
 
-void Stream::step(StreamEvent event) {
-  const auto next = bytes::step(kStreamEdges, state_, event);
-  assert(next);  // A missing edge is a bug of this stack.
-  state_ = next.value_or(state_);
-}
+void Stream::step(StreamEvent event) { bytes::advance(kStreamEdges, state_, event); }
 
 void Stream::send_rtr(RtrKind kind) { own_request_ = rtr_request(kind); }
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "driver/driven.hpp"
-#include "driver/socket_state.hpp"
 #include "iwarp/verbs/completion_queue_port.hpp"
 
 namespace iwarp::net {
@@ -229,7 +228,7 @@ bool CqFeed::has_set() {
 }
 
 void CqFeed::begin(DriveCause cause) {
-  const bool watched = advance(kDriveEdges, mode_, cause) != DriveMode::kWorker;
+  const bool watched = bytes::advance(kDriveEdges, mode_, cause) != DriveMode::kWorker;
   for (const auto& connection : connections_) {
     if (cause == DriveCause::kSleptOn) {
       connection->sleep_on();
@@ -244,7 +243,7 @@ void CqFeed::begin(DriveCause cause) {
 }
 
 void CqFeed::let_go() {
-  if (advance(kDriveEdges, mode_, DriveCause::kLetGo) == DriveMode::kSleeper) {
+  if (bytes::advance(kDriveEdges, mode_, DriveCause::kLetGo) == DriveMode::kSleeper) {
     sleeper_->unwatch(*set_);
     expose(false);
     sleeper_ = nullptr;

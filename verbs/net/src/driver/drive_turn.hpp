@@ -92,10 +92,10 @@ class DriveTurn : public Driven {
     return (work & kPolled) != 0 && change_mode(DriveCause::kPolled);
   }
   bool change_mode(DriveCause cause) {
-    const DriveMode before = advance(kDriveEdges, mode_, cause);
+    const DriveMode before = bytes::advance(kDriveEdges, mode_, cause);
     return mode() != before;
   }
-  [[gnu::cold]] void step(InputEvent event) { advance(kInputEdges, input_, event); }
+  [[gnu::cold]] void step(InputEvent event) { bytes::advance(kInputEdges, input_, event); }
   InputState input() const { return input_.load(std::memory_order_relaxed); }
   void note_arrival() {
     arrivals_.store(arrivals_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

@@ -304,7 +304,7 @@ void DrivenConnection::do_socket_action() {
     case verbs::SocketAction::kNone:
       break;
     case verbs::SocketAction::kShutdownSend:
-      advance(kFinEdges, a.fin, FinEvent::kClose);
+      bytes::advance(kFinEdges, a.fin, FinEvent::kClose);
       break;
     // The TCP connection carries only this stream. So when the stream has ended, close TCP.
     // [DDP-10]
@@ -333,7 +333,7 @@ void DrivenConnection::do_socket_action() {
   if (a.fin != FinState::kWanted || output() == OutputState::kBlocked) return;
   if (!a.core.transmit_plan(1, mpa::Clock::now()).empty()) return;
   if (a.carrier != nullptr && !close_carrier()) return;
-  advance(kFinEdges, a.fin, FinEvent::kDrain);
+  bytes::advance(kFinEdges, a.fin, FinEvent::kDrain);
   ::shutdown(a.socket.get(), SHUT_WR);  // [MPA-107] [RDMAP-88]
   if (a.tap != nullptr) a.tap->closed(true, false, mpa::Clock::now());
 }

@@ -229,7 +229,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void leave_carrier(Close how);
   void await_same();
   using DriveTurn::step;
-  [[gnu::cold]] void step(OutputEvent event) { advance(kOutputEdges, output_, event); }
+  [[gnu::cold]] void step(OutputEvent event) { bytes::advance(kOutputEdges, output_, event); }
   OutputState output() const { return output_.load(std::memory_order_relaxed); }
   void transmit();
   void socket_failed();

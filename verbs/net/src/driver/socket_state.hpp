@@ -6,7 +6,6 @@
 
 #include <array>
 #include <atomic>
-#include <cassert>
 #include <cstdint>
 #include <string_view>
 
@@ -98,16 +97,5 @@ inline constexpr std::array kFinEdges{
 };
 static_assert(bytes::deterministic(kFinEdges));
 static_assert(bytes::all_reachable(kFinEdges, FinState::kOpen));
-
-/// Moves `state`, an enum or an atomic enum, along the edge of `event`. Returns the state before.
-/// Call with the lock held that guards changes of `state`. The store is sequentially consistent.
-template <typename Edges, typename State>
-bytes::StateOf<Edges> advance(const Edges& edges, State& state, bytes::EventOf<Edges> event) {
-  const bytes::StateOf<Edges> before = state;
-  const auto next = bytes::step(edges, before, event);
-  assert(next && "not in the table");
-  if (next && *next != before) state = *next;
-  return before;
-}
 
 }  // namespace iwarp::net

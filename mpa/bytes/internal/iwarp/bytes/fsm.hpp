@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -79,6 +80,18 @@ constexpr std::optional<StateOf<Edges>> step(const Edges& edges, StateOf<Edges> 
     if (edge.from == state && edge.event == event) return edge.to;
   }
   return std::nullopt;
+}
+
+/// Moves `state`, an enum or an atomic enum, along the edge of `event`. Returns the state before. A
+/// missing edge is a bug of this stack: it changes nothing, and fails an assertion. Threads must
+/// not change the same state at the same time. The store to an atomic is sequentially consistent.
+template <typename Edges, typename State>
+StateOf<Edges> advance(const Edges& edges, State& state, EventOf<Edges> event) {
+  const StateOf<Edges> before = state;
+  const auto next = step(edges, before, event);
+  assert(next && "not in the table");
+  if (next && *next != before) state = *next;
+  return before;
 }
 
 /// Returns whether the table has at most one edge for each pair of state and event.
