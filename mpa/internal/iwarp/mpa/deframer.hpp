@@ -99,6 +99,7 @@ class Deframer {
  public:
   /// Allocates the staging area. Throws std::bad_alloc.
   explicit Deframer(const DeframerOptions& options);
+  Deframer(const Deframer&) = delete;  // Nor can it be moved: views may point into it.
 
   /// Returns writable memory for the next octets of the stream, in order, valid until the next call
   /// that is not const. The memory is empty only after a Fault, or while the staging area is full
@@ -189,9 +190,8 @@ class Deframer {
   DeframerOptions options_;
   std::size_t capacity_;
   std::unique_ptr<std::byte[]> stage_;
-  /// Offset in `stage_` of the current FPDU or, in kPlacing, of its trailer (PAD and CRC).
-  std::size_t begin_ = 0;
-  std::size_t end_ = 0;            ///< offset in `stage_` just after the last octet received
+  std::size_t begin_ = 0;  ///< offset of the current FPDU; in kPlacing, of its trailer (PAD, CRC)
+  std::size_t end_ = 0;    ///< offset in `stage_` just after the last octet received
   std::vector<bytes::Span> plan_;  ///< never resized after construction
   std::size_t plan_size_ = 0;      ///< 0 if the plan has to be rebuilt
   bool planned_ahead_ = false;
