@@ -213,6 +213,10 @@ void slept_without_poll() {
 
 /// Arms a queue with two completions, and polls one of them.
 CARELESS_INLINE void poll_one_of_two(const Pair& p) {
+  // Waits until both ends are connected: while a connection is being set up, the peer of a queue
+  // pair that moves to ERR gets a Terminate, and the library logs it.
+  post(p.a, IBV_WR_RDMA_READ, p.a.sge(0, 64), p.b);
+  poll(p.a.cq);
   for (std::size_t i = 0; i < 2; ++i) receive(p.a, p.a.sge(i * 64, 64));
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_ERR;  // flushes both receives

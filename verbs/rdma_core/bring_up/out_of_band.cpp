@@ -413,7 +413,8 @@ verbs::Announce OutOfBand::happened(RcQp& qp, const net::CmEvent& event) {
     if (unanswered_.peer_unreachable(number_of(qp), event.why)) {
       return verbs::Announce::kAnswered;
     }
-    log_not_found(qp, event.why);
+    // If the program has moved its queue pair to ERR itself, the set-up had to fail.
+    if (qp.state.load() != IBV_QPS_ERR) log_not_found(qp, event.why);
   } else if (event.end) {
     log_end(qp, event);
   } else {
