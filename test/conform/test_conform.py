@@ -22,8 +22,8 @@ from support import Case, IWARP, TIMEOUT, Server, main, run, start
 MAY_SKIP = (
     ("the peer does not request markers", lambda options: "--markers" not in options),
     ("the peer insists on CRCs", lambda options: "--crc=off" not in options),
-    ("the peer requests CRC", lambda options: "--crc=off" not in options),
-    ("the peer does not request CRC", lambda options: "--crc=off" in options),
+    ("the peer requests CRCs", lambda options: "--crc=off" not in options),
+    ("the peer does not request CRCs", lambda options: "--crc=off" in options),
     ("the peer does not request peer-to-peer mode", lambda options: "--rtr=" not in options),
     ("the peer requests peer-to-peer mode", lambda options: "--rtr=" in options),
     # With acknowledged completions, peers of this stack offer a larger IRD, for the Reads that request
@@ -32,7 +32,7 @@ MAY_SKIP = (
     ("the peer advertises less", lambda options: "--size=" not in options),
     # The peer's program reacts to a meaningless message, so the peer may end the stream before the rest of the
     # burst arrives.
-    ("the peer's program ended the stream first", lambda options: True),
+    ("the peer's program ended the stream before its receives ran out", lambda options: True),
 )
 # Cases that a peer with this option must fail.
 MUST_FAIL = {"--crc=off": {"mpa/startup/crc-by-default"}}

@@ -154,10 +154,12 @@ void own_header(Script& s) {
   s.establish();
   s.watch([](const Segment& seen) {
     if (!seen.header.tagged) return;
-    require((seen.ulpdu[0] & kDdpReserved) == std::byte{0}, "reserved DDP bits of zero", "others");
-    require((seen.ulpdu[0] & kDdpVersionBits) == std::byte{1}, "DDP version 1", "another");
+    require((seen.ulpdu[0] & kDdpReserved) == std::byte{0}, "reserved DDP bits of zero",
+            "reserved DDP bits that are set");
+    require((seen.ulpdu[0] & kDdpVersionBits) == std::byte{1}, "DDP version 1",
+            "another DDP version");
     require((seen.ulpdu[1] & kRdmapReserved) == std::byte{0}, "reserved RDMAP bits of zero",
-            "others");
+            "reserved RDMAP bits that are set");
   });
   exchange(s);
 }
@@ -169,25 +171,28 @@ void own_segments(Script& s) {
   std::uint64_t to = first.to.value;
   for (const Segment& segment : seen) {
     require(segment.header.to.value == to, fmt::format("a segment for TO 0x{:x}", to),
-            fmt::format("one for 0x{:x}", segment.header.to.value));
-    require(segment.header.stag == first.stag, "one STag in all segments", "another");
-    require(segment.header.rsvd_ulp == first.rsvd_ulp, "one RDMAP control octet in all segments",
-            "another");
+            fmt::format("a segment for TO 0x{:x}", segment.header.to.value));
+    require(segment.header.stag == first.stag, "the same STag in all segments",
+            "segments with different STags");
+    require(segment.header.rsvd_ulp == first.rsvd_ulp,
+            "the same RDMAP control octet in all segments",
+            "segments with different RDMAP control octets");
     to += segment.payload().size();
   }
-  require(seen.back().header.last, "L in the last segment", "none");
+  require(seen.back().header.last, "L=1 in the last segment", "L=0 in the last segment");
   // The first segment with L=1 ends the message.
   const auto total = to - first.to.value;
-  require(total >= kLong, fmt::format("{} octets up to the segment with L", kLong),
-          fmt::format("{}", total));
+  require(total >= kLong,
+          fmt::format("at least {} octets up to the end of the segment with L=1", kLong),
+          fmt::format("{} octets", total));
 }
 
 void own_empty(Script& s) {
   s.establish();
   const auto memory = learn_memory(s);
   s.watch([](const Segment& seen) {
-    require(!seen.is(rdmap::Opcode::kReadResponse) || seen.header.last, "one segment with L",
-            "a segment without L");
+    require(!seen.is(rdmap::Opcode::kReadResponse) || seen.header.last, "one segment with L=1",
+            "a segment with L=0");
   });
   read_peer(s, memory, 0, 0);
   s.expect_silence(std::chrono::milliseconds(50));
@@ -199,23 +204,23 @@ constexpr auto kEither = PeerRole::kEither;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"ddp/tagged/reserved-ignored", "RFC 5041 4.1", "DDP-19", "ignores the reserved bits of the DDP header", kMust, kEither, bits_ignored<0, kDdpReserved>},
-    {"ddp/tagged/rdmap-reserved-ignored", "RFC 5040 4.1", "RDMAP-9", "ignores the reserved bits of the RDMAP control octet", kMust, kEither, bits_ignored<1, kRdmapReserved>},
-    {"ddp/tagged/version-0", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on DDP version 0", kMust, kEither, version_refused<0>},
-    {"ddp/tagged/version-2", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on DDP version 2", kMust, kEither, version_refused<2>},
-    {"ddp/tagged/version-3", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on DDP version 3", kMust, kEither, version_refused<3>},
-    {"ddp/tagged/version-of-empty", "RFC 5041 5.2", "DDP-45 DDP-83", "checks the DDP version of a Write of no octets", kMust, kEither, version_of_empty},
+    {"ddp/tagged/reserved-ignored", "RFC 5041 4.1", "DDP-19", "ignores the reserved bits of a tagged DDP header", kMust, kEither, bits_ignored<0, kDdpReserved>},
+    {"ddp/tagged/rdmap-reserved-ignored", "RFC 5040 4.1", "RDMAP-9", "ignores the reserved bits in the RDMAP control octet of a Write", kMust, kEither, bits_ignored<1, kRdmapReserved>},
+    {"ddp/tagged/version-0", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on a Write of DDP version 0", kMust, kEither, version_refused<0>},
+    {"ddp/tagged/version-2", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on a Write of DDP version 2", kMust, kEither, version_refused<2>},
+    {"ddp/tagged/version-3", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on a Write of DDP version 3", kMust, kEither, version_refused<3>},
+    {"ddp/tagged/version-of-empty", "RFC 5041 5.2", "DDP-45 DDP-83", "checks the DDP version of a zero-length Write", kMust, kEither, version_of_empty},
     {"ddp/tagged/every-offset", "RFC 5041 5.2", "DDP-26 DDP-40 RDMAP-25", "places Writes at every offset modulo 8", kMust, kEither, every_offset},
     {"ddp/tagged/single-octets", "RFC 5041 5.2", "DDP-26 DDP-40", "places Writes of one octet", kMust, kEither, single_octets},
-    {"ddp/tagged/neighbours-untouched", "RFC 5041 5.2", "DDP-40 SEC-12", "modifies no octet but the one written", kMust, kEither, neighbours_untouched},
+    {"ddp/tagged/neighbours-untouched", "RFC 5041 5.2", "DDP-40 SEC-12", "modifies only the octet that is written", kMust, kEither, neighbours_untouched},
     {"ddp/tagged/segments", "RFC 5041 5.2", "DDP-40 DDP-43", "places a Write of three segments", kMust, kEither, segments},
     {"ddp/tagged/many-segments", "RFC 5041 5.2", "DDP-40 DDP-43", "places a Write of many segments", kMust, kEither, many_segments},
-    {"ddp/tagged/nothing-behind", "RFC 5041 7.1", "DDP-81", "accepts nothing after an invalid segment", kMust, kEither, nothing_behind},
-    {"ddp/tagged/first-error-told", "RFC 5040 7.1", "RDMAP-95", "reports the first of two errors", kMust, kEither, first_error_reported},
-    {"ddp/tagged/own-header", "RFC 5041 4.1", "DDP-18 DDP-20 RDMAP-9", "sends tagged headers with reserved bits of zero", kMust, kEither, own_header},
-    {"ddp/tagged/own-segments", "RFC 5041 5.2", "DDP-13 DDP-14 DDP-23 DDP-25 DDP-43", "cuts long messages into segments that join", kMust, kEither, own_segments},
-    {"ddp/tagged/own-empty", "RFC 5041 5.2", "DDP-44", "sends a message of no octets in one segment", kMust, kEither, own_empty},
-    {"ddp/tagged/falling-offsets", "RFC 5041 5.2", "DDP-40 DDP-48", "places segments of a Write that arrive out of order", kShould, kEither, falling_offsets},
+    {"ddp/tagged/nothing-behind", "RFC 5041 7.1", "DDP-81", "accepts nothing after an invalid tagged segment", kMust, kEither, nothing_behind},
+    {"ddp/tagged/first-error-told", "RFC 5040 7.1", "RDMAP-95", "reports only the first of two errors", kMust, kEither, first_error_reported},
+    {"ddp/tagged/own-header", "RFC 5041 4.1", "DDP-18 DDP-20 RDMAP-9", "sends zero in the reserved bits of tagged headers", kMust, kEither, own_header},
+    {"ddp/tagged/own-segments", "RFC 5041 5.2", "DDP-13 DDP-14 DDP-23 DDP-25 DDP-43", "cuts long messages into segments with consecutive TOs", kMust, kEither, own_segments},
+    {"ddp/tagged/own-empty", "RFC 5041 5.2", "DDP-44", "sends a zero-length Read Response in one segment", kMust, kEither, own_empty},
+    {"ddp/tagged/falling-offsets", "RFC 5041 5.2", "DDP-40 DDP-48", "places the segments of a Write even if their TOs are out of order", kShould, kEither, falling_offsets},
 };
 // clang-format on
 

@@ -152,7 +152,7 @@ void no_receive(Script& s) {
     // Both layers have an error code for a catastrophic local failure. A peer may report this
     // error, for example, if its program has ended and has freed the receive buffers.
     if (fault == rdmap::kLocalCatastrophic || fault == ddp::kDdpCatastrophic) {
-      throw Skipped{"the peer's program ended the stream first"};
+      throw Skipped{"the peer's program ended the stream before its receives ran out"};
     }
     if (fault == ddp::kUntaggedNoBuffer) return;
     throw Failed{"Terminate " + bytes::to_string(ddp::kUntaggedNoBuffer), describe(terminate)};
@@ -234,33 +234,33 @@ void reserved_bits(Script& s) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"ddp/untagged/msn-first-zero", "RFC 5041 4.3", "DDP-32 DDP-72", "terminates on a first MSN of 0", Level::kMust, PeerRole::kEither, msn_first_zero},
+    {"ddp/untagged/msn-first-zero", "RFC 5041 4.3", "DDP-32 DDP-72", "terminates on MSN 0 when MSN 1 is due", Level::kMust, PeerRole::kEither, msn_first_zero},
     {"ddp/untagged/msn-per-queue", "RFC 5041 4.3", "DDP-31 DDP-32", "counts MSNs separately for each queue", Level::kMust, PeerRole::kEither, msn_per_queue},
     {"ddp/untagged/msn-repeated", "RFC 5041 7.1", "DDP-50 DDP-72", "terminates on an MSN that was used before", Level::kMust, PeerRole::kEither, msn_repeated},
-    {"ddp/untagged/msn-skipped", "RFC 5041 5.4", "DDP-51 DDP-52", "does not deliver a message while the previous one is missing", Level::kMust, PeerRole::kEither, msn_skipped},
-    {"ddp/untagged/msn-far", "RFC 5041 7.1", "DDP-72", "terminates on an MSN that is half the range ahead", Level::kMust, PeerRole::kEither, msn_far<0x80000000>},
-    {"ddp/untagged/msn-last", "RFC 5041 7.1", "DDP-72", "terminates on a first MSN of 0xFFFFFFFF", Level::kMust, PeerRole::kEither, msn_far<0xFFFFFFFF>},
-    {"ddp/untagged/msn-changes", "RFC 5041 4.3", "DDP-34 DDP-52", "does not join segments of different MSNs", Level::kMust, PeerRole::kEither, msn_changes},
+    {"ddp/untagged/msn-skipped", "RFC 5041 5.4", "DDP-51 DDP-52", "does not deliver a message while the previous message is missing", Level::kMust, PeerRole::kEither, msn_skipped},
+    {"ddp/untagged/msn-far", "RFC 5041 7.1", "DDP-72", "terminates on MSN 0x80000000 when MSN 1 is due", Level::kMust, PeerRole::kEither, msn_far<0x80000000>},
+    {"ddp/untagged/msn-last", "RFC 5041 7.1", "DDP-72", "terminates on MSN 0xFFFFFFFF when MSN 1 is due", Level::kMust, PeerRole::kEither, msn_far<0xFFFFFFFF>},
+    {"ddp/untagged/msn-changes", "RFC 5041 4.3", "DDP-34 DDP-52", "does not join segments with different MSNs into one message", Level::kMust, PeerRole::kEither, msn_changes},
     {"ddp/untagged/mo-first-not-zero", "RFC 5041 4.3", "DDP-35 DDP-52", "does not deliver a message whose beginning is missing", Level::kMust, PeerRole::kEither, mo_first_not_zero},
-    {"ddp/untagged/mo-gap", "RFC 5041 5.4", "DDP-41 DDP-52", "does not deliver a message with a gap in it", Level::kMust, PeerRole::kEither, mo_gap},
-    {"ddp/untagged/mo-back", "RFC 5041 4.1", "DDP-16", "does not accept a last segment whose MO is below the expected one", Level::kShould, PeerRole::kEither, mo_back},
+    {"ddp/untagged/mo-gap", "RFC 5041 5.4", "DDP-41 DDP-52", "does not deliver a message with a gap between its segments", Level::kMust, PeerRole::kEither, mo_gap},
+    {"ddp/untagged/mo-back", "RFC 5041 4.1", "DDP-16", "does not accept a last segment whose MO is below the expected MO", Level::kShould, PeerRole::kEither, mo_back},
     {"ddp/untagged/mo-far", "RFC 5041 7.1", "DDP-70 DDP-83", "terminates on an MO beyond the receive buffer", Level::kMust, PeerRole::kEither, mo_far<0x10000000>},
-    {"ddp/untagged/mo-wrap", "RFC 5041 7.1", "DDP-70 DDP-83", "terminates when the sum of MO and length wraps", Level::kMust, PeerRole::kEither, mo_far<0xFFFFFFF8>},
-    {"ddp/untagged/queue-4", "RFC 5041 7.1", "DDP-67 DDP-83", "terminates on the first unused queue number", Level::kMust, PeerRole::kEither, queue<4>},
+    {"ddp/untagged/mo-wrap", "RFC 5041 7.1", "DDP-70 DDP-83", "terminates on a segment whose MO plus length exceeds 2^32", Level::kMust, PeerRole::kEither, mo_far<0xFFFFFFF8>},
+    {"ddp/untagged/queue-4", "RFC 5041 7.1", "DDP-67 DDP-83", "terminates on queue number 4, which is undefined", Level::kMust, PeerRole::kEither, queue<4>},
     {"ddp/untagged/queue-last", "RFC 5041 7.1", "DDP-67 DDP-83", "terminates on queue number 0xFFFFFFFF", Level::kMust, PeerRole::kEither, queue<0xFFFFFFFF>},
     {"ddp/untagged/too-long", "RFC 5041 7.1", "DDP-71 DDP-83 RDMAP-51", "terminates on a Send longer than the receive buffer", Level::kMust, PeerRole::kEither, too_long},
     {"ddp/untagged/too-long-later", "RFC 5041 7.1", "DDP-71 DDP-83 RDMAP-51", "terminates when a later segment exceeds the receive buffer", Level::kMust, PeerRole::kEither, too_long_later},
-    {"ddp/untagged/no-receive", "RFC 5041 7.1", "DDP-68 DDP-83 RDMAP-49", "terminates on a Send without a receive buffer", Level::kMust, PeerRole::kEither, no_receive},
+    {"ddp/untagged/no-receive", "RFC 5041 7.1", "DDP-68 DDP-83 RDMAP-49", "terminates on a Send for which no receive is posted", Level::kMust, PeerRole::kEither, no_receive},
     {"ddp/untagged/two-segments", "RFC 5041 5.2", "DDP-40 DDP-53", "reassembles a message of two segments", Level::kMust, PeerRole::kEither, two_segments},
     {"ddp/untagged/octet-segments", "RFC 5041 5.2", "DDP-40 DDP-53", "reassembles a message of one-octet segments", Level::kMust, PeerRole::kEither, octet_segments},
-    {"ddp/untagged/empty-segments", "RFC 5041 5.2", "DDP-40 DDP-53", "accepts segments without payload in a message", Level::kShould, PeerRole::kEither, empty_segments},
+    {"ddp/untagged/empty-segments", "RFC 5041 5.2", "DDP-40 DDP-53", "accepts zero-length segments in a message", Level::kShould, PeerRole::kEither, empty_segments},
     {"ddp/untagged/write-between", "RFC 5041 5.3", "DDP-40 DDP-52", "accepts a Write between the segments of a Send", Level::kShould, PeerRole::kEither, write_between},
-    {"ddp/untagged/last-withheld", "RFC 5041 5.4", "DDP-17 DDP-52 RDMAP-74", "delivers a message only with its last segment", Level::kMust, PeerRole::kEither, last_withheld},
-    {"ddp/untagged/good-behind-bad", "RFC 5041 7.1", "DDP-81", "drops everything after an invalid segment", Level::kMust, PeerRole::kEither, good_behind_bad},
-    {"ddp/untagged/version-0", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on DDP version 0", Level::kMust, PeerRole::kEither, version<0>},
-    {"ddp/untagged/version-2", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on DDP version 2", Level::kMust, PeerRole::kEither, version<2>},
-    {"ddp/untagged/version-3", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on DDP version 3", Level::kMust, PeerRole::kEither, version<3>},
-    {"ddp/untagged/reserved-bits", "RFC 5041 4.1", "DDP-19", "ignores the reserved bits of the DDP header", Level::kMust, PeerRole::kEither, reserved_bits},
+    {"ddp/untagged/last-withheld", "RFC 5041 5.4", "DDP-17 DDP-52 RDMAP-74", "delivers a message only after its last segment", Level::kMust, PeerRole::kEither, last_withheld},
+    {"ddp/untagged/good-behind-bad", "RFC 5041 7.1", "DDP-81", "accepts nothing after an invalid untagged segment", Level::kMust, PeerRole::kEither, good_behind_bad},
+    {"ddp/untagged/version-0", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on a Send of DDP version 0", Level::kMust, PeerRole::kEither, version<0>},
+    {"ddp/untagged/version-2", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on a Send of DDP version 2", Level::kMust, PeerRole::kEither, version<2>},
+    {"ddp/untagged/version-3", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on a Send of DDP version 3", Level::kMust, PeerRole::kEither, version<3>},
+    {"ddp/untagged/reserved-bits", "RFC 5041 4.1", "DDP-19", "ignores the reserved bits of an untagged DDP header", Level::kMust, PeerRole::kEither, reserved_bits},
 };
 // clang-format on
 

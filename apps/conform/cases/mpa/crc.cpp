@@ -99,7 +99,7 @@ void first_fpdu(Script& s) {
   // The peer must not send a Read Response, because it has not yet validated an FPDU. It may send a
   // Terminate.
   s.watch([](const Segment& segment) {
-    require(segment.is(rdmap::Opcode::kTerminate), "no answer", "a Read Response");
+    require(segment.is(rdmap::Opcode::kTerminate), "no Read Response", "a Read Response");
   });
   s.expect_end();
 }
@@ -173,7 +173,7 @@ void own_terminate(Script& s) {
   s.fpdu(victim(learn_memory(s)), {.crc_xor = 1});
   const auto received = s.expect_terminate({mpa::kCrcMismatch});
   require(received.segment.crc == trace::CrcVerdict::kGood, "a Terminate with a correct CRC",
-          "one with a wrong CRC");
+          "a Terminate with a wrong CRC");
 }
 
 constexpr auto kMust = Level::kMust;
@@ -184,24 +184,24 @@ constexpr auto kListens = PeerRole::kResponder;
 constexpr Case kCases[] = {
     {"mpa/crc/wrong-field", "RFC 5044 4.4", "MPA-35 MPA-46", "terminates on a wrong CRC field", kMust, kEither, wrong_field},
     {"mpa/crc/not-complemented", "RFC 5044 4.4", "MPA-43", "terminates on a CRC that lacks the final complement", kMust, kEither, not_complemented},
-    {"mpa/crc/byte-order", "RFC 5044 4.4", "MPA-43", "terminates on a CRC sent most significant octet first", kMust, kEither, byte_order},
-    {"mpa/crc/zero-field", "RFC 5044 4.4", "MPA-46 MPA-72", "terminates on a CRC field of zero while CRCs are in force", kMust, kEither, zero_field},
+    {"mpa/crc/byte-order", "RFC 5044 4.4", "MPA-43", "terminates on a CRC sent with its most significant octet first", kMust, kEither, byte_order},
+    {"mpa/crc/zero-field", "RFC 5044 4.4", "MPA-46 MPA-72", "terminates on a CRC field of zero although CRCs are in use", kMust, kEither, zero_field},
     {"mpa/crc/flipped-length", "RFC 5044 4.4", "MPA-44 MPA-46", "terminates on a flipped bit in ULPDU_Length", kMust, kEither, flipped<kLengthAt>},
-    {"mpa/crc/flipped-header", "RFC 5044 6", "MPA-44 MPA-46 MPA-59", "checks the CRC before it looks at the DDP header", kMust, kEither, flipped<kStagAt>},
+    {"mpa/crc/flipped-header", "RFC 5044 6", "MPA-44 MPA-46 MPA-59", "checks the CRC before the DDP header", kMust, kEither, flipped<kStagAt>},
     {"mpa/crc/flipped-payload", "RFC 5044 4.4", "MPA-44 MPA-46", "terminates on a flipped bit in the payload", kMust, kEither, flipped<kPayloadAt>},
     {"mpa/crc/flipped-pad", "RFC 5044 4.4", "MPA-44 MPA-46", "terminates on a flipped bit in the PAD", kMust, kEither, flipped<kPadAt>},
-    {"mpa/crc/flipped-field-first", "RFC 5044 4.4", "MPA-46", "compares the first octet of the CRC field", kMust, kEither, flipped<kCrcAt>},
-    {"mpa/crc/flipped-field-last", "RFC 5044 4.4", "MPA-46", "compares the last octet of the CRC field", kMust, kEither, flipped<kLastAt>},
+    {"mpa/crc/flipped-field-first", "RFC 5044 4.4", "MPA-46", "checks the first octet of the CRC field", kMust, kEither, flipped<kCrcAt>},
+    {"mpa/crc/flipped-field-last", "RFC 5044 4.4", "MPA-46", "checks the last octet of the CRC field", kMust, kEither, flipped<kLastAt>},
     {"mpa/crc/length-not-covered", "RFC 5044 4.4", "MPA-44", "terminates on a CRC computed without ULPDU_Length", kMust, kEither, length_not_covered},
     {"mpa/crc/pad-not-covered", "RFC 5044 4.4", "MPA-44", "terminates on a CRC computed without the PAD", kMust, kEither, pad_not_covered},
-    {"mpa/crc/empty-write", "RFC 5044 4.4", "MPA-46", "checks the CRC of a Write of no octets", kMust, kEither, empty_write},
+    {"mpa/crc/empty-write", "RFC 5044 4.4", "MPA-46", "checks the CRC of a zero-length Write", kMust, kEither, empty_write},
     {"mpa/crc/first-fpdu", "RFC 5044 4.4", "MPA-46 MPA-93", "ends the stream when the first FPDU has a wrong CRC", kMust, kListens, first_fpdu},
     {"mpa/crc/last-segment", "RFC 5044 4.4", "MPA-46", "checks the CRC of the last segment of a message", kMust, kEither, last_segment},
     {"mpa/crc/send-not-delivered", "RFC 5044 6", "MPA-46 MPA-59", "does not deliver a Send with a wrong CRC", kMust, kEither, send_not_delivered},
     {"mpa/crc/read-not-answered", "RFC 5044 6", "MPA-46 MPA-59", "does not answer a Read Request with a wrong CRC", kMust, kEither, read_not_answered},
     {"mpa/crc/nothing-behind", "RFC 5044 8", "MPA-113", "accepts nothing after an FPDU with a wrong CRC", kMust, kEither, nothing_behind},
-    {"mpa/crc/behind-good-one", "RFC 5044 4.4", "MPA-46", "also checks the second FPDU of a TCP segment", kMust, kEither, behind_good_one},
-    {"mpa/crc/own-right", "RFC 5044 4.4", "MPA-35 MPA-43 MPA-44", "sends correct CRCs, whatever the length of the ULPDU", kMust, kEither, own_right},
+    {"mpa/crc/behind-good-one", "RFC 5044 4.4", "MPA-46", "checks the CRC of the second FPDU in a TCP segment", kMust, kEither, behind_good_one},
+    {"mpa/crc/own-right", "RFC 5044 4.4", "MPA-35 MPA-43 MPA-44", "sends correct CRCs for ULPDUs of every length modulo 4", kMust, kEither, own_right},
     {"mpa/crc/own-terminate", "RFC 5044 4.4", "MPA-43", "sends a Terminate with a correct CRC", kMust, kEither, own_terminate},
 };
 // clang-format on

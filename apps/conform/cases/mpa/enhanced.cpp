@@ -65,9 +65,9 @@ void enhanced_reply(Script& s) {
   s.begin();
   if (!reply.enhanced || reply.revision != 2 ||
       reply.private_data.size() < mpa::kEnhancedWordSize) {
-    throw Failed{"a Reply of revision 2 with S=1 and the enhanced word",
-                 fmt::format("revision {}, S={:d}, {} octets of private data", reply.revision,
-                             reply.enhanced, reply.private_data.size())};
+    throw Failed{"a Reply of revision 2 with S=1 and an enhanced word",
+                 fmt::format("a Reply of revision {} with S={:d} and {} octets of private data",
+                             reply.revision, reply.enhanced, reply.private_data.size())};
   }
 }
 
@@ -77,7 +77,8 @@ void expect_plain_or_end(Script& s) {
   const auto reply = s.startup_or_end();
   if (!reply) return;
   s.begin();
-  if (reply->enhanced) throw Failed{"a Reply with S=0, or the end of the connection", "S=1"};
+  if (reply->enhanced)
+    throw Failed{"a Reply with S=0, or the end of the connection", "a Reply with S=1"};
 }
 
 void s_flag_in_revision_1(Script& s) {
@@ -128,25 +129,27 @@ void kinds_without_a(Script& s) {
 }
 
 void echoes_a(Script& s) {
-  if (!answer_to(s, kAllKinds).peer_to_peer) throw Failed{"A=1 as in the Request", "A=0"};
+  if (!answer_to(s, kAllKinds).peer_to_peer)
+    throw Failed{"a Reply with A=1, as in the Request", "a Reply with A=0"};
 }
 
 void names_one_of_all(Script& s) {
   const auto word = answer_to(s, kAllKinds);
-  if (!names_rtr(word)) throw Failed{"at least one of B, C, D", flags_of(word)};
+  if (!names_rtr(word)) throw Failed{"at least one of B, C and D set", flags_of(word)};
 }
 
 template <Rtr Kind>
 void one_kind(Script& s) {
   const auto word = answer_to(s, only(Kind));
   if (!word.peer_to_peer || !names_rtr(word)) {
-    throw Failed{"A=1 and at least one of B, C, D", flags_of(word)};
+    throw Failed{"A=1, and at least one of B, C and D set", flags_of(word)};
   }
 }
 
 void no_kind(Script& s) {
   const auto word = answer_to(s, kNoKind);
-  if (!names_rtr(word)) throw Failed{"the kinds that the peer supports", flags_of(word)};
+  if (!names_rtr(word))
+    throw Failed{"B, C or D set for each RTR kind that the peer supports", flags_of(word)};
 }
 
 void same_kinds_when_asked_together(Script& s) {
@@ -172,7 +175,8 @@ void request_word(Script& s) {
   s.await_peer();
   must_be_enhanced(s);
   if (s.peer_startup_octets().size() < mpa::kStartupHeaderSize + mpa::kEnhancedWordSize) {
-    throw Failed{"the enhanced word in the private data", "fewer than 4 octets"};
+    throw Failed{"private data that begins with an enhanced word",
+                 "private data of fewer than 4 octets"};
   }
 }
 
@@ -180,8 +184,9 @@ void request_flags(Script& s) {
   s.await_peer();
   must_be_enhanced(s);
   const auto& word = s.peer_word();
-  if (word.peer_to_peer && !names_rtr(word)) throw Failed{"a kind of RTR with A=1", flags_of(word)};
-  if (!word.peer_to_peer && names_rtr(word)) throw Failed{"B=C=D=0 with A=0", flags_of(word)};
+  if (word.peer_to_peer && !names_rtr(word))
+    throw Failed{"A=1, and at least one of B, C and D set", flags_of(word)};
+  if (!word.peer_to_peer && names_rtr(word)) throw Failed{"A=0, and B=C=D=0", flags_of(word)};
 }
 
 template <std::size_t Length>
@@ -217,32 +222,32 @@ void retries_plain(Script& s) {
     s.send_startup(setup);
     return carry_on(s, setup);
   }
-  throw Skipped{"the peer does not try again with revision 1"};
+  throw Skipped{"the peer does not retry with revision 1"};
 }
 
 // clang-format off
 constexpr Case kCases[] = {
     {"mpa/enhanced/reply-form", "RFC 6581 10", "EMPA-4 EMPA-7 EMPA-45", "answers an enhanced Request with an enhanced Reply", Level::kMust, PeerRole::kResponder, enhanced_reply},
-    {"mpa/enhanced/s-in-revision-1", "RFC 6581 6", "EMPA-3 EMPA-4 EMPA-46", "does not treat S in revision 1 as an enhanced Request", Level::kMust, PeerRole::kResponder, s_flag_in_revision_1},
-    {"mpa/enhanced/revision-2-without-s", "RFC 6581 6", "EMPA-46", "answers revision 2 without S plainly, or closes", Level::kMust, PeerRole::kResponder, revision_2_without_s},
-    {"mpa/enhanced/no-word", "RFC 6581 6", "EMPA-7", "closes or rejects when S=1 and the private data is empty", Level::kMust, PeerRole::kResponder, word_too_short<0>},
-    {"mpa/enhanced/word-of-3-octets", "RFC 6581 6", "EMPA-7", "closes or rejects when S=1 and the private data has 3 octets", Level::kMust, PeerRole::kResponder, word_too_short<3>},
-    {"mpa/enhanced/total-513", "RFC 6581 7", "EMPA-10 MPA-79", "closes on 513 octets of private data, word included", Level::kMust, PeerRole::kResponder, enhanced_513},
-    {"mpa/enhanced/client-server", "RFC 6581 9.2", "EMPA-41 EMPA-42", "echoes A=0, with B=C=D=0", Level::kMust, PeerRole::kResponder, client_server},
+    {"mpa/enhanced/s-in-revision-1", "RFC 6581 6", "EMPA-3 EMPA-4 EMPA-46", "sends no enhanced Reply to a Request of revision 1 with S=1", Level::kMust, PeerRole::kResponder, s_flag_in_revision_1},
+    {"mpa/enhanced/revision-2-without-s", "RFC 6581 6", "EMPA-46", "sends no enhanced Reply to a Request of revision 2 with S=0", Level::kMust, PeerRole::kResponder, revision_2_without_s},
+    {"mpa/enhanced/no-word", "RFC 6581 6", "EMPA-7", "rejects a Request with S=1 and no private data, or closes", Level::kMust, PeerRole::kResponder, word_too_short<0>},
+    {"mpa/enhanced/word-of-3-octets", "RFC 6581 6", "EMPA-7", "rejects a Request with S=1 and 3 octets of private data, or closes", Level::kMust, PeerRole::kResponder, word_too_short<3>},
+    {"mpa/enhanced/total-513", "RFC 6581 7", "EMPA-10 MPA-79", "closes on 513 octets of private data, including the enhanced word", Level::kMust, PeerRole::kResponder, enhanced_513},
+    {"mpa/enhanced/client-server", "RFC 6581 9.2", "EMPA-41 EMPA-42", "echoes A=0, and sends B=C=D=0", Level::kMust, PeerRole::kResponder, client_server},
     {"mpa/enhanced/kinds-without-a", "RFC 6581 9.2", "EMPA-42 EMPA-43", "ignores B, C and D when A=0", Level::kMust, PeerRole::kResponder, kinds_without_a},
     {"mpa/enhanced/echoes-a", "RFC 6581 9.2", "EMPA-33", "echoes A=1", Level::kMust, PeerRole::kResponder, echoes_a},
-    {"mpa/enhanced/names-a-kind", "RFC 6581 9.2", "EMPA-32 EMPA-35", "names a kind of RTR when all are offered", Level::kMust, PeerRole::kResponder, names_one_of_all},
-    {"mpa/enhanced/write-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names a kind when Write is offered", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kWrite>},
-    {"mpa/enhanced/read-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names a kind when Read is offered", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kRead>},
-    {"mpa/enhanced/send-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names a kind when Send is offered", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kSend>},
-    {"mpa/enhanced/nothing-offered", "RFC 6581 9.2", "EMPA-37", "names a kind that it supports when the ends have none in common", Level::kMust, PeerRole::kResponder, no_kind},
-    {"mpa/enhanced/all-common-kinds", "RFC 6581 9.2", "EMPA-34", "names every kind that is offered and supported", Level::kShould, PeerRole::kResponder, same_kinds_when_asked_together},
-    {"mpa/enhanced/request-word", "RFC 6581 6", "EMPA-7", "sends the enhanced word with S=1", Level::kMust, PeerRole::kInitiator, request_word},
-    {"mpa/enhanced/request-flags", "RFC 6581 9.2", "EMPA-31 EMPA-40 EMPA-42", "names kinds of RTR with A=1, and none with A=0", Level::kMust, PeerRole::kInitiator, request_flags},
+    {"mpa/enhanced/names-a-kind", "RFC 6581 9.2", "EMPA-32 EMPA-35", "names an RTR kind when the Request offers all kinds", Level::kMust, PeerRole::kResponder, names_one_of_all},
+    {"mpa/enhanced/write-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names an RTR kind when the Request offers Write", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kWrite>},
+    {"mpa/enhanced/read-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names an RTR kind when the Request offers Read", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kRead>},
+    {"mpa/enhanced/send-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names an RTR kind when the Request offers Send", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kSend>},
+    {"mpa/enhanced/nothing-offered", "RFC 6581 9.2", "EMPA-37", "names an RTR kind that it supports when the Request offers none", Level::kMust, PeerRole::kResponder, no_kind},
+    {"mpa/enhanced/all-common-kinds", "RFC 6581 9.2", "EMPA-34", "names every offered RTR kind that it supports", Level::kShould, PeerRole::kResponder, same_kinds_when_asked_together},
+    {"mpa/enhanced/request-word", "RFC 6581 6", "EMPA-7", "sends an enhanced word in a Request with S=1", Level::kMust, PeerRole::kInitiator, request_word},
+    {"mpa/enhanced/request-flags", "RFC 6581 9.2", "EMPA-31 EMPA-40 EMPA-42", "offers RTR kinds in a Request with A=1, and none with A=0", Level::kMust, PeerRole::kInitiator, request_flags},
     {"mpa/enhanced/reply-no-word", "RFC 6581 6", "EMPA-7 MPA-90", "gives up on a Reply with S=1 and no private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<0>, kLast},
-    {"mpa/enhanced/reply-word-of-3-octets", "RFC 6581 6", "EMPA-7 MPA-90", "gives up on a Reply with S=1 and 3 octets", Level::kMust, PeerRole::kInitiator, reply_word_too_short<3>, kLast},
+    {"mpa/enhanced/reply-word-of-3-octets", "RFC 6581 6", "EMPA-7 MPA-90", "gives up on a Reply with S=1 and 3 octets of private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<3>, kLast},
     {"mpa/enhanced/reply-kinds-without-a", "RFC 6581 9.2", "EMPA-43", "ignores B, C and D of a Reply with A=0", Level::kMust, PeerRole::kInitiator, reply_kinds_without_a},
-    {"mpa/enhanced/retries-plain", "RFC 6581 10", "EMPA-50", "retries with revision 1 when an enhanced Request is refused", Level::kShould, PeerRole::kInitiator, retries_plain},
+    {"mpa/enhanced/retries-plain", "RFC 6581 10", "EMPA-50", "retries with revision 1 when its enhanced Request is refused", Level::kShould, PeerRole::kInitiator, retries_plain},
 };
 // clang-format on
 

@@ -34,7 +34,8 @@ EnhancedWord answer_to(Script& s, std::uint16_t ird, std::uint16_t ord) {
 // that the peer does not negotiate. In this case the peer need not respect the IRD.
 void expect_ord_within(const EnhancedWord& word, std::uint16_t ird) {
   if (word.ord <= ird || word.ord == kNoNegotiation) return;
-  throw Failed{fmt::format("an ORD of at most {}, our IRD", ird), fmt::format("{}", word.ord)};
+  throw Failed{fmt::format("an ORD of at most {}, the tester's IRD", ird),
+               fmt::format("an ORD of {}", word.ord)};
 }
 
 template <std::uint16_t Ird>
@@ -54,7 +55,7 @@ void no_read_without_ird(Script& s) {
   s.send(encode(Advert{Script::kOurTo, verbs::Stag{Script::kOurStag}, kExchangeSize}));
   const Received received = s.receive(500ms);
   if (received.segment && received.segment->is(rdmap::Opcode::kReadRequest)) {
-    throw Failed{"no Read Request, as our IRD is 0", "a Read Request"};
+    throw Failed{"no Read Request, because the tester's IRD is 0", "a Read Request"};
   }
 }
 
@@ -64,7 +65,7 @@ template <std::uint16_t Ord>
 void ird_is_there(Script& s) {
   const auto word = answer_to(s, 16, Ord);
   if (word.ird == kNoNegotiation) throw Skipped{"the peer does not negotiate its IRD"};
-  if (word.ird == 0) throw Skipped{"the peer offers no Reads"};
+  if (word.ird == 0) throw Skipped{"the peer's IRD is 0, so it accepts no Reads"};
   read_burst(s, std::min<std::size_t>({word.ird, Ord, kLongestBurst}));
   exchange(s);
 }
@@ -77,14 +78,14 @@ void no_reads_wanted(Script& s) {
 void ord_not_negotiated(Script& s) {
   const auto word = answer_to(s, 16, kNoNegotiation);
   if (word.ird != kNoNegotiation) {
-    throw Failed{"IRD 0x3FFF, as our ORD is 0x3FFF", fmt::format("{}", word.ird)};
+    throw Failed{"IRD 0x3FFF in answer to ORD 0x3FFF", fmt::format("IRD {}", word.ird)};
   }
 }
 
 void ird_not_negotiated(Script& s) {
   const auto word = answer_to(s, kNoNegotiation, 16);
   if (word.ord != kNoNegotiation) {
-    throw Failed{"ORD 0x3FFF, as our IRD is 0x3FFF", fmt::format("{}", word.ord)};
+    throw Failed{"ORD 0x3FFF in answer to IRD 0x3FFF", fmt::format("ORD {}", word.ord)};
   }
 }
 
@@ -111,7 +112,7 @@ mpa::Rtr rtr_of(const Setup& setup) { return setup.peer_to_peer ? setup.rtr : mp
 void requested_ird_is_there(Script& s) {
   Setup setup = meet_enhanced(s);
   setup.ord = negotiated_ird(s);
-  if (setup.ord == 0) throw Skipped{"the peer offers no Reads"};
+  if (setup.ord == 0) throw Skipped{"the peer's IRD is 0, so it accepts no Reads"};
   s.send_startup(setup);
   s.begin(rtr_of(setup));
   const auto memory = learn_memory(s);
@@ -129,7 +130,7 @@ void one_more_than_requested(Script& s) {
   s.serve(Script::Serve::kNothing);
   const Received first = s.receive();
   s.serve_memory(false);
-  if (!first.segment) throw Failed{"an FPDU or Terminate 2/0/06", describe(first)};
+  if (!first.segment) throw Failed{"an FPDU, or Terminate 2/0/06", describe(first)};
   if (first.segment->is(rdmap::Opcode::kTerminate)) {
     const auto terminate = read_terminate(*first.segment);
     if (terminate.terminate.fault == mpa::kInsufficientIrd) return;
@@ -166,28 +167,28 @@ void reply_ord_not_negotiated(Script& s) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"mpa/depth/our-ird-0", "RFC 6581 9.1", "EMPA-17 EMPA-18", "answers ORD 0 to IRD 0", Level::kMust, PeerRole::kResponder, ord_within_our_ird<0>},
-    {"mpa/depth/our-ird-1", "RFC 6581 9.1", "EMPA-17 EMPA-18", "answers at most ORD 1 to IRD 1", Level::kMust, PeerRole::kResponder, ord_within_our_ird<1>},
-    {"mpa/depth/our-ird-16", "RFC 6581 9.1", "EMPA-17 EMPA-18", "answers at most ORD 16 to IRD 16", Level::kMust, PeerRole::kResponder, ord_within_our_ird<16>},
-    {"mpa/depth/our-ird-128", "RFC 6581 9.1", "EMPA-17 EMPA-18", "answers at most ORD 128 to IRD 128", Level::kMust, PeerRole::kResponder, ord_within_our_ird<128>},
-    {"mpa/depth/our-ird-16382", "RFC 6581 9.1", "EMPA-15 EMPA-17 EMPA-18 EMPA-51", "accepts an IRD of 16382", Level::kMust, PeerRole::kResponder, ord_within_our_ird<kMost>},
-    {"mpa/depth/not-mixed-up", "RFC 6581 9.1", "EMPA-15 EMPA-17", "compares its ORD with our IRD, not with our ORD", Level::kMust, PeerRole::kResponder, not_mixed_up},
-    {"mpa/depth/no-read-without-ird", "RFC 6581 9.1", "EMPA-18 RDMAP-83", "sends no Read Request when our IRD is 0", Level::kMust, PeerRole::kResponder, no_read_without_ird},
-    {"mpa/depth/our-ord-0", "RFC 6581 9.1", "EMPA-15", "works with an ORD of 0", Level::kMust, PeerRole::kResponder, no_reads_wanted},
-    {"mpa/depth/our-ord-1", "RFC 6581 9.1", "EMPA-22 RDMAP-81", "has room for the Read of ORD 1", Level::kMust, PeerRole::kResponder, ird_is_there<1>},
-    {"mpa/depth/our-ord-16", "RFC 6581 9.1", "EMPA-22 RDMAP-81", "has room for as many Reads at once as its IRD allows", Level::kMust, PeerRole::kResponder, ird_is_there<16>},
-    {"mpa/depth/our-ord-128", "RFC 6581 9.1", "EMPA-22 RDMAP-81", "has room for as many Reads as its IRD allows, with an ORD of 128", Level::kMust, PeerRole::kResponder, ird_is_there<128>},
-    {"mpa/depth/our-ord-16382", "RFC 6581 9.1", "EMPA-15 EMPA-51 RDMAP-81", "offers no IRD beyond its resources to ORD 16382", Level::kMust, PeerRole::kResponder, ird_is_there<kMost>},
-    {"mpa/depth/ord-not-negotiated", "RFC 6581 9.1", "EMPA-26", "answers IRD 0x3FFF to ORD 0x3FFF", Level::kMust, PeerRole::kResponder, ord_not_negotiated},
-    {"mpa/depth/ird-not-negotiated", "RFC 6581 9.1", "EMPA-28", "answers ORD 0x3FFF to IRD 0x3FFF", Level::kMust, PeerRole::kResponder, ird_not_negotiated},
+    {"mpa/depth/our-ird-0", "RFC 6581 9.1", "EMPA-17 EMPA-18", "answers IRD 0 with ORD 0", Level::kMust, PeerRole::kResponder, ord_within_our_ird<0>},
+    {"mpa/depth/our-ird-1", "RFC 6581 9.1", "EMPA-17 EMPA-18", "answers IRD 1 with an ORD of at most 1", Level::kMust, PeerRole::kResponder, ord_within_our_ird<1>},
+    {"mpa/depth/our-ird-16", "RFC 6581 9.1", "EMPA-17 EMPA-18", "answers IRD 16 with an ORD of at most 16", Level::kMust, PeerRole::kResponder, ord_within_our_ird<16>},
+    {"mpa/depth/our-ird-128", "RFC 6581 9.1", "EMPA-17 EMPA-18", "answers IRD 128 with an ORD of at most 128", Level::kMust, PeerRole::kResponder, ord_within_our_ird<128>},
+    {"mpa/depth/our-ird-16382", "RFC 6581 9.1", "EMPA-15 EMPA-17 EMPA-18 EMPA-51", "accepts a Request with an IRD of 16382", Level::kMust, PeerRole::kResponder, ord_within_our_ird<kMost>},
+    {"mpa/depth/not-mixed-up", "RFC 6581 9.1", "EMPA-15 EMPA-17", "limits its ORD to the tester's IRD, not to the tester's ORD", Level::kMust, PeerRole::kResponder, not_mixed_up},
+    {"mpa/depth/no-read-without-ird", "RFC 6581 9.1", "EMPA-18 RDMAP-83", "sends no Read Request when the tester's IRD is 0", Level::kMust, PeerRole::kResponder, no_read_without_ird},
+    {"mpa/depth/our-ord-0", "RFC 6581 9.1", "EMPA-15", "completes an exchange when the tester's ORD is 0", Level::kMust, PeerRole::kResponder, no_reads_wanted},
+    {"mpa/depth/our-ord-1", "RFC 6581 9.1", "EMPA-22 RDMAP-81", "accepts one outstanding Read when the tester's ORD is 1", Level::kMust, PeerRole::kResponder, ird_is_there<1>},
+    {"mpa/depth/our-ord-16", "RFC 6581 9.1", "EMPA-22 RDMAP-81", "accepts as many outstanding Reads as its IRD allows, up to 16", Level::kMust, PeerRole::kResponder, ird_is_there<16>},
+    {"mpa/depth/our-ord-128", "RFC 6581 9.1", "EMPA-22 RDMAP-81", "accepts as many outstanding Reads as its IRD allows, up to 128", Level::kMust, PeerRole::kResponder, ird_is_there<128>},
+    {"mpa/depth/our-ord-16382", "RFC 6581 9.1", "EMPA-15 EMPA-51 RDMAP-81", "answers ORD 16382 with an IRD that it can honour", Level::kMust, PeerRole::kResponder, ird_is_there<kMost>},
+    {"mpa/depth/ord-not-negotiated", "RFC 6581 9.1", "EMPA-26", "answers ORD 0x3FFF with IRD 0x3FFF", Level::kMust, PeerRole::kResponder, ord_not_negotiated},
+    {"mpa/depth/ird-not-negotiated", "RFC 6581 9.1", "EMPA-28", "answers IRD 0x3FFF with ORD 0x3FFF", Level::kMust, PeerRole::kResponder, ird_not_negotiated},
     {"mpa/depth/works-without-negotiation", "RFC 6581 9.1", "EMPA-26 EMPA-28", "keeps its own IRD and ORD when neither is negotiated", Level::kMust, PeerRole::kResponder, works_without_negotiation},
-    {"mpa/depth/request-ird", "RFC 6581 9.1", "EMPA-22 RDMAP-81", "has room for as many Reads at once as its Request allows", Level::kMust, PeerRole::kInitiator, requested_ird_is_there},
-    {"mpa/depth/reply-ord-plus-1", "RFC 6581 9.1", "EMPA-22 EMPA-24", "raises its IRD to our ORD, or terminates", Level::kMust, PeerRole::kInitiator, one_more_than_requested},
-    {"mpa/depth/reply-ord-16382", "RFC 6581 9.1", "EMPA-14 EMPA-24", "terminates on an ORD beyond its resources", Level::kMust, PeerRole::kInitiator, far_more_than_requested},
-    {"mpa/depth/reply-ird-0", "RFC 6581 9.1", "EMPA-23", "works with an IRD of 0", Level::kMust, PeerRole::kInitiator, our_ird<0>},
-    {"mpa/depth/reply-ird-16382", "RFC 6581 9.1", "EMPA-15 EMPA-23 EMPA-51", "accepts an IRD of 16382", Level::kMust, PeerRole::kInitiator, our_ird<kMost>},
-    {"mpa/depth/reply-ird-not-negotiated", "RFC 6581 9.1", "EMPA-27", "keeps its own ORD when our IRD is 0x3FFF", Level::kMust, PeerRole::kInitiator, our_ird<kNoNegotiation>},
-    {"mpa/depth/reply-ord-not-negotiated", "RFC 6581 9.1", "EMPA-29", "keeps its own IRD when our ORD is 0x3FFF", Level::kMust, PeerRole::kInitiator, reply_ord_not_negotiated},
+    {"mpa/depth/request-ird", "RFC 6581 9.1", "EMPA-22 RDMAP-81", "accepts as many outstanding Reads as the IRD of its Request allows", Level::kMust, PeerRole::kInitiator, requested_ird_is_there},
+    {"mpa/depth/reply-ord-plus-1", "RFC 6581 9.1", "EMPA-22 EMPA-24", "raises its IRD to the tester's ORD, or terminates", Level::kMust, PeerRole::kInitiator, one_more_than_requested},
+    {"mpa/depth/reply-ord-16382", "RFC 6581 9.1", "EMPA-14 EMPA-24", "terminates on an ORD that exceeds its resources", Level::kMust, PeerRole::kInitiator, far_more_than_requested},
+    {"mpa/depth/reply-ird-0", "RFC 6581 9.1", "EMPA-23", "completes an exchange when the tester's IRD is 0", Level::kMust, PeerRole::kInitiator, our_ird<0>},
+    {"mpa/depth/reply-ird-16382", "RFC 6581 9.1", "EMPA-15 EMPA-23 EMPA-51", "accepts a Reply with an IRD of 16382", Level::kMust, PeerRole::kInitiator, our_ird<kMost>},
+    {"mpa/depth/reply-ird-not-negotiated", "RFC 6581 9.1", "EMPA-27", "keeps its own ORD when the tester's IRD is 0x3FFF (not negotiated)", Level::kMust, PeerRole::kInitiator, our_ird<kNoNegotiation>},
+    {"mpa/depth/reply-ord-not-negotiated", "RFC 6581 9.1", "EMPA-29", "keeps its own IRD when the tester's ORD is 0x3FFF (not negotiated)", Level::kMust, PeerRole::kInitiator, reply_ord_not_negotiated},
 };
 // clang-format on
 

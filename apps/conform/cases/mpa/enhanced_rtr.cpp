@@ -28,7 +28,7 @@ void agree_on(Script& s, Rtr kind) {
   if (!s.peer_word().peer_to_peer) throw Skipped{"the peer does not echo A=1"};
   if (names_rtr(s.peer_word(), kind)) return;
   leave_in_order(s);
-  throw Skipped{fmt::format("the peer does not support the {} kind", name(kind))};
+  throw Skipped{fmt::format("the peer does not support a {} as the RTR", name(kind))};
 }
 
 // Offers all kinds of RTR. Returns the first one that the peer supports.
@@ -45,7 +45,7 @@ Rtr agree(Script& s) {
   for (const Rtr kind : {Rtr::kWrite, Rtr::kRead, Rtr::kSend}) {
     if (names_rtr(s.peer_word(), kind)) return kind;
   }
-  throw Skipped{"the peer names no kind of RTR"};
+  throw Skipped{"the peer names no RTR kind"};
 }
 
 template <Rtr Kind>
@@ -69,8 +69,8 @@ void read_rtr_answered(Script& s) {
   const auto& header = response.header;
   if (header.stag.value != kStag || header.to.value != kTo || !response.payload.empty()) {
     throw Failed{"a zero-length Read Response to the sink of the RTR",
-                 fmt::format("{} octets to STag 0x{:08x}, TO 0x{:x}", response.payload.size(),
-                             header.stag.value, header.to.value)};
+                 fmt::format("a Read Response of {} octets to STag 0x{:08x}, TO 0x{:x}",
+                             response.payload.size(), header.stag.value, header.to.value)};
   }
   exchange(s);
 }
@@ -194,14 +194,14 @@ void answer_read(Script& s, const Segment& segment) {
 void expect_rtr(const Segment& segment, Rtr kind) {
   if (is_rtr(segment, kind)) return;
   Received received{.kind = Received::Kind::kSegment, .segment = segment, .octets = {}, .why = {}};
-  throw Failed{fmt::format("a zero-length {} as RTR", name(kind)), describe(received)};
+  throw Failed{fmt::format("a zero-length {} as the RTR", name(kind)), describe(received)};
 }
 
 template <Rtr Kind>
 void sends_rtr(Script& s) {
   const Setup setup = meet_peer_to_peer(s);
   if (!names_rtr(s.peer_word(), Kind)) {
-    throw Skipped{fmt::format("the peer does not offer the {} kind", name(Kind))};
+    throw Skipped{fmt::format("the peer does not offer a {} as the RTR", name(Kind))};
   }
   answer_with(s, setup, Kind == Rtr::kWrite, Kind == Rtr::kRead, Kind == Rtr::kSend);
   const Segment rtr = first_segment(s);
@@ -217,11 +217,11 @@ void sends_one_rtr(Script& s) {
   const bool agreed = (is_rtr(rtr, Rtr::kWrite) && offered.rtr_write) ||
                       (is_rtr(rtr, Rtr::kRead) && offered.rtr_read) ||
                       (is_rtr(rtr, Rtr::kSend) && offered.rtr_send);
-  if (!agreed) throw Failed{"an RTR of a kind that the Request offered", "something else"};
+  if (!agreed) throw Failed{"an RTR of a kind that the Request offered", "another message"};
   answer_read(s, rtr);
   const Segment next = first_segment(s);
   if (!next.is(rdmap::Opcode::kSend) || next.payload().empty()) {
-    throw Failed{"the program's Send after exactly one RTR", "another RTR, or something else"};
+    throw Failed{"the program's Send after exactly one RTR", "a second RTR, or another message"};
   }
 }
 
@@ -229,7 +229,8 @@ void sends_one_rtr(Script& s) {
 // the payload exceeds the peer's sink.
 void read_rtr_overfilled(Script& s) {
   const Setup setup = meet_peer_to_peer(s);
-  if (!names_rtr(s.peer_word(), Rtr::kRead)) throw Skipped{"the peer does not offer the Read kind"};
+  if (!names_rtr(s.peer_word(), Rtr::kRead))
+    throw Skipped{"the peer does not offer a Read as the RTR"};
   answer_with(s, setup, false, true, false);
   const Segment rtr = first_segment(s);
   expect_rtr(rtr, Rtr::kRead);
@@ -261,7 +262,7 @@ void no_rtr_with_a_0(Script& s) {
   s.begin();
   const Segment first = first_segment(s);
   if (!first.is(rdmap::Opcode::kSend) || first.payload().empty()) {
-    throw Failed{"the program's Send as first FPDU", "something else"};
+    throw Failed{"the program's Send as the first FPDU", "another message"};
   }
 }
 
@@ -274,28 +275,28 @@ void no_rtr_when_rejected(Script& s) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"mpa/rtr/write", "RFC 6581 9.2", "EMPA-32 EMPA-38", "accepts a zero-length Write as RTR", Level::kMust, PeerRole::kResponder, rtr_works<Rtr::kWrite>},
-    {"mpa/rtr/read", "RFC 6581 9.2", "EMPA-32 EMPA-38", "accepts a zero-length Read as RTR", Level::kMust, PeerRole::kResponder, rtr_works<Rtr::kRead>},
-    {"mpa/rtr/send", "RFC 6581 9.2", "EMPA-32 EMPA-38", "accepts a zero-length Send as RTR", Level::kMust, PeerRole::kResponder, rtr_works<Rtr::kSend>},
-    {"mpa/rtr/read-answered", "RFC 6581 9.2", "EMPA-38 RDMAP-41", "answers the Read RTR with a zero-length Response to its sink", Level::kMust, PeerRole::kResponder, read_rtr_answered},
+    {"mpa/rtr/write", "RFC 6581 9.2", "EMPA-32 EMPA-38", "accepts a zero-length Write as the RTR", Level::kMust, PeerRole::kResponder, rtr_works<Rtr::kWrite>},
+    {"mpa/rtr/read", "RFC 6581 9.2", "EMPA-32 EMPA-38", "accepts a zero-length Read as the RTR", Level::kMust, PeerRole::kResponder, rtr_works<Rtr::kRead>},
+    {"mpa/rtr/send", "RFC 6581 9.2", "EMPA-32 EMPA-38", "accepts a zero-length Send as the RTR", Level::kMust, PeerRole::kResponder, rtr_works<Rtr::kSend>},
+    {"mpa/rtr/read-answered", "RFC 6581 9.2", "EMPA-38 RDMAP-41", "answers a Read RTR with a zero-length Read Response to its sink", Level::kMust, PeerRole::kResponder, read_rtr_answered},
     {"mpa/rtr/write-stag-0", "RFC 5041 5.2", "EMPA-38 DDP-46", "accepts a Write RTR with STag 0", Level::kMust, PeerRole::kResponder, write_rtr_stag<0>},
     {"mpa/rtr/write-any-stag", "RFC 5041 5.2", "EMPA-38 DDP-46", "accepts a Write RTR with an unknown STag and TO", Level::kMust, PeerRole::kResponder, write_rtr_stag<0xFFFFFFFF>},
-    {"mpa/rtr/read-stag-0", "RFC 5041 5.2", "EMPA-38 RDMAP-41", "accepts a Read RTR with STags 0", Level::kMust, PeerRole::kResponder, read_rtr_stag_0},
+    {"mpa/rtr/read-stag-0", "RFC 5041 5.2", "EMPA-38 RDMAP-41", "accepts a Read RTR whose STags are 0", Level::kMust, PeerRole::kResponder, read_rtr_stag_0},
     {"mpa/rtr/waits-for-it", "RFC 6581 5", "MPA-93", "sends no FPDU before it has received the RTR", Level::kMust, PeerRole::kResponder, waits_for_rtr},
-    {"mpa/rtr/split", "RFC 6581 9.2", "EMPA-38 MPA-56", "accepts an RTR in two TCP segments", Level::kMust, PeerRole::kResponder, rtr_split},
-    {"mpa/rtr/with-the-next", "RFC 6581 9.2", "EMPA-38 MPA-56", "accepts an RTR followed by the next FPDU", Level::kMust, PeerRole::kResponder, rtr_and_more},
+    {"mpa/rtr/split", "RFC 6581 9.2", "EMPA-38 MPA-56", "accepts an RTR that arrives in two TCP segments", Level::kMust, PeerRole::kResponder, rtr_split},
+    {"mpa/rtr/with-the-next", "RFC 6581 9.2", "EMPA-38 MPA-56", "accepts an RTR and the next FPDU in one TCP segment", Level::kMust, PeerRole::kResponder, rtr_and_more},
     {"mpa/rtr/damaged", "RFC 5044 4.4", "MPA-46 MPA-93", "ends the stream when the RTR has a wrong CRC", Level::kMust, PeerRole::kResponder, damaged_rtr, kLast},
-    {"mpa/rtr/other-kind", "RFC 6581 9.3", "EMPA-44", "accepts an RTR of another kind, or ends the stream", Level::kShould, PeerRole::kResponder, other_kind_than_agreed},
+    {"mpa/rtr/other-kind", "RFC 6581 9.3", "EMPA-44", "accepts an RTR of a kind that was not agreed, or ends the stream", Level::kShould, PeerRole::kResponder, other_kind_than_agreed},
     {"mpa/rtr/missing", "RFC 6581 9.3", "EMPA-44", "accepts a Send in place of the RTR, or ends the stream", Level::kShould, PeerRole::kResponder, no_rtr_at_all},
-    {"mpa/rtr/sends-write", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Write first when that is agreed", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kWrite>},
-    {"mpa/rtr/sends-read", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Read first when that is agreed", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kRead>},
-    {"mpa/rtr/sends-send", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Send first when that is agreed", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kSend>},
-    {"mpa/rtr/read-overfilled", "RFC 5041 7.1", "DDP-73 DDP-76", "terminates on a Read Response with octets to a zero-length Read", Level::kMust, PeerRole::kInitiator, read_rtr_overfilled},
+    {"mpa/rtr/sends-write", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Write as the RTR if the ends agree on Write", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kWrite>},
+    {"mpa/rtr/sends-read", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Read as the RTR if the ends agree on Read", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kRead>},
+    {"mpa/rtr/sends-send", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Send as the RTR if the ends agree on Send", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kSend>},
+    {"mpa/rtr/read-overfilled", "RFC 5041 7.1", "DDP-73 DDP-76", "terminates on a Read Response with payload for a zero-length Read", Level::kMust, PeerRole::kInitiator, read_rtr_overfilled},
     {"mpa/rtr/sends-one", "RFC 6581 9.2", "EMPA-36 EMPA-38", "sends exactly one RTR, of a kind that it offered", Level::kMust, PeerRole::kInitiator, sends_one_rtr},
-    {"mpa/rtr/none-common", "RFC 6581 9.2", "EMPA-14 EMPA-39", "terminates when the Reply names only other kinds", Level::kMust, PeerRole::kInitiator, no_common_kind},
-    {"mpa/rtr/none-named", "RFC 6581 9.2", "EMPA-14 EMPA-39", "terminates when the Reply names no kind", Level::kMust, PeerRole::kInitiator, no_kind_named},
+    {"mpa/rtr/none-common", "RFC 6581 9.2", "EMPA-14 EMPA-39", "terminates when the Reply names only RTR kinds that it did not offer", Level::kMust, PeerRole::kInitiator, no_common_kind},
+    {"mpa/rtr/none-named", "RFC 6581 9.2", "EMPA-14 EMPA-39", "terminates when the Reply names no RTR kind", Level::kMust, PeerRole::kInitiator, no_kind_named},
     {"mpa/rtr/none-with-a-0", "RFC 6581 9.2", "EMPA-38 EMPA-40", "sends no RTR in client-server mode", Level::kMust, PeerRole::kInitiator, no_rtr_with_a_0},
-    {"mpa/rtr/none-when-rejected", "RFC 6581 9.2", "EMPA-38 MPA-91", "sends no RTR when it is rejected", Level::kMust, PeerRole::kInitiator, no_rtr_when_rejected},
+    {"mpa/rtr/none-when-rejected", "RFC 6581 9.2", "EMPA-38 MPA-91", "sends no RTR when its Request is rejected", Level::kMust, PeerRole::kInitiator, no_rtr_when_rejected},
 };
 // clang-format on
 

@@ -183,7 +183,7 @@ void own_pad(Script& s) {
     const auto behind = bytes::View(segment.octets).subspan(2 + segment.ulpdu.size());
     const auto pad = behind.first(behind.size() - mpa::kCrcSize);
     const bool zero = std::ranges::all_of(pad, [](std::byte b) { return b == std::byte{0}; });
-    require(zero, "PAD octets of zero", "others");
+    require(zero, "PAD octets of zero", "PAD octets that are not zero");
   });
   const auto memory = learn_memory(s, kExchangeSize - 3);
   for (const std::uint32_t size : {1U, 2U, 3U, 4U}) read_peer(s, memory, 0, size);
@@ -196,7 +196,7 @@ void own_within_emss(Script& s) {
   const auto limit = mpa::mulpdu_for(s.advertised_mss(), false).octets;
   for (const Segment& segment : segments) {
     require(segment.ulpdu.size() <= limit, fmt::format("ULPDUs of at most {} octets", limit),
-            fmt::format("one of {}", segment.ulpdu.size()));
+            fmt::format("a ULPDU of {} octets", segment.ulpdu.size()));
   }
 }
 
@@ -212,15 +212,15 @@ void own_fills_emss(Script& s) {
   for (const Segment& segment : std::span(segments).first(before_last)) {
     const auto size = segment.ulpdu.size();
     require(size >= least,
-            fmt::format("segments of at least {} octets, except for the last", least),
-            fmt::format("one of {}", size));
+            fmt::format("ULPDUs of at least {} octets, except for the last ULPDU", least),
+            fmt::format("a ULPDU of {} octets", size));
   }
 }
 
 void own_within_64768(Script& s) {
   for (const Segment& segment : receive_long_message(s, {}, kVeryLong)) {
     require(segment.ulpdu.size() <= mpa::kMaxMulpdu, "ULPDUs of at most 64768 octets",
-            fmt::format("one of {}", segment.ulpdu.size()));
+            fmt::format("a ULPDU of {} octets", segment.ulpdu.size()));
   }
 }
 
@@ -236,28 +236,28 @@ constexpr Case kCases[] = {
     {"mpa/fpdu/every-length", "RFC 5044 4.1", "MPA-12 MPA-13 MPA-14 MPA-34", "accepts ULPDUs of every length modulo 4", kMust, kEither, every_length},
     {"mpa/fpdu/larger-than-mss", "RFC 5044 5.1", "MPA-56 MPA-117", "accepts an FPDU larger than a TCP segment", kMust, kEither, larger_than_mss},
     {"mpa/fpdu/largest", "RFC 5044 3", "MPA-6 MPA-33", "accepts a ULPDU of 64768 octets", kMust, kEither, largest},
-    {"mpa/fpdu/length-0", "RFC 5044 4.1", "DDP-36 DDP-62", "ends the stream on a ULPDU of no octets", kMust, kEither, too_short<0, true>},
+    {"mpa/fpdu/length-0", "RFC 5044 4.1", "DDP-36 DDP-62", "ends the stream on an empty ULPDU", kMust, kEither, too_short<0, true>},
     {"mpa/fpdu/length-1", "RFC 5041 4.1", "DDP-36 DDP-62", "ends the stream on a ULPDU of one octet", kMust, kEither, too_short<1, true>},
     {"mpa/fpdu/length-13", "RFC 5041 4.2", "DDP-22 DDP-62", "ends the stream on a truncated tagged header", kMust, kEither, too_short<13, true>},
     {"mpa/fpdu/length-17", "RFC 5041 4.3", "DDP-27 DDP-62", "ends the stream on a truncated untagged header", kMust, kEither, too_short<17, false>},
-    {"mpa/fpdu/later-length-0", "RFC 5044 4.1", "DDP-36 DDP-62", "ends the stream on a later segment of no octets", kMust, kEither, later_too_short<0, true>},
-    {"mpa/fpdu/later-length-1", "RFC 5041 4.1", "DDP-36 DDP-62", "ends the stream on a later segment of one octet", kMust, kEither, later_too_short<1, false>},
-    {"mpa/fpdu/later-length-13", "RFC 5041 4.2", "DDP-22 DDP-62", "ends the stream on a truncated later tagged header", kMust, kEither, later_too_short<13, true>},
-    {"mpa/fpdu/later-length-17", "RFC 5041 4.3", "DDP-27 DDP-62", "ends the stream on a truncated later untagged header", kMust, kEither, later_too_short<17, false>},
-    {"mpa/fpdu/never-complete", "RFC 5044 6", "MPA-61 MPA-108", "gives up on an FPDU that never completes, and survives", kMust, kEither, never_complete},
-    {"mpa/fpdu/split-length", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts an FPDU cut inside ULPDU_Length", kMust, kEither, split<1, 1>},
-    {"mpa/fpdu/split-header", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts FPDUs cut before each octet of the DDP header", kMust, kEither, split<2, 15>},
-    {"mpa/fpdu/split-payload", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts FPDUs cut before each octet of the payload", kMust, kEither, split<16, 23>},
-    {"mpa/fpdu/split-crc", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts FPDUs cut before each octet of the CRC", kMust, kEither, split<24, 27>},
-    {"mpa/fpdu/trickle", "RFC 5044 5.1", "MPA-56 MPA-117", "accepts a header and payload that arrive octet by octet", kMust, kEither, trickle},
+    {"mpa/fpdu/later-length-0", "RFC 5044 4.1", "DDP-36 DDP-62", "ends the stream on an empty ULPDU within a message", kMust, kEither, later_too_short<0, true>},
+    {"mpa/fpdu/later-length-1", "RFC 5041 4.1", "DDP-36 DDP-62", "ends the stream on a ULPDU of one octet within a message", kMust, kEither, later_too_short<1, false>},
+    {"mpa/fpdu/later-length-13", "RFC 5041 4.2", "DDP-22 DDP-62", "ends the stream on a truncated tagged header within a message", kMust, kEither, later_too_short<13, true>},
+    {"mpa/fpdu/later-length-17", "RFC 5041 4.3", "DDP-27 DDP-62", "ends the stream on a truncated untagged header within a message", kMust, kEither, later_too_short<17, false>},
+    {"mpa/fpdu/never-complete", "RFC 5044 6", "MPA-61 MPA-108", "closes when a FIN cuts off an FPDU, and accepts a new connection", kMust, kEither, never_complete},
+    {"mpa/fpdu/split-length", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts an FPDU that is split inside ULPDU_Length", kMust, kEither, split<1, 1>},
+    {"mpa/fpdu/split-header", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts an FPDU that is split before any octet of the DDP header", kMust, kEither, split<2, 15>},
+    {"mpa/fpdu/split-payload", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts an FPDU that is split before any octet of the payload", kMust, kEither, split<16, 23>},
+    {"mpa/fpdu/split-crc", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts an FPDU that is split before any octet of the CRC", kMust, kEither, split<24, 27>},
+    {"mpa/fpdu/trickle", "RFC 5044 5.1", "MPA-56 MPA-117", "accepts an FPDU whose header and payload arrive octet by octet", kMust, kEither, trickle},
     {"mpa/fpdu/many-at-once", "RFC 5044 5.1", "MPA-33 MPA-55 MPA-57", "accepts many FPDUs in one TCP segment", kMust, kEither, in_pieces_of<65535>},
     {"mpa/fpdu/unaligned-100", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts FPDUs in TCP segments of 100 octets", kMust, kEither, in_pieces_of<100>},
     {"mpa/fpdu/unaligned-20", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts FPDUs in TCP segments of 20 octets", kMust, kEither, in_pieces_of<20>},
     {"mpa/fpdu/waits-for-all", "RFC 5044 6", "MPA-59 MPA-61", "does not process an FPDU before its CRC has arrived", kMust, kEither, waits_for_all},
-    {"mpa/fpdu/own-pad", "RFC 5044 4.1", "MPA-14 MPA-15", "sends PAD of zero", kMust, kEither, own_pad},
-    {"mpa/fpdu/own-within-emss", "RFC 5044 4.5", "MPA-4 MPA-48 DDP-37", "keeps its ULPDUs within the MULPDU that follows from EMSS", kMust, kEither, own_within_emss},
-    {"mpa/fpdu/own-within-64768", "RFC 5044 3", "MPA-6 MPA-7", "sends no ULPDU above 64768 octets", kMust, kEither, own_within_64768},
-    {"mpa/fpdu/own-fills-emss", "RFC 5044 4.5", "MPA-50", "fills its segments up to MULPDU", kShould, kEither, own_fills_emss},
+    {"mpa/fpdu/own-pad", "RFC 5044 4.1", "MPA-14 MPA-15", "sends PAD octets of zero", kMust, kEither, own_pad},
+    {"mpa/fpdu/own-within-emss", "RFC 5044 4.5", "MPA-4 MPA-48 DDP-37", "sends no ULPDU larger than the MULPDU derived from the EMSS", kMust, kEither, own_within_emss},
+    {"mpa/fpdu/own-within-64768", "RFC 5044 3", "MPA-6 MPA-7", "sends no ULPDU larger than 64768 octets", kMust, kEither, own_within_64768},
+    {"mpa/fpdu/own-fills-emss", "RFC 5044 4.5", "MPA-50", "fills its segments up to the MULPDU", kShould, kEither, own_fills_emss},
 };
 // clang-format on
 

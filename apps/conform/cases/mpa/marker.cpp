@@ -179,13 +179,13 @@ void first_octets(Script& s) {
   const auto octets = bytes::View(first->octets).first(mpa::kMarkerSize);
   const bool zero = std::ranges::all_of(octets, [](std::byte b) { return b == std::byte{0}; });
   require(first->position == 0 && zero, "a marker with value 0 before the first FPDU",
-          "other octets first");
+          "other octets at the start of the stream");
 }
 
 void own_pointers(Script& s) {
   s.watch([](const Segment& segment) {
-    require(segment.markers_agree, "markers that point at the start of their FPDU",
-            "a marker that points elsewhere");
+    require(segment.markers_agree, "markers that point to the start of their FPDU",
+            "a marker that does not point to the start of its FPDU");
   });
   receive_sweep(s, request_markers(s));
 }
@@ -206,7 +206,7 @@ void own_zero_bits(Script& s) {
       const auto marker = bytes::View(segment.octets).subspan(at, mpa::kMarkerSize);
       const auto pointer = bytes::load_be<std::uint16_t>(marker.data() + 2);
       require(bytes::load_be<std::uint16_t>(marker.data()) == 0 && pointer % 4 == 0,
-              "markers with reserved bits of zero", "a marker with other bits set");
+              "markers with reserved bits of zero", "a marker with reserved bits set");
     }
   });
   receive_sweep(s, request_markers(s));
@@ -216,11 +216,11 @@ void own_several_in_one(Script& s) {
   request_markers(s);
   std::size_t most = 0;
   for (const Segment& segment : receive_long_message(s, kMarkers, 8192)) {
-    require(segment.markers_agree, "markers that all point at the start of their FPDU",
-            "a marker that points elsewhere");
+    require(segment.markers_agree, "markers that all point to the start of their FPDU",
+            "a marker that does not point to the start of its FPDU");
     most = std::max(most, segment.fpduptrs.size());
   }
-  if (most < 3) throw Skipped{"its FPDUs are too short for three markers"};
+  if (most < 3) throw Skipped{"the peer's FPDUs are too short for three markers"};
 }
 
 void own_within_emss(Script& s) {
@@ -230,7 +230,7 @@ void own_within_emss(Script& s) {
   const auto limit = mpa::mulpdu_for(s.advertised_mss(), true).octets;
   for (const Segment& segment : segments) {
     require(segment.ulpdu.size() <= limit, fmt::format("ULPDUs of at most {} octets", limit),
-            fmt::format("one of {}", segment.ulpdu.size()));
+            fmt::format("a ULPDU of {} octets", segment.ulpdu.size()));
   }
 }
 
@@ -256,23 +256,23 @@ constexpr auto kEither = PeerRole::kEither;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"mpa/marker/both-ways", "RFC 5044 7.1.1", "MPA-70", "sends and accepts markers on one connection", kMust, kEither, both_ways},
+    {"mpa/marker/both-ways", "RFC 5044 7.1.1", "MPA-70", "sends and accepts markers on the same connection", kMust, kEither, both_ways},
     {"mpa/marker/own-first", "RFC 5044 4.3", "MPA-26 MPA-97", "sends a marker with value 0 before its first FPDU", kMust, kEither, first_octets},
-    {"mpa/marker/own-pointers", "RFC 5044 4.3", "MPA-27 MPA-28 MPA-31", "points FPDUPTR at ULPDU_Length, at every alignment", kMust, kEither, own_pointers},
-    {"mpa/marker/own-several", "RFC 5044 4.3", "MPA-30", "points all markers of an FPDU at its start", kMust, kEither, own_several_in_one},
-    {"mpa/marker/own-crc", "RFC 5044 4.4", "MPA-29 MPA-44 MPA-45", "covers its markers with the CRC, at every alignment", kMust, kEither, own_crc},
-    {"mpa/marker/own-zero-bits", "RFC 5044 4.2", "MPA-19 MPA-20 MPA-22", "sends the reserved bits of markers as zero", kMust, kEither, own_zero_bits},
-    {"mpa/marker/own-within-emss", "RFC 5044 4.5", "MPA-47", "leaves room for markers in its MULPDU", kMust, kEither, own_within_emss},
-    {"mpa/marker/own-without-crc", "RFC 5044 4.3", "MPA-17 MPA-70", "sends markers also when CRCs are off", kMust, kEither, own_without_crc},
+    {"mpa/marker/own-pointers", "RFC 5044 4.3", "MPA-27 MPA-28 MPA-31", "points FPDUPTR to ULPDU_Length, wherever the marker falls", kMust, kEither, own_pointers},
+    {"mpa/marker/own-several", "RFC 5044 4.3", "MPA-30", "points all markers of an FPDU to the start of this FPDU", kMust, kEither, own_several_in_one},
+    {"mpa/marker/own-crc", "RFC 5044 4.4", "MPA-29 MPA-44 MPA-45", "includes its markers in the CRC, wherever they fall", kMust, kEither, own_crc},
+    {"mpa/marker/own-zero-bits", "RFC 5044 4.2", "MPA-19 MPA-20 MPA-22", "sends zero in the reserved bits of markers", kMust, kEither, own_zero_bits},
+    {"mpa/marker/own-within-emss", "RFC 5044 4.5", "MPA-47", "reduces its MULPDU to leave room for markers", kMust, kEither, own_within_emss},
+    {"mpa/marker/own-without-crc", "RFC 5044 4.3", "MPA-17 MPA-70", "sends markers even when CRCs are off", kMust, kEither, own_without_crc},
     {"mpa/marker/before-fpdu", "RFC 5044 4.3", "MPA-28 MPA-29 MPA-34", "accepts a marker before an FPDU", kMust, kEither, accepted<kBefore>},
     {"mpa/marker/in-header", "RFC 5044 4.3", "MPA-27 MPA-34", "accepts a marker inside the DDP header", kMust, kEither, accepted<kInHeader>},
     {"mpa/marker/in-payload", "RFC 5044 4.3", "MPA-27 MPA-34", "accepts a marker inside the payload", kMust, kEither, accepted<kInPayload>},
     {"mpa/marker/before-crc", "RFC 5044 4.4", "MPA-34 MPA-45", "accepts a marker between PAD and CRC", kMust, kEither, accepted<kBeforeCrc>},
     {"mpa/marker/at-end", "RFC 5044 4.3", "MPA-28 MPA-29", "accepts an FPDU that ends where a marker begins", kMust, kEither, accepted<kFpdu>},
-    {"mpa/marker/everywhere", "RFC 5044 4.3", "MPA-25 MPA-31 MPA-34", "accepts markers before every 4 octets of an FPDU", kMust, kEither, everywhere},
+    {"mpa/marker/everywhere", "RFC 5044 4.3", "MPA-25 MPA-31 MPA-34", "accepts a marker at any 4-octet position of an FPDU", kMust, kEither, everywhere},
     {"mpa/marker/several", "RFC 5044 4.3", "MPA-30 MPA-34", "accepts an FPDU with several markers", kMust, kEither, several_in_one},
     {"mpa/marker/reserved-ignored", "RFC 5044 4.2", "MPA-21", "ignores the reserved half of a marker", kMust, kEither, reserved_ignored},
-    {"mpa/marker/low-bits-masked", "RFC 5044 4.2", "MPA-23", "masks the two low bits of FPDUPTR", kMust, kEither, low_bits_masked},
+    {"mpa/marker/low-bits-masked", "RFC 5044 4.2", "MPA-23", "ignores the two low bits of FPDUPTR", kMust, kEither, low_bits_masked},
     {"mpa/marker/flipped-leading", "RFC 5044 4.4", "MPA-29 MPA-44", "terminates on a flipped bit in a marker before an FPDU", kMust, kEither, flipped<kBefore>},
     {"mpa/marker/flipped-inner", "RFC 5044 4.4", "MPA-44", "terminates on a flipped bit in a marker inside an FPDU", kMust, kEither, flipped<kInPayload>},
     {"mpa/marker/flipped-before-crc", "RFC 5044 4.4", "MPA-45", "terminates on a flipped bit in a marker before the CRC", kMust, kEither, flipped<kBeforeCrc>},
@@ -281,7 +281,7 @@ constexpr Case kCases[] = {
     {"mpa/marker/missing", "RFC 5044 8", "MPA-108", "terminates when a marker is missing", kMust, kEither, missing},
     {"mpa/marker/early", "RFC 5044 8", "MPA-108 MPA-110", "terminates when a marker is 4 octets early", kShould, kEither, early},
     {"mpa/marker/late", "RFC 5044 8", "MPA-108 MPA-110", "terminates when a marker is 4 octets late", kShould, kEither, late},
-    {"mpa/marker/wrong-pointer", "RFC 5044 8", "MPA-108 MPA-110", "terminates on an FPDUPTR that disagrees with the length", kShould, kEither, wrong_pointer<kInPayload>},
+    {"mpa/marker/wrong-pointer", "RFC 5044 8", "MPA-108 MPA-110", "terminates on an FPDUPTR that does not point to ULPDU_Length", kShould, kEither, wrong_pointer<kInPayload>},
     {"mpa/marker/wrong-leading-pointer", "RFC 5044 8", "MPA-108 MPA-110", "terminates on a nonzero FPDUPTR in a marker before an FPDU", kShould, kEither, wrong_pointer<kBefore>},
 };
 // clang-format on

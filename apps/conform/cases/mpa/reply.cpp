@@ -21,7 +21,8 @@ void request_first(Script& s) { s.await_peer(); }
 
 void request_flag_r(Script& s) {
   s.await_peer();
-  if ((request_flags(s) & kFlagR) != std::byte{0}) throw Failed{"R=0 in a Request", "R=1"};
+  if ((request_flags(s) & kFlagR) != std::byte{0})
+    throw Failed{"a Request with R=0", "a Request with R=1"};
 }
 
 void request_revision(Script& s) {
@@ -29,8 +30,9 @@ void request_revision(Script& s) {
   const auto request = s.expect_startup();
   if (request.revision == 1 && !request.enhanced) return;
   if (request.revision == 2 && request.enhanced) return;
-  throw Failed{"revision 1 with S=0 or revision 2 with S=1",
-               fmt::format("revision {} with S={:d}", request.revision, request.enhanced)};
+  throw Failed{
+      "a Request of revision 1 with S=0, or of revision 2 with S=1",
+      fmt::format("a Request of revision {} with S={:d}", request.revision, request.enhanced)};
 }
 
 void request_then_silence(Script& s) {
@@ -142,7 +144,7 @@ void rejected(Script& s) {
 
 void crc_in_request_only(Script& s) {
   Setup setup = s.await_peer();
-  if ((request_flags(s) & kFlagC) == std::byte{0}) throw Skipped{"the peer does not request CRC"};
+  if ((request_flags(s) & kFlagC) == std::byte{0}) throw Skipped{"the peer does not request CRCs"};
   setup.crc = false;
   s.send_startup(setup);
   s.begin(setup.peer_to_peer ? setup.rtr : mpa::Rtr::kNone);
@@ -175,20 +177,21 @@ void slow_reply(Script& s) {
     if (received.kind != Received::Kind::kNothing)
       throw Failed{"the end of the connection", describe(received)};
   }
-  throw Failed{"the end of the connection", "nothing for 18 s, with two octets sent each second"};
+  throw Failed{"the end of the connection",
+               "no answer and no close within 18 s, while two octets are sent per second"};
 }
 
 // clang-format off
 constexpr Case kCases[] = {
     {"mpa/initiator/request-first", "RFC 5044 7.1.2", "MPA-65 MPA-81", "sends a valid Request first", Level::kMust, PeerRole::kInitiator, request_first},
-    {"mpa/initiator/request-reject-flag", "RFC 5044 7.1.1", "MPA-73", "sends R as zero in its Request", Level::kMust, PeerRole::kInitiator, request_flag_r},
-    {"mpa/initiator/request-revision", "RFC 6581 6", "MPA-75 EMPA-4 EMPA-5", "sends revision 1 with S=0 or revision 2 with S=1", Level::kMust, PeerRole::kInitiator, request_revision},
+    {"mpa/initiator/request-reject-flag", "RFC 5044 7.1.1", "MPA-73", "sends R=0 in its Request", Level::kMust, PeerRole::kInitiator, request_flag_r},
+    {"mpa/initiator/request-revision", "RFC 6581 6", "MPA-75 EMPA-4 EMPA-5", "sends a Request of revision 1 with S=0, or of revision 2 with S=1", Level::kMust, PeerRole::kInitiator, request_revision},
     {"mpa/initiator/waits-for-reply", "RFC 5044 7.1.2", "MPA-78 MPA-89", "sends nothing between its Request and the Reply", Level::kMust, PeerRole::kInitiator, request_then_silence},
-    {"mpa/initiator/goes-on", "RFC 5044 7.1.2", "MPA-92", "sends its first FPDU once it has an accepting Reply", Level::kMust, PeerRole::kInitiator, goes_on},
-    {"mpa/initiator/key-first-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "gives up on a key whose first octet is wrong", Level::kMust, PeerRole::kInitiator, wrong_key_octet<0>},
-    {"mpa/initiator/key-last-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "gives up on a key whose last octet is wrong", Level::kMust, PeerRole::kInitiator, wrong_key_octet<15>},
+    {"mpa/initiator/goes-on", "RFC 5044 7.1.2", "MPA-92", "sends its first FPDU after a Reply with R=0", Level::kMust, PeerRole::kInitiator, goes_on},
+    {"mpa/initiator/key-first-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "gives up on a Reply whose key has a wrong first octet", Level::kMust, PeerRole::kInitiator, wrong_key_octet<0>},
+    {"mpa/initiator/key-last-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "gives up on a Reply whose key has a wrong last octet", Level::kMust, PeerRole::kInitiator, wrong_key_octet<15>},
     {"mpa/initiator/request-instead", "RFC 5044 7.1.2", "MPA-68 MPA-98", "gives up on a Request in place of a Reply", Level::kMust, PeerRole::kInitiator, request_for_reply},
-    {"mpa/initiator/malformed-no-fpdu", "RFC 5044 8", "MPA-90 MPA-111", "closes without an FPDU on a malformed Reply", Level::kShould, PeerRole::kInitiator, silent_on_malformed},
+    {"mpa/initiator/malformed-no-fpdu", "RFC 5044 8", "MPA-90 MPA-111", "closes on a malformed Reply, without sending an FPDU", Level::kShould, PeerRole::kInitiator, silent_on_malformed},
     {"mpa/initiator/revision-0", "RFC 5044 7.1.1", "MPA-76 MPA-77", "gives up on a Reply of revision 0", Level::kMust, PeerRole::kInitiator, unknown_revision<0>},
     {"mpa/initiator/revision-3", "RFC 5044 7.1.1", "MPA-76 MPA-77", "gives up on a Reply of revision 3", Level::kMust, PeerRole::kInitiator, unknown_revision<3>},
     {"mpa/initiator/revision-255", "RFC 5044 7.1.1", "MPA-76 MPA-77", "gives up on a Reply of revision 255", Level::kMust, PeerRole::kInitiator, unknown_revision<255>},
@@ -198,17 +201,17 @@ constexpr Case kCases[] = {
     {"mpa/initiator/private-data-512", "RFC 5044 7.1.1", "MPA-79 MPA-80 EMPA-10", "accepts a Reply with 512 octets of private data", Level::kMust, PeerRole::kInitiator, private_data<512>, kLast},
     {"mpa/initiator/private-data-513", "RFC 5044 7.1.1", "MPA-79 MPA-90 MPA-101", "gives up on a Reply with 513 octets of private data", Level::kMust, PeerRole::kInitiator, too_much_private_data<513>, kLast},
     {"mpa/initiator/private-data-65535", "RFC 5044 7.1.1", "MPA-79 MPA-100", "gives up on a Reply with 65535 octets of private data", Level::kMust, PeerRole::kInitiator, too_much_private_data<65535>, kLast},
-    {"mpa/initiator/length-65535-alone", "RFC 5044 7.1.1", "MPA-79 MPA-101", "gives up on PD_Length 65535 without private data", Level::kMust, PeerRole::kInitiator, length_65535_alone, kLast},
-    {"mpa/initiator/truncated-key", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up on a FIN inside the key", Level::kMust, PeerRole::kInitiator, truncated<10>},
-    {"mpa/initiator/truncated-header", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up on a FIN before PD_Length", Level::kMust, PeerRole::kInitiator, truncated<18>},
-    {"mpa/initiator/truncated-private-data", "RFC 5044 7.1.2", "MPA-79 MPA-100 MPA-101", "gives up on a FIN inside the private data", Level::kMust, PeerRole::kInitiator, truncated<30>},
+    {"mpa/initiator/length-65535-alone", "RFC 5044 7.1.1", "MPA-79 MPA-101", "gives up on a Reply with PD_Length 65535 but no private data", Level::kMust, PeerRole::kInitiator, length_65535_alone, kLast},
+    {"mpa/initiator/truncated-key", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up on a Reply that ends inside the key", Level::kMust, PeerRole::kInitiator, truncated<10>},
+    {"mpa/initiator/truncated-header", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up on a Reply that ends before PD_Length", Level::kMust, PeerRole::kInitiator, truncated<18>},
+    {"mpa/initiator/truncated-private-data", "RFC 5044 7.1.2", "MPA-79 MPA-100 MPA-101", "gives up on a Reply that ends inside the private data", Level::kMust, PeerRole::kInitiator, truncated<30>},
     {"mpa/initiator/more-than-said", "RFC 5044 7.1.1", "MPA-79 MPA-101", "ends the stream when invalid octets follow the Reply", Level::kMust, PeerRole::kInitiator, excess_octets},
-    {"mpa/initiator/rejected", "RFC 5044 7.1.2", "MPA-91", "sends no FPDU once it is rejected", Level::kMust, PeerRole::kInitiator, rejected<0>},
-    {"mpa/initiator/rejected-with-data", "RFC 5044 7.1.2", "MPA-91", "sends no FPDU once it is rejected with private data", Level::kMust, PeerRole::kInitiator, rejected<100>},
-    {"mpa/initiator/crc-in-request-only", "RFC 5044 7.1.1", "MPA-72", "uses CRCs as it requested, although the Reply says C=0", Level::kMust, PeerRole::kInitiator, crc_in_request_only},
+    {"mpa/initiator/rejected", "RFC 5044 7.1.2", "MPA-91", "sends no FPDU after a Reply with R=1", Level::kMust, PeerRole::kInitiator, rejected<0>},
+    {"mpa/initiator/rejected-with-data", "RFC 5044 7.1.2", "MPA-91", "sends no FPDU after a Reply with R=1 and private data", Level::kMust, PeerRole::kInitiator, rejected<100>},
+    {"mpa/initiator/crc-in-request-only", "RFC 5044 7.1.1", "MPA-72", "uses the CRCs that it requested, even if the Reply says C=0", Level::kMust, PeerRole::kInitiator, crc_in_request_only},
     {"mpa/initiator/fin-instead", "RFC 5044 8", "MPA-108", "closes on a FIN in place of a Reply", Level::kMust, PeerRole::kInitiator, closed_instead},
-    {"mpa/initiator/never", "RFC 5044 7.1.2", "MPA-102", "closes in finite time when no Reply arrives", Level::kShould, PeerRole::kInitiator, silence},
-    {"mpa/initiator/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "closes in finite time on a Reply that trickles in", Level::kShould, PeerRole::kInitiator, slow_reply},
+    {"mpa/initiator/never", "RFC 5044 7.1.2", "MPA-102", "closes eventually when no Reply arrives", Level::kShould, PeerRole::kInitiator, silence},
+    {"mpa/initiator/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "closes eventually when the Reply trickles in", Level::kShould, PeerRole::kInitiator, slow_reply},
 };
 // clang-format on
 

@@ -53,7 +53,7 @@ void reserved_flags_zero(Script& s) {
     s.begin();
   }
   if ((s.peer_startup_octets()[kFlagsAt] & kReservedFlags) != std::byte{0}) {
-    throw Failed{"the four reserved flag bits as zero", "some of them set"};
+    throw Failed{"zero in the four reserved flag bits", "reserved flag bits that are set"};
   }
 }
 
@@ -65,7 +65,7 @@ bool peer_asks_for_crc(const Script& s) {
 
 void establish_without_c(Script& s) {
   const Setup setup = s.await_peer({.crc = false});
-  if (setup.crc) throw Skipped{"the peer requests CRC"};
+  if (setup.crc) throw Skipped{"the peer requests CRCs"};
   s.send_startup(setup);
   s.expect_accept();
   s.begin(setup.peer_to_peer ? setup.rtr : mpa::Rtr::kNone);
@@ -78,7 +78,7 @@ void crc_by_default(Script& s) {
     s.expect_startup();
     s.begin();
   }
-  if (!peer_asks_for_crc(s)) throw Failed{"C=1, unless configured otherwise", "C=0"};
+  if (!peer_asks_for_crc(s)) throw Failed{"C=1, unless the peer is configured otherwise", "C=0"};
 }
 
 void expect_wrong_crc_caught(Script& s) {
@@ -95,13 +95,13 @@ void crc_when_we_ask(Script& s) {
 
 void crc_when_peer_asks(Script& s) {
   establish_without_c(s);
-  if (!peer_asks_for_crc(s)) throw Skipped{"the peer does not request CRC"};
+  if (!peer_asks_for_crc(s)) throw Skipped{"the peer does not request CRCs"};
   expect_wrong_crc_caught(s);
 }
 
 void crc_off_on_both_sides(Script& s) {
   establish_without_c(s);
-  if (peer_asks_for_crc(s)) throw Skipped{"the peer requests CRC"};
+  if (peer_asks_for_crc(s)) throw Skipped{"the peer requests CRCs"};
   const auto memory = learn_memory(s);
   for (const std::uint32_t field : {0U, 1U, 0xDEADBEEFU, 0xFFFFFFFFU}) {
     s.fpdu(make_ulpdu(tagged(rdmap::Opcode::kWrite, memory.stag, memory.to), {}),
@@ -128,18 +128,18 @@ void markers_not_demanded(Script& s) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"mpa/startup/one-octet-pieces", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a frame that arrives octet by octet", Level::kMust, PeerRole::kEither, one_octet_pieces},
-    {"mpa/startup/split-in-key", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a frame whose key is split", Level::kMust, PeerRole::kEither, split_in_key},
-    {"mpa/startup/split-before-private-data", "RFC 5044 7.1.2", "MPA-56 MPA-100", "waits for private data that arrives later", Level::kMust, PeerRole::kEither, split_before_private_data},
-    {"mpa/startup/split-in-private-data", "RFC 5044 7.1.2", "MPA-56 MPA-100", "waits for the rest of the private data", Level::kMust, PeerRole::kEither, split_in_private_data},
-    {"mpa/startup/reserved-flags-ignored", "RFC 5044 7.1.1", "MPA-74", "ignores the reserved flag bits", Level::kMust, PeerRole::kEither, reserved_flags_ignored},
-    {"mpa/startup/reserved-flags-zero", "RFC 5044 7.1.1", "MPA-74", "sends the reserved flag bits as zero", Level::kMust, PeerRole::kEither, reserved_flags_zero},
-    {"mpa/startup/crc-by-default", "RFC 5044 4.4", "MPA-2 MPA-36", "requests CRC unless configured otherwise", Level::kMust, PeerRole::kEither, crc_by_default},
-    {"mpa/startup/crc-when-we-ask", "RFC 5044 7.1.1", "MPA-37 MPA-40 MPA-72", "sends and checks CRCs once our frame says C=1", Level::kMust, PeerRole::kEither, crc_when_we_ask},
+    {"mpa/startup/one-octet-pieces", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a startup frame that arrives octet by octet", Level::kMust, PeerRole::kEither, one_octet_pieces},
+    {"mpa/startup/split-in-key", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a startup frame whose key is split", Level::kMust, PeerRole::kEither, split_in_key},
+    {"mpa/startup/split-before-private-data", "RFC 5044 7.1.2", "MPA-56 MPA-100", "waits for private data that arrives after the rest of the frame", Level::kMust, PeerRole::kEither, split_before_private_data},
+    {"mpa/startup/split-in-private-data", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a startup frame whose private data is split", Level::kMust, PeerRole::kEither, split_in_private_data},
+    {"mpa/startup/reserved-flags-ignored", "RFC 5044 7.1.1", "MPA-74", "ignores the reserved flag bits of a startup frame", Level::kMust, PeerRole::kEither, reserved_flags_ignored},
+    {"mpa/startup/reserved-flags-zero", "RFC 5044 7.1.1", "MPA-74", "sends zero in the reserved flag bits of its startup frame", Level::kMust, PeerRole::kEither, reserved_flags_zero},
+    {"mpa/startup/crc-by-default", "RFC 5044 4.4", "MPA-2 MPA-36", "requests CRCs, unless it is configured otherwise", Level::kMust, PeerRole::kEither, crc_by_default},
+    {"mpa/startup/crc-when-we-ask", "RFC 5044 7.1.1", "MPA-37 MPA-40 MPA-72", "sends and checks CRCs when the tester's frame says C=1", Level::kMust, PeerRole::kEither, crc_when_we_ask},
     {"mpa/startup/crc-when-peer-asks", "RFC 5044 7.1.1", "MPA-37 MPA-72", "sends and checks CRCs when only its own frame says C=1", Level::kMust, PeerRole::kResponder, crc_when_peer_asks},
     {"mpa/startup/crc-off", "RFC 5044 4.4", "MPA-17 MPA-18 MPA-41 MPA-71", "ignores the CRC field when both frames say C=0", Level::kMust, PeerRole::kEither, crc_off_on_both_sides},
-    {"mpa/startup/markers-demanded", "RFC 5044 4.3", "MPA-24 MPA-70 MPA-97", "inserts markers when our frame says M=1", Level::kMust, PeerRole::kEither, markers_demanded},
-    {"mpa/startup/markers-not-demanded", "RFC 5044 7.1.1", "MPA-69", "inserts no markers when our frame says M=0", Level::kMust, PeerRole::kEither, markers_not_demanded},
+    {"mpa/startup/markers-demanded", "RFC 5044 4.3", "MPA-24 MPA-70 MPA-97", "inserts markers when the tester's frame says M=1", Level::kMust, PeerRole::kEither, markers_demanded},
+    {"mpa/startup/markers-not-demanded", "RFC 5044 7.1.1", "MPA-69", "inserts no markers when the tester's frame says M=0", Level::kMust, PeerRole::kEither, markers_not_demanded},
 };
 // clang-format on
 

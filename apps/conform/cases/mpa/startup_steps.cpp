@@ -90,7 +90,8 @@ void read_burst(Script& script, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const auto response = script.expect(rdmap::Opcode::kReadResponse);
     if (response.header.to.value != Script::kOurTo + i) {
-      throw Failed{"the Read Responses in the order of the requests", "another order"};
+      throw Failed{"Read Responses in the order of the requests",
+                   "Read Responses in another order"};
     }
   }
 }

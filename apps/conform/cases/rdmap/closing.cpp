@@ -44,7 +44,8 @@ void fin_graceful(Script& s) {
   learn_memory(s);
   s.half_close();
   const Received received = s.receive();
-  require(received.kind == Received::Kind::kClosed, "FIN and nothing else", describe(received));
+  require(received.kind == Received::Kind::kClosed, "a FIN, and no message before it",
+          describe(received));
 }
 
 template <std::size_t size>
@@ -154,7 +155,7 @@ void fin_behind_terminate(Script& s) {
   for (;;) {
     const Received received = s.receive();
     if (received.kind == Received::Kind::kSegment) continue;
-    require(received.kind == Received::Kind::kClosed, "FIN after the Terminate",
+    require(received.kind == Received::Kind::kClosed, "a FIN after the Terminate",
             describe(received));
     return;
   }
@@ -206,11 +207,11 @@ constexpr Case kCases[] = {
     {"closing/reset/read-unanswered", "RFC 5044 8", "MPA-108 DDP-62", "survives a reset in place of a Read Response", kMust, kListens, reset_without_answer},
     {"closing/reset/many", "RFC 5044 8", "MPA-108 DDP-62", "survives many resets in a row", kMust, kListens, many_resets},
     {"closing/stays-open", "RFC 5041 6.2", "DDP-55", "keeps an idle stream open", kMust, kEither, stays_open},
-    {"closing/survives-error", "RFC 5040 7", "RDMAP-89 RDMAP-90", "serves a new connection after one that it terminated", kMust, kListens, survives_error},
-    {"closing/beside-stuck-one", "RFC 5040 7", "MPA-61", "serves a connection beside a stalled one", kMust, kListens, beside_stuck_one},
-    {"closing/fin/graceful", "RFC 5041 6.2.1", "DDP-59 RDMAP-90", "answers a FIN between messages with FIN alone", kShould, kEither, fin_graceful},
-    {"closing/fin/answers-after", "RFC 5041 6.2.1", "DDP-59", "answers a Read Request although a FIN follows it", kShould, kEither, answers_after_fin},
-    {"closing/fin/behind-terminate", "RFC 5040 6.2.1", "RDMAP-88", "closes with FIN after its Terminate", kShould, kEither, fin_behind_terminate},
+    {"closing/survives-error", "RFC 5040 7", "RDMAP-89 RDMAP-90", "serves a new connection after it has terminated another connection", kMust, kListens, survives_error},
+    {"closing/beside-stuck-one", "RFC 5040 7", "MPA-61", "serves a connection while another connection is stalled", kMust, kListens, beside_stuck_one},
+    {"closing/fin/graceful", "RFC 5041 6.2.1", "DDP-59 RDMAP-90", "answers a FIN between messages with a FIN and no message", kShould, kEither, fin_graceful},
+    {"closing/fin/answers-after", "RFC 5041 6.2.1", "DDP-59", "answers a Read Request even if a FIN follows it", kShould, kEither, answers_after_fin},
+    {"closing/fin/behind-terminate", "RFC 5040 6.2.1", "RDMAP-88", "closes with a FIN after its Terminate", kShould, kEither, fin_behind_terminate},
 };
 // clang-format on
 

@@ -67,7 +67,8 @@ void no_receive(Script& s) {
     }
     if (!received.segment->is(Opcode::kTerminate)) continue;
     const auto terminate = read_terminate(*received.segment);
-    if (!is_objection(terminate)) throw Skipped{"the peer's program ended the stream first"};
+    if (!is_objection(terminate))
+      throw Skipped{"the peer's program ended the stream before its receives ran out"};
     if (reports(terminate, ddp::kUntaggedNoBuffer)) return;
     throw Failed{"Terminate " + bytes::to_string(ddp::kUntaggedNoBuffer), describe(terminate)};
   }
@@ -96,11 +97,11 @@ constexpr auto kMust = Level::kMust;
 // clang-format off
 constexpr Case kCases[] = {
     {"ext/immediate/taken", "RFC 7306 6.3", "EXT-49 EXT-52", "accepts 8 octets of Immediate Data", kMust, kAny, taken<kPlain>},
-    {"ext/immediate/solicited", "RFC 7306 6.3", "EXT-49 EXT-52", "accepts Immediate Data with SE", kMust, kAny, taken<kSolicited>},
+    {"ext/immediate/solicited", "RFC 7306 6.3", "EXT-49 EXT-52", "accepts Immediate Data with Solicited Event", kMust, kAny, taken<kSolicited>},
     {"ext/immediate/empty", "RFC 7306 6.3", "EXT-54", "refuses Immediate Data of 0 octets", kMust, kAny, of_size<0>},
     {"ext/immediate/short", "RFC 7306 6.3", "EXT-54", "refuses Immediate Data of 7 octets", kMust, kAny, of_size<7>},
     {"ext/immediate/long", "RFC 7306 6.3", "EXT-54", "refuses Immediate Data of 9 octets", kMust, kAny, of_size<9>},
-    {"ext/immediate/no-receive", "RFC 7306 6.3", "EXT-50 EXT-62", "terminates on Immediate Data without a receive", kMust, kAny, no_receive},
+    {"ext/immediate/no-receive", "RFC 7306 6.3", "EXT-50 EXT-62", "terminates on Immediate Data for which no receive is posted", kMust, kAny, no_receive},
     {"ext/immediate/tagged", "RFC 7306 4.1", "EXT-3 EXT-49 EXT-63", "refuses Immediate Data in a tagged segment", kMust, kAny, as_tagged},
     {"ext/immediate/queue-1", "RFC 7306 4.1", "EXT-3 EXT-49 EXT-63", "refuses Immediate Data on queue 1", kMust, kAny, on_queue_1},
 };

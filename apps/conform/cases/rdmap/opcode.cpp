@@ -89,10 +89,10 @@ constexpr auto kMust = Level::kMust;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"rdmap/opcode/immediate-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses Immediate Data without agreement", kMust, kAny, not_agreed<0x8, 0, 8>},
-    {"rdmap/opcode/immediate-se-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses Immediate Data with SE without agreement", kMust, kAny, not_agreed<0x9, 0, 8>},
-    {"rdmap/opcode/atomic-request-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses an Atomic Request without agreement", kMust, kAny, not_agreed<0xA, 1, kAtomicRequest>},
-    {"rdmap/opcode/atomic-response-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses an Atomic Response without agreement", kMust, kAny, not_agreed<0xB, 3, kAtomicResponse>},
+    {"rdmap/opcode/immediate-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses Immediate Data without agreement on RFC 7306", kMust, kAny, not_agreed<0x8, 0, 8>},
+    {"rdmap/opcode/immediate-se-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses Immediate Data with Solicited Event without agreement on RFC 7306", kMust, kAny, not_agreed<0x9, 0, 8>},
+    {"rdmap/opcode/atomic-request-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses an Atomic Request without agreement on RFC 7306", kMust, kAny, not_agreed<0xA, 1, kAtomicRequest>},
+    {"rdmap/opcode/atomic-response-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses an Atomic Response without agreement on RFC 7306", kMust, kAny, not_agreed<0xB, 3, kAtomicResponse>},
     {"rdmap/opcode/reserved-c", "RFC 5040 7.2", "RDMAP-97 REG-4", "refuses opcode C", kMust, kAny, reserved<0xC>},
     {"rdmap/opcode/reserved-d", "RFC 5040 7.2", "RDMAP-97 REG-4", "refuses opcode D", kMust, kAny, reserved<0xD>},
     {"rdmap/opcode/reserved-e", "RFC 5040 7.2", "RDMAP-97 REG-4", "refuses opcode E", kMust, kAny, reserved<0xE>},
@@ -103,8 +103,8 @@ constexpr Case kCases[] = {
     {"rdmap/opcode/send-on-queue-3", "RFC 5040 4.1", "RDMAP-7 RDMAP-54 RDMAP-97", "refuses a Send on queue 3", kMust, kAny, on_queue<Opcode::kSend, 3>},
     {"rdmap/opcode/read-request-on-queue-0", "RFC 5040 4.1", "RDMAP-7 RDMAP-33 RDMAP-97", "refuses a Read Request on queue 0", kMust, kAny, on_queue<Opcode::kReadRequest, 0>},
     {"rdmap/opcode/read-request-on-queue-2", "RFC 5040 4.1", "RDMAP-7 RDMAP-33 RDMAP-97", "refuses a Read Request on queue 2", kMust, kAny, on_queue<Opcode::kReadRequest, 2>},
-    {"rdmap/opcode/terminate-on-queue-0", "RFC 5040 4.1", "RDMAP-7 RDMAP-59", "ends the stream on a Terminate on queue 0", kMust, kAny, terminate_on_queue<0>},
-    {"rdmap/opcode/terminate-on-queue-1", "RFC 5040 4.1", "RDMAP-7 RDMAP-59", "ends the stream on a Terminate on queue 1", kMust, kAny, terminate_on_queue<1>},
+    {"rdmap/opcode/terminate-on-queue-0", "RFC 5040 4.1", "RDMAP-7 RDMAP-59", "ends the stream on a Terminate that arrives on queue 0", kMust, kAny, terminate_on_queue<0>},
+    {"rdmap/opcode/terminate-on-queue-1", "RFC 5040 4.1", "RDMAP-7 RDMAP-59", "ends the stream on a Terminate that arrives on queue 1", kMust, kAny, terminate_on_queue<1>},
     {"rdmap/opcode/tagged-send", "RFC 5040 4.1", "RDMAP-5 RDMAP-48 RDMAP-97", "refuses a Send in a tagged segment", kMust, kAny, as_tagged<Opcode::kSend>},
     {"rdmap/opcode/tagged-read-request", "RFC 5040 4.1", "RDMAP-5 RDMAP-30 RDMAP-97", "refuses a Read Request in a tagged segment", kMust, kAny, as_tagged<Opcode::kReadRequest>},
     {"rdmap/opcode/untagged-write", "RFC 5040 4.1", "RDMAP-5 RDMAP-23 RDMAP-97", "refuses a Write in an untagged segment", kMust, kAny, as_untagged<Opcode::kWrite>},

@@ -65,8 +65,9 @@ void invalidate_advertised(Script& s) {
     if (received.kind == Received::Kind::kClosed || received.kind == Received::Kind::kReset) return;
     const bool segment = received.kind == Received::Kind::kSegment;
     if (!segment || received.segment->is(Opcode::kReadResponse)) {
-      throw Failed{"an STag that cannot be invalidated, or is invalid afterwards",
-                   describe(received)};
+      throw Failed{
+          "the end of the connection after the Send with Invalidate, or after a Read of its STag",
+          describe(received)};
     }
   }
 }
@@ -172,17 +173,18 @@ Segment next_of(Script& s, Opcode opcode) {
   const Received received = s.receive();
   if (received.kind == Received::Kind::kSegment && received.segment->is(opcode))
     return *received.segment;
-  throw Failed{std::string("a message with the opcode ") + std::string(rdmap::info(opcode).name),
+  throw Failed{std::string("a message of type ") + std::string(rdmap::info(opcode).name),
                describe(received)};
 }
 
 void judge_untagged(const Segment& segment, Opcode opcode, std::uint32_t msn) {
-  expect_octet(segment, 0, 0x41, "T=0, L=1, reserved bits 0 and DV=1");
-  expect_octet(segment, 1, rdmap::control_octet(opcode), "RV=1, reserved bits 0 and the opcode");
-  for (std::size_t at = 2; at < 6; ++at) expect_octet(segment, at, 0, "a zero InvSTag");
+  expect_octet(segment, 0, 0x41, "T=0, L=1, DV=1 and reserved bits of zero");
+  expect_octet(segment, 1, rdmap::control_octet(opcode),
+               "RV=1, the opcode and reserved bits of zero");
+  for (std::size_t at = 2; at < 6; ++at) expect_octet(segment, at, 0, "an InvSTag of zero");
   const auto& h = segment.header;
   if (h.qn != rdmap::info(opcode).qn || h.msn.value != msn || h.mo != 0) {
-    throw Failed{"the QN of the opcode, the next MSN and MO 0", "another QN, MSN or MO"};
+    throw Failed{"the opcode's QN, the next MSN and MO 0", "another QN, MSN or MO"};
   }
 }
 
@@ -211,7 +213,8 @@ void own_read_request(Script& s) {
   if (segment.payload().size() != rdmap::kReadRequestSize || !request ||
       request->source_stag.value != Script::kOurStag ||
       request->source_to.value != Script::kOurTo || request->size != kExchangeSize) {
-    throw Failed{"28 octets that request the advertised memory", "something else"};
+    throw Failed{"a Read Request of 28 octets for the advertised memory",
+                 "a Read Request of another size or for other memory"};
   }
 }
 
@@ -224,10 +227,11 @@ void own_write(Script& s) {
   for (;;) {
     const auto segment = next_of(s, Opcode::kWrite);
     const auto& h = segment.header;
-    expect_octet(segment, 0, h.last ? 0xC1 : 0x81, "T=1, reserved bits 0 and DV=1");
-    expect_octet(segment, 1, 0x40, "RV=1, reserved bits 0 and the opcode");
+    expect_octet(segment, 0, h.last ? 0xC1 : 0x81, "T=1, DV=1 and reserved bits of zero");
+    expect_octet(segment, 1, 0x40, "RV=1, the opcode and reserved bits of zero");
     if (h.stag.value != Script::kOurStag || h.to.value != to) {
-      throw Failed{"the advertised STag, and consecutive TOs", "others"};
+      throw Failed{"a Write to the advertised STag and to consecutive TOs",
+                   "a Write to another STag or TO"};
     }
     to += segment.payload().size();
     if (h.last) break;
@@ -243,22 +247,22 @@ constexpr Case kCases[] = {
     {"rdmap/operations/exchange", "RFC 5040 5", "RDMAP-24 RDMAP-35 RDMAP-52", "exchanges a Send, a Read and a Write", Level::kMust, kAny, send_read_write},
     {"rdmap/operations/own-sends", "RFC 5040 4.1", "RDMAP-6 RDMAP-8 RDMAP-9 RDMAP-10 RDMAP-48 RDMAP-54 DDP-18 DDP-31 DDP-32 DDP-35", "formats its Sends as RFC 5040 requires", Level::kMust, kAny, own_sends},
     {"rdmap/operations/own-read-request", "RFC 5040 4.4", "RDMAP-11 RDMAP-12 RDMAP-30 RDMAP-33 DDP-32", "formats its Read Requests as RFC 5040 requires", Level::kMust, kServer, own_read_request},
-    {"rdmap/operations/own-write", "RFC 5040 5.1", "RDMAP-23 RDMAP-27 RDMAP-71 DDP-13 DDP-14 DDP-25 DDP-43", "formats its Writes as RFC 5040 requires, before the Send", Level::kMust, kServer, own_write},
+    {"rdmap/operations/own-write", "RFC 5040 5.1", "RDMAP-23 RDMAP-27 RDMAP-71 DDP-13 DDP-14 DDP-25 DDP-43", "formats its Writes as RFC 5040 requires, and sends them before the Send", Level::kMust, kServer, own_write},
     {"rdmap/version/send-0", "RFC 5040 7.2", "RDMAP-98", "terminates on a Send of RDMAP version 0", Level::kMust, kAny, version_of_send<0>},
     {"rdmap/version/send-2", "RFC 5040 7.2", "RDMAP-98", "terminates on a Send of RDMAP version 2", Level::kMust, kAny, version_of_send<2>},
     {"rdmap/version/send-3", "RFC 5040 7.2", "RDMAP-98", "terminates on a Send of RDMAP version 3", Level::kMust, kAny, version_of_send<3>},
     {"rdmap/version/write-0", "RFC 5040 7.2", "RDMAP-98", "terminates on a Write of RDMAP version 0", Level::kMust, kAny, version_of_write<0>},
     {"rdmap/version/write-2", "RFC 5040 7.2", "RDMAP-98", "terminates on a Write of RDMAP version 2", Level::kMust, kAny, version_of_write<2>},
-    {"rdmap/send/reserved-bits", "RFC 5040 4.1", "RDMAP-9", "ignores the reserved bits of the RDMAP control octet", Level::kMust, kAny, reserved_bits},
-    {"rdmap/send/inv-stag-ignored", "RFC 5040 4.1", "RDMAP-10", "ignores the InvSTag field of a plain Send", Level::kMust, kAny, plain_send_invalidates_nothing},
-    {"rdmap/send/solicited", "RFC 5040 5.3", "RDMAP-53 RDMAP-52", "accepts a Send with Solicited Event as a Send", Level::kMust, kAny, solicited},
-    {"rdmap/send/empty", "RFC 5040 5.3", "RDMAP-56", "accepts a Send without payload", Level::kMust, kAny, empty_send},
-    {"rdmap/send/invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses to invalidate an unknown STag", Level::kMust, kAny, invalidate_unknown<Opcode::kSendInvalidate>},
-    {"rdmap/send/solicited-invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses to invalidate an unknown STag with Solicited Event", Level::kMust, kAny, invalidate_unknown<Opcode::kSendSolicitedInvalidate>},
-    {"rdmap/send/invalidate-advertised", "RFC 5040 5.3", "RDMAP-58 RDMAP-113", "invalidates an advertised STag, or refuses to", Level::kMust, kAny, invalidate_advertised},
+    {"rdmap/send/reserved-bits", "RFC 5040 4.1", "RDMAP-9", "ignores the reserved bits in the RDMAP control octet of a Send", Level::kMust, kAny, reserved_bits},
+    {"rdmap/send/inv-stag-ignored", "RFC 5040 4.1", "RDMAP-10", "ignores the InvSTag field of a Send without Invalidate", Level::kMust, kAny, plain_send_invalidates_nothing},
+    {"rdmap/send/solicited", "RFC 5040 5.3", "RDMAP-53 RDMAP-52", "delivers a Send with Solicited Event like any other Send", Level::kMust, kAny, solicited},
+    {"rdmap/send/empty", "RFC 5040 5.3", "RDMAP-56", "accepts a zero-length Send", Level::kMust, kAny, empty_send},
+    {"rdmap/send/invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses a Send with Invalidate of an unknown STag", Level::kMust, kAny, invalidate_unknown<Opcode::kSendInvalidate>},
+    {"rdmap/send/solicited-invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses a Send with Solicited Event and Invalidate of an unknown STag", Level::kMust, kAny, invalidate_unknown<Opcode::kSendSolicitedInvalidate>},
+    {"rdmap/send/invalidate-advertised", "RFC 5040 5.3", "RDMAP-58 RDMAP-113", "invalidates an advertised STag, or refuses the Send with Invalidate", Level::kMust, kAny, invalidate_advertised},
     {"rdmap/write/unseen", "RFC 5040 5.1", "RDMAP-24", "does not notify its program of a Write", Level::kMust, kAny, write_unseen},
     {"rdmap/order/read-behind-write", "RFC 5040 5.5", "RDMAP-69 RDMAP-75", "answers a Read with the data of the preceding Write", Level::kMust, kAny, read_behind_write},
-    {"rdmap/order/read-behind-small-writes", "RFC 5040 5.5", "RDMAP-69 RDMAP-75", "answers a Read after many Writes in one TCP segment", Level::kMust, kAny, read_behind_small_writes},
+    {"rdmap/order/read-behind-small-writes", "RFC 5040 5.5", "RDMAP-69 RDMAP-75", "answers a Read with the data of many Writes in one TCP segment", Level::kMust, kAny, read_behind_small_writes},
 };
 // clang-format on
 

@@ -28,7 +28,7 @@ void whole(Script& s) {
   const auto text = read_peer(s, memory, 0, memory.length);
   if (s.peer_role() == PeerRole::kResponder &&
       !std::ranges::equal(text, bytes::View(s.memory()).first(memory.length))) {
-    throw Failed{"the octets that the peer read from us", "other octets"};
+    throw Failed{"the octets that the peer has read from the tester", "other octets"};
   }
   finish_exchange(s, memory);
 }
@@ -42,7 +42,8 @@ void odd_offsets(Script& s) {
   for (const auto& [offset, length] : parts) {
     if (!std::ranges::equal(read_peer(s, memory, offset, length),
                             bytes::View(text).subspan(offset, length))) {
-      throw Failed{fmt::format("{} octets from offset {}", length, offset), "other octets"};
+      throw Failed{fmt::format("the {} octets at offset {} of the peer's memory", length, offset),
+                   "other octets"};
     }
   }
 }
@@ -51,7 +52,7 @@ void expect_empty_response(Script& s, const ReadRequest& request) {
   const auto response = s.expect(Opcode::kReadResponse);
   if (response.segments != 1 || !response.payload.empty() ||
       response.header.stag != request.sink_stag || response.header.to != request.sink_to) {
-    throw Failed{"one empty Read Response to the requested sink", "another one"};
+    throw Failed{"one zero-length Read Response to the requested sink", "another Read Response"};
   }
 }
 
@@ -95,8 +96,8 @@ void sink_copied(Script& s) {
     if (control != (last ? 0xC1 : 0x81) || segment.ulpdu[1] != std::byte{0x42} ||
         segment.header.stag != request.sink_stag || segment.header.to.value != to) {
       throw Failed{
-          "C1 42 (81 42 before the last segment), the sink's STag, and TOs that continue from its "
-          "TO",
+          "header octets C1 42 (81 42 before the last segment), the sink's STag and consecutive "
+          "TOs",
           "another header"};
     }
     to += segment.payload().size();
@@ -150,7 +151,7 @@ void as_agreed(Script& s) {
     const auto size = s.expect(Opcode::kReadResponse).payload.size();
     if (size == n + 1) continue;
     throw Failed{"Read Responses in the order of the requests",
-                 fmt::format("one of {} octets as number {}", size, n + 1)};
+                 fmt::format("{} octets in Read Response number {}", size, n + 1)};
   }
   finish_exchange(s, memory);
 }
@@ -177,7 +178,7 @@ void beyond_agreed(Script& s) {
     }
     throw Failed{"Terminate 1/2/02, 1/2/03 or 0/2/07", describe(received)};
   }
-  throw Skipped{"the peer answered all Reads of the burst before it exceeded the limit"};
+  throw Skipped{"the peer answered the Reads before they exceeded the agreed limit"};
 }
 
 // Invalid source ----------------------------------------------------------------------------------
@@ -290,31 +291,31 @@ constexpr auto kMust = Level::kMust;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"rdmap/read/whole", "RFC 5040 5.2.1", "RDMAP-29 RDMAP-32 RDMAP-37", "answers a Read of all its memory without involving its program", kMust, kAny, whole},
-    {"rdmap/read/odd-offsets", "RFC 5040 4.4", "RDMAP-14 RDMAP-37", "answers Reads of any part of its memory", kMust, kAny, odd_offsets},
-    {"rdmap/read/empty", "RFC 5040 5.2.1", "RDMAP-38 RDMAP-41", "answers a zero-length Read with an empty Read Response", kMust, kAny, empty},
-    {"rdmap/read/empty-unknown", "RFC 5040 5.2.1", "RDMAP-40 RDMAP-41 SEC-19", "does not check STag and TO of a zero-length Read", kMust, kAny, empty_unknown},
-    {"rdmap/read/sink-copied", "RFC 5040 5.2.2", "RDMAP-13 RDMAP-42 RDMAP-47 DDP-13 DDP-14 DDP-43", "copies the sink's STag and TO to the response", kMust, kAny, sink_copied},
-    {"rdmap/read/reserved-bits", "RFC 5040 4.1", "RDMAP-9 RDMAP-10 DDP-19", "ignores reserved bits and InvSTag of a Read Request", kMust, kAny, reserved_bits},
+    {"rdmap/read/whole", "RFC 5040 5.2.1", "RDMAP-29 RDMAP-32 RDMAP-37", "answers a Read of all advertised memory without involving its program", kMust, kAny, whole},
+    {"rdmap/read/odd-offsets", "RFC 5040 4.4", "RDMAP-14 RDMAP-37", "answers Reads of any part of the advertised memory", kMust, kAny, odd_offsets},
+    {"rdmap/read/empty", "RFC 5040 5.2.1", "RDMAP-38 RDMAP-41", "answers a zero-length Read with a zero-length Read Response", kMust, kAny, empty},
+    {"rdmap/read/empty-unknown", "RFC 5040 5.2.1", "RDMAP-40 RDMAP-41 SEC-19", "does not check the STag and TO of a zero-length Read", kMust, kAny, empty_unknown},
+    {"rdmap/read/sink-copied", "RFC 5040 5.2.2", "RDMAP-13 RDMAP-42 RDMAP-47 DDP-13 DDP-14 DDP-43", "copies the sink's STag and TO to the Read Response", kMust, kAny, sink_copied},
+    {"rdmap/read/reserved-bits", "RFC 5040 4.1", "RDMAP-9 RDMAP-10 DDP-19", "ignores the reserved bits and the InvSTag field of a Read Request", kMust, kAny, reserved_bits},
     {"rdmap/read/two-segments", "RFC 5041 5.2", "DDP-40", "accepts a Read Request of two segments", Level::kShould, kAny, two_segments},
-    {"rdmap/read/as-agreed", "RFC 5040 6.1", "RDMAP-43 RDMAP-45 RDMAP-78 RDMAP-81", "answers as many Reads at once as agreed, in order", kMust, kAny, as_agreed},
-    {"rdmap/read/beyond-agreed", "RFC 5040 6.1", "RDMAP-84 DDP-68", "terminates on more Reads at once than agreed", kMust, kAny, beyond_agreed},
+    {"rdmap/read/as-agreed", "RFC 5040 6.1", "RDMAP-43 RDMAP-45 RDMAP-78 RDMAP-81", "answers as many outstanding Reads as agreed, in order", kMust, kAny, as_agreed},
+    {"rdmap/read/beyond-agreed", "RFC 5040 6.1", "RDMAP-84 DDP-68", "terminates on more outstanding Reads than agreed", kMust, kAny, beyond_agreed},
     {"rdmap/read/unknown-stag", "RFC 5040 7.2", "RDMAP-39 RDMAP-101", "terminates on a Read of an unknown STag", kMust, kAny, unknown_stag},
-    {"rdmap/read/wrong-key", "RFC 5040 7.2", "RDMAP-39 RDMAP-101", "terminates on a Read of an STag with another key", kMust, kAny, wrong_key},
+    {"rdmap/read/wrong-key", "RFC 5040 7.2", "RDMAP-39 RDMAP-101", "terminates on a Read of an STag with a wrong key", kMust, kAny, wrong_key},
     {"rdmap/read/stag-0", "RFC 5040 7.2", "RDMAP-39 RDMAP-101", "terminates on a Read of STag 0", kMust, kAny, stag_0},
-    {"rdmap/read/before", "RFC 5040 7.2", "RDMAP-103 SEC-12", "terminates on a Read from one octet before its memory", kMust, kAny, before},
-    {"rdmap/read/past", "RFC 5040 7.2", "RDMAP-104 SEC-12", "terminates on a Read of one octet more than its memory", kMust, kAny, past},
-    {"rdmap/read/behind", "RFC 5040 7.2", "RDMAP-103 SEC-12", "terminates on a Read of the octet after its memory", kMust, kAny, behind},
-    {"rdmap/read/wraps", "RFC 5040 7.2", "RDMAP-105 RDMAP-103", "terminates on a Read whose TO wraps", kMust, kAny, wraps},
+    {"rdmap/read/before", "RFC 5040 7.2", "RDMAP-103 SEC-12", "terminates on a Read that begins one octet before the advertised memory", kMust, kAny, before},
+    {"rdmap/read/past", "RFC 5040 7.2", "RDMAP-104 SEC-12", "terminates on a Read one octet longer than the advertised memory", kMust, kAny, past},
+    {"rdmap/read/behind", "RFC 5040 7.2", "RDMAP-103 SEC-12", "terminates on a Read of the octet after the advertised memory", kMust, kAny, behind},
+    {"rdmap/read/wraps", "RFC 5040 7.2", "RDMAP-105 RDMAP-103", "terminates on a Read whose TO plus length exceeds 2^64", kMust, kAny, wraps},
     {"rdmap/read/largest", "RFC 5040 7.2", "RDMAP-104", "terminates on a Read of 0xFFFFFFFF octets", kMust, kAny, largest},
-    {"rdmap/read/request-empty", "RFC 5040 4.4", "RDMAP-11 RDMAP-12", "ends the stream on a Read Request without its header", kMust, kAny, of_size<0>},
+    {"rdmap/read/request-empty", "RFC 5040 4.4", "RDMAP-11 RDMAP-12", "ends the stream on a Read Request of 0 octets", kMust, kAny, of_size<0>},
     {"rdmap/read/request-short", "RFC 5040 4.4", "RDMAP-11 RDMAP-12", "ends the stream on a Read Request of 27 octets", kMust, kAny, of_size<27>},
     {"rdmap/read/request-long", "RFC 5040 4.4", "RDMAP-11 RDMAP-12 DDP-71", "ends the stream on a Read Request of 32 octets", kMust, kAny, of_size<32>},
-    {"rdmap/read/msn-zero", "RFC 5041 7.1", "DDP-32 DDP-72", "terminates on a Read Request of MSN 0", kMust, kAny, msn_zero},
-    {"rdmap/read/msn-skipped", "RFC 5041 5.4", "DDP-31 DDP-52", "does not answer a Read while the previous one is missing", kMust, kAny, msn_skipped},
+    {"rdmap/read/msn-zero", "RFC 5041 7.1", "DDP-32 DDP-72", "terminates on a Read Request with MSN 0", kMust, kAny, msn_zero},
+    {"rdmap/read/msn-skipped", "RFC 5041 5.4", "DDP-31 DDP-52", "does not answer a Read Request while the previous request is missing", kMust, kAny, msn_skipped},
     {"rdmap/read/msn-repeated", "RFC 5041 7.1", "DDP-50 DDP-72", "terminates on a Read Request whose MSN was used before", kMust, kAny, msn_repeated},
     {"rdmap/read/mo-not-zero", "RFC 5041 7.1", "DDP-35 DDP-70", "terminates on a Read Request whose MO is not 0", kMust, kAny, mo_not_zero},
-    {"rdmap/read/last-withheld", "RFC 5040 5.5", "RDMAP-75 DDP-52", "does not answer a Read Request that is not complete", kMust, kAny, last_withheld},
+    {"rdmap/read/last-withheld", "RFC 5040 5.5", "RDMAP-75 DDP-52", "does not answer an incomplete Read Request", kMust, kAny, last_withheld},
 };
 // clang-format on
 

@@ -108,19 +108,22 @@ void too_long_unended(Script& s) {
 void too_short(Script& s) {
   const auto request = await_read(s);
   respond(s, request, 0, kExchangeSize - 1, true);
-  expect_end_or_skip(s, "the peer does not check the length, which is optional");
+  expect_end_or_skip(
+      s, "the peer does not check the length of a Read Response (the check is optional)");
 }
 
 void empty(Script& s) {
   const auto request = await_read(s);
   respond(s, request, 0, 0, true);
-  expect_end_or_skip(s, "the peer does not check the length, which is optional");
+  expect_end_or_skip(
+      s, "the peer does not check the length of a Read Response (the check is optional)");
 }
 
 void elsewhere_inside(Script& s) {
   const auto request = await_read(s);
   respond(s, request, 8, 8, true);
-  expect_end_or_skip(s, "the peer does not check the TO, which is optional");
+  expect_end_or_skip(s,
+                     "the peer does not check the TO of a Read Response (the check is optional)");
 }
 
 // Sends a response whose second segment has an incomplete header. The peer must check this header
@@ -161,18 +164,18 @@ constexpr auto kMust = Level::kMust;
 // clang-format off
 constexpr Case kCases[] = {
     {"rdmap/response/many-segments", "RFC 5040 5.2.2", "RDMAP-44 RDMAP-79 DDP-40", "accepts a Read Response of one-octet segments", kMust, kServer, many_segments},
-    {"rdmap/response/last-withheld", "RFC 5040 5.5", "RDMAP-77 DDP-52", "completes a Read only with the last segment", kMust, kServer, last_withheld},
+    {"rdmap/response/last-withheld", "RFC 5040 5.5", "RDMAP-77 DDP-52", "completes a Read only after the last segment of the response", kMust, kServer, last_withheld},
     {"rdmap/response/reserved-bits", "RFC 5040 4.1", "RDMAP-9 DDP-19", "ignores the reserved bits of a Read Response", kMust, kServer, reserved_bits},
     {"rdmap/response/other-stag", "RFC 5041 7.1", "RDMAP-46 DDP-73", "terminates on a Read Response to an unknown STag", kMust, kServer, other_stag},
     {"rdmap/response/before-sink", "RFC 5041 7.1", "RDMAP-46 DDP-75", "terminates on a Read Response that begins before its sink", kMust, kServer, before_sink},
     {"rdmap/response/behind-sink", "RFC 5041 7.1", "RDMAP-46 DDP-75", "terminates on a Read Response that begins after its sink", kMust, kServer, behind_sink},
     {"rdmap/response/too-long", "RFC 5041 7.1", "RDMAP-46 DDP-76", "terminates on a Read Response longer than its sink", kMust, kServer, too_long},
-    {"rdmap/response/too-long-unended", "RFC 5041 7.1", "RDMAP-46 DDP-76", "terminates on Read Response segments beyond its sink, none of them the last", kMust, kServer, too_long_unended},
-    {"rdmap/response/later-length-0", "RFC 5041 4.1", "DDP-36 DDP-62", "ends the stream on a later Read Response segment of no octets", kMust, kServer, later_header_short<0>},
-    {"rdmap/response/later-length-13", "RFC 5041 4.2", "DDP-22 DDP-62", "ends the stream on a later Read Response segment with a truncated header", kMust, kServer, later_header_short<13>},
-    {"rdmap/response/too-short", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read with too few octets", Level::kShould, kServer, too_short},
-    {"rdmap/response/empty", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read with no octets", Level::kShould, kServer, empty},
-    {"rdmap/response/elsewhere-inside", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read with octets for another TO", Level::kShould, kServer, elsewhere_inside},
+    {"rdmap/response/too-long-unended", "RFC 5041 7.1", "RDMAP-46 DDP-76", "terminates on a Read Response segment with L=0 beyond the sink", kMust, kServer, too_long_unended},
+    {"rdmap/response/later-length-0", "RFC 5041 4.1", "DDP-36 DDP-62", "ends the stream on an empty ULPDU within a Read Response", kMust, kServer, later_header_short<0>},
+    {"rdmap/response/later-length-13", "RFC 5041 4.2", "DDP-22 DDP-62", "ends the stream on a truncated header within a Read Response", kMust, kServer, later_header_short<13>},
+    {"rdmap/response/too-short", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read whose response has too few octets", Level::kShould, kServer, too_short},
+    {"rdmap/response/empty", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read whose response is empty", Level::kShould, kServer, empty},
+    {"rdmap/response/elsewhere-inside", "RFC 5040 5.2.2", "RDMAP-46", "does not complete a Read whose response has another TO", Level::kShould, kServer, elsewhere_inside},
     {"rdmap/response/twice", "RFC 5040 7.2", "RDMAP-29 RDMAP-97", "ends the stream on a second Read Response", kMust, kServer, twice},
     {"rdmap/response/unasked", "RFC 5040 7.2", "RDMAP-29 RDMAP-97", "ends the stream on an unsolicited Read Response", kMust, PeerRole::kEither, unasked},
     {"rdmap/response/unasked-empty", "RFC 5040 7.2", "RDMAP-29 RDMAP-97", "ends the stream on an unsolicited empty Read Response", kMust, PeerRole::kEither, unasked_empty},

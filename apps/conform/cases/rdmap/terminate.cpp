@@ -107,7 +107,8 @@ void control_word(Script& s) {
     const bool exchanged =
         provoked == opcode_error && received.terminate.fault != rdmap::kUnexpectedOpcode;
     if (received.standard_layout && !exchanged) continue;
-    throw Failed{"Layer, EType, Error Code, M, D, R from the highest bit on", describe(received)};
+    throw Failed{"Layer, EType, Error Code, M, D and R, starting at the most significant bit",
+                 describe(received)};
   }
 }
 
@@ -115,11 +116,12 @@ void message(Script& s) {
   const auto received = write_error(s).received;
   const auto& h = received.segment.header;
   if (h.tagged || h.qn != 2 || h.msn.value != 1 || h.mo != 0 || !h.last) {
-    throw Failed{"an untagged message on queue 2, MSN 1, MO 0, L=1", "another header"};
+    throw Failed{"an untagged segment on queue 2 with MSN 1, MO 0 and L=1", "another header"};
   }
   const auto& octets = received.segment.ulpdu;
   if (octets[0] != std::byte{0x41} || octets[1] != std::byte{0x47} || h.rsvd_ulp_rest != 0) {
-    throw Failed{"41 47 00000000 as the first octets of its header", "others"};
+    throw Failed{"a header that begins with the octets 41 47 00 00 00 00",
+                 "a header that begins with other octets"};
   }
 }
 
@@ -128,7 +130,7 @@ void reserved_bits(Script& s) {
   const auto payload = received.segment.payload();
   const std::byte mask{received.standard_layout ? std::uint8_t{0x1F} : std::uint8_t{0xF8}};
   if ((payload[2] & mask) != std::byte{0} || payload[3] != std::byte{0}) {
-    throw Failed{"13 reserved bits of zero after M, D and R", "some that are set"};
+    throw Failed{"13 reserved bits of zero after M, D and R", "reserved bits that are set"};
   }
 }
 
@@ -141,8 +143,8 @@ void size(Script& s) {
                                (flags.d ? header : 0) + (flags.r ? rdmap::kReadRequestSize : 0);
   const auto came = provoked.received.segment.payload().size();
   if (came != expected) {
-    throw Failed{fmt::format("{} octets for {}", expected, words(flags)),
-                 fmt::format("{} octets", came)};
+    throw Failed{fmt::format("a Terminate of {} octets for {}", expected, words(flags)),
+                 fmt::format("a Terminate of {} octets", came)};
   }
 }
 
@@ -165,7 +167,7 @@ void brings_for_opcode(Script& s) {
 bytes::View behind_control(const ReceivedTerminate& received, std::size_t skip, std::size_t size) {
   const auto payload = received.segment.payload();
   if (payload.size() < kControlSize + skip + size) {
-    throw Failed{"all fields that M, D and R announce", "a shorter Terminate"};
+    throw Failed{"all fields that M, D and R indicate", "a shorter Terminate"};
   }
   return payload.subspan(kControlSize + skip, size);
 }
@@ -177,7 +179,7 @@ void header(Script& s) {
   const std::size_t size = (provoked.ulpdu[0] & std::byte{0x80}) != std::byte{0} ? 14 : 18;
   if (!std::ranges::equal(behind_control(provoked.received, kLengthSize, size),
                           bytes::View(provoked.ulpdu).first(size))) {
-    throw Failed{"the DDP header of the segment in error, octet for octet", "another one"};
+    throw Failed{"the DDP header of the invalid segment, octet for octet", "another DDP header"};
   }
 }
 
@@ -188,7 +190,8 @@ void read_request(Script& s) {
   if (!std::ranges::equal(
           behind_control(provoked.received, kLengthSize + kHeader, rdmap::kReadRequestSize),
           bytes::View(provoked.ulpdu).subspan(kHeader))) {
-    throw Failed{"the header of the Read Request in error, octet for octet", "another one"};
+    throw Failed{"the RDMA header of the invalid Read Request, octet for octet",
+                 "another RDMA header"};
   }
 }
 
@@ -200,8 +203,9 @@ void length(Script& s) {
   bytes::Reader reader(behind_control(provoked.received, 0, kLengthSize));
   const std::size_t came = reader.u16();
   if (came != provoked.ulpdu.size()) {
-    throw Failed{fmt::format("DDP Segment Length {}: header and payload", provoked.ulpdu.size()),
-                 fmt::format("{}", came)};
+    throw Failed{fmt::format("DDP Segment Length {}, which counts header and payload",
+                             provoked.ulpdu.size()),
+                 fmt::format("DDP Segment Length {}", came)};
   }
 }
 
@@ -243,28 +247,28 @@ constexpr auto kMust = Level::kMust;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"rdmap/terminate/control-word", "RFC 5040 4.8", "RDMAP-15 RDMAP-16", "lays out the control word as in figure 8", kMust, kAny, control_word},
-    {"rdmap/terminate/message", "RFC 5040 5.4", "RDMAP-59 RDMAP-7 RDMAP-10 DDP-32", "sends it as the first message on queue 2", kMust, kAny, message},
-    {"rdmap/terminate/reserved-bits", "RFC 5040 4.8", "RDMAP-18", "leaves the reserved bits of the control word zero", kMust, kAny, reserved_bits},
-    {"rdmap/terminate/size-crc", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "is as long as M, D and R indicate after a CRC error", kMust, kAny, size<crc_error>},
-    {"rdmap/terminate/size-write", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "is as long as M, D and R indicate after an invalid Write", kMust, kAny, size<write_error>},
-    {"rdmap/terminate/size-read", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "is as long as M, D and R indicate after an invalid Read", kMust, kAny, size<read_error>},
+    {"rdmap/terminate/control-word", "RFC 5040 4.8", "RDMAP-15 RDMAP-16", "lays out the control word of its Terminate as in figure 8 of RFC 5040", kMust, kAny, control_word},
+    {"rdmap/terminate/message", "RFC 5040 5.4", "RDMAP-59 RDMAP-7 RDMAP-10 DDP-32", "sends its Terminate as the first message on queue 2", kMust, kAny, message},
+    {"rdmap/terminate/reserved-bits", "RFC 5040 4.8", "RDMAP-18", "sends zero in the reserved bits of the control word", kMust, kAny, reserved_bits},
+    {"rdmap/terminate/size-crc", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "sends a Terminate whose length matches M, D and R after a CRC error", kMust, kAny, size<crc_error>},
+    {"rdmap/terminate/size-write", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "sends a Terminate whose length matches M, D and R after an invalid Write", kMust, kAny, size<write_error>},
+    {"rdmap/terminate/size-read", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "sends a Terminate whose length matches M, D and R after an invalid Read", kMust, kAny, size<read_error>},
     {"rdmap/terminate/brings-write", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "returns the DDP header of an invalid Write", kMust, kAny, brings<write_error, true, false>},
     {"rdmap/terminate/brings-send", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "returns the DDP header of an invalid Send", kMust, kAny, brings<send_error, true, false>},
-    {"rdmap/terminate/brings-read", "RFC 5040 7.1", "RDMAP-94 RDMAP-17", "returns both headers of an invalid Read Request", kMust, kAny, brings<read_error, true, true>},
-    {"rdmap/terminate/brings-invalidate", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "returns the DDP header of an invalid Invalidate", kMust, kAny, brings<invalidate_error, true, false>},
-    {"rdmap/terminate/brings-opcode", "RFC 5040 4.8", "RDMAP-17", "returns no RDMA header after a wrong opcode", Level::kShould, kAny, brings_for_opcode},
+    {"rdmap/terminate/brings-read", "RFC 5040 7.1", "RDMAP-94 RDMAP-17", "returns the DDP header and the RDMA header of an invalid Read Request", kMust, kAny, brings<read_error, true, true>},
+    {"rdmap/terminate/brings-invalidate", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "returns the DDP header of a Send that invalidates an unknown STag", kMust, kAny, brings<invalidate_error, true, false>},
+    {"rdmap/terminate/brings-opcode", "RFC 5040 4.8", "RDMAP-17", "returns no RDMA header after an invalid opcode", Level::kShould, kAny, brings_for_opcode},
     {"rdmap/terminate/brings-crc", "RFC 5040 4.8", "RDMAP-92 RDMAP-17", "returns no headers after a CRC error", kMust, kAny, brings<crc_error, false, false>},
-    {"rdmap/terminate/header-write", "RFC 5040 4.8", "RDMAP-20", "returns the correct DDP header of a Write", kMust, kAny, header<write_error>},
-    {"rdmap/terminate/header-send", "RFC 5040 4.8", "RDMAP-20", "returns the correct DDP header of a Send", kMust, kAny, header<send_error>},
-    {"rdmap/terminate/header-read", "RFC 5040 4.8", "RDMAP-20", "returns the correct DDP header of a Read Request", kMust, kAny, header<read_error>},
-    {"rdmap/terminate/read-request", "RFC 5040 4.8", "RDMAP-21", "returns the correct header of a Read Request", kMust, kAny, read_request},
-    {"rdmap/terminate/length-write", "RFC 5040 4.8", "RDMAP-19", "reports the length of the segment of an invalid Write", kMust, kAny, length<write_error>},
-    {"rdmap/terminate/length-send", "RFC 5040 4.8", "RDMAP-19", "reports the length of the segment of an invalid Send", kMust, kAny, length<send_error>},
-    {"rdmap/terminate/length-read", "RFC 5040 4.8", "RDMAP-19", "reports the length of an invalid Read Request", kMust, kAny, length<read_error>},
-    {"rdmap/terminate/first-error", "RFC 5040 7.1", "RDMAP-95", "reports the first of two errors, once", kMust, kAny, first_error},
-    {"rdmap/terminate/nothing-behind", "RFC 5040 5.4", "RDMAP-63 RDMAP-89 RDMAP-90", "sends nothing after a Terminate", kMust, kAny, nothing_behind},
-    {"rdmap/terminate/graceful", "RFC 5040 6.2.1", "RDMAP-88", "closes with a FIN after a Terminate", Level::kShould, kAny, graceful},
+    {"rdmap/terminate/header-write", "RFC 5040 4.8", "RDMAP-20", "returns the DDP header of an invalid Write octet for octet", kMust, kAny, header<write_error>},
+    {"rdmap/terminate/header-send", "RFC 5040 4.8", "RDMAP-20", "returns the DDP header of an invalid Send octet for octet", kMust, kAny, header<send_error>},
+    {"rdmap/terminate/header-read", "RFC 5040 4.8", "RDMAP-20", "returns the DDP header of an invalid Read Request octet for octet", kMust, kAny, header<read_error>},
+    {"rdmap/terminate/read-request", "RFC 5040 4.8", "RDMAP-21", "returns the RDMA header of an invalid Read Request octet for octet", kMust, kAny, read_request},
+    {"rdmap/terminate/length-write", "RFC 5040 4.8", "RDMAP-19", "reports the DDP Segment Length of an invalid Write", kMust, kAny, length<write_error>},
+    {"rdmap/terminate/length-send", "RFC 5040 4.8", "RDMAP-19", "reports the DDP Segment Length of an invalid Send", kMust, kAny, length<send_error>},
+    {"rdmap/terminate/length-read", "RFC 5040 4.8", "RDMAP-19", "reports the DDP Segment Length of an invalid Read Request", kMust, kAny, length<read_error>},
+    {"rdmap/terminate/first-error", "RFC 5040 7.1", "RDMAP-95", "sends one Terminate, which reports the first of two errors", kMust, kAny, first_error},
+    {"rdmap/terminate/nothing-behind", "RFC 5040 5.4", "RDMAP-63 RDMAP-89 RDMAP-90", "sends nothing after its Terminate", kMust, kAny, nothing_behind},
+    {"rdmap/terminate/graceful", "RFC 5040 6.2.1", "RDMAP-88", "closes with a FIN, not with a reset, after its Terminate", Level::kShould, kAny, graceful},
 };
 // clang-format on
 
