@@ -256,7 +256,7 @@ class Others(Case):
             with self.subTest(what=what, kind=kind):
                 done = run("conform", *arguments, *kind)
                 self.assertEqual(done.returncode, 2, done.stdout)
-                self.assertRegex(done.stderr, f"is not an iWARP peer that serves rping's exchange: "
+                self.assertRegex(done.stderr, f"does not speak rping's protocol over iWARP: "
                                               f"it answered with {what} ")
 
     def check_port(self, what, answer=None):

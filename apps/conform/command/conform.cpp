@@ -103,12 +103,14 @@ net::Address serve_address(const std::string& text) {
 std::vector<const conform::Case*> select_cases(const ConformOptions& options) {
   for (const std::string& only : options.only) {
     if (conform::select(PeerRole::kEither, true, {only}).empty()) {
-      throw UsageError("no case or section begins with \"" + only + "\" (see --list)");
+      throw UsageError("no case or section begins with \"" + only + "\" (--list shows all cases)");
     }
   }
   auto cases = conform::select(options.role(), options.should, options.only);
   if (cases.empty()) {
-    throw UsageError("none of these cases applies to this role and level (see --list)");
+    throw UsageError(
+        "the cases that --only selects need --should or the other role of the peer (--list shows "
+        "level and role)");
   }
   return cases;
 }
@@ -141,7 +143,7 @@ class Peer {
     const auto instead = conform::answered_instead(target_);
     if (!instead) return;
     throw UsageError(
-        fmt::format("{} is not an iWARP peer that serves rping's exchange: it answered with {} "
+        fmt::format("{} does not speak rping's protocol over iWARP: it answered with {} "
                     "(see rfc-notes/conform.md, \"Which peers can be tested\")",
                     name_, *instead));
   }
@@ -190,11 +192,11 @@ int list_cases(const ConformOptions& options) {
 void check_usage(const ConformOptions& options) {
   if (!options.host.empty() && !options.serve.empty()) {
     throw UsageError(
-        "HOST and --serve exclude each other (HOST for a listening peer, --serve for a connecting "
-        "one)");
+        "HOST and --serve exclude each other (HOST is for a listening peer, --serve for a "
+        "connecting peer)");
   }
   if (options.role() == PeerRole::kEither && !options.list) {
-    throw UsageError("HOST is missing (or use --serve)");
+    throw UsageError("HOST is missing (give the address of a listening peer, or use --serve)");
   }
   if (!options.client.empty() && options.serve.empty())
     throw UsageError("--client requires --serve");
@@ -205,7 +207,8 @@ int run_generated(const ConformOptions& options) {
   choice.only = options.only;
   const auto sessions = conform::generated::choose(options.role(), choice);
   if (sessions.empty())
-    throw UsageError("no session matches --only and --after (see --generated --list)");
+    throw UsageError(
+        "no session matches --only and --after (--generated --list shows all sessions)");
   if (options.list) {
     for (const auto& session : sessions) fmt::print("{}\n", session.id());
     return 0;
@@ -272,18 +275,19 @@ void add_options(cli::Command& command, ConformOptions& options) {
   command.argument("HOST", options.host,
                    "A listening peer: HOST, HOST:PORT or [V6]:PORT; the default port is 7174");
   command.text("--serve", "ADDR:PORT", options.serve,
-               "Test a connecting peer: listen for it here. A port alone listens on all addresses");
+               "Test a connecting peer: listen at this address. A port without an address means "
+               "all addresses");
   command.text(
       "--client", "COMMAND", options.client,
-      "With --serve: command that makes the peer connect again; run by /bin/sh, %p is the port. "
-      "Without it, start the peer by hand");
+      "With --serve: command that makes the peer connect. /bin/sh runs it for each connection, and "
+      "%p stands for the port. Without --client, start the peer by hand");
   command
       .texts("--only", "ID|SECTION", options.only,
-             "Only cases whose id or section begins with this text, such as mpa/crc, \"5044 4\" or "
-             "5041")
+             "Run only cases whose id or section begins with this text, such as mpa/crc, "
+             "\"5044 4\" or 5041")
       .suggests(case_ids())
       .repeatable();
-  command.flag("--should", options.should, "Also test what the RFCs only recommend");
+  command.flag("--should", options.should, "Test the recommendations (SHOULD) of the RFCs as well");
   command.flag("--list", options.list, "List the cases without running them");
   command.optional_text("--json", "FILE", options.json,
                         "Write the report as JSON, to FILE or standard output");
@@ -292,26 +296,27 @@ void add_options(cli::Command& command, ConformOptions& options) {
   command.number("--timeout", "SECONDS", options.timeout, {0.1, 3600},
                  "Time limit for one connection of a case");
   command.number("--first-fpdu-delay", "MS", options.first_fpdu_delay, {0, 60'000},
-                 "Wait between the Reply and the first FPDU: for peers that lose an FPDU that "
-                 "follows immediately");
-  command.number(
-      "--mpa-rev", "1|2", options.revision, {1, 2},
-      "With HOST: 1 for a peer that supports RFC 5044 only; skips the cases about RFC 6581");
+                 "Time between the peer's Reply and the first FPDU, for peers that lose an "
+                 "FPDU that follows their Reply immediately");
+  command.number("--mpa-rev", "1|2", options.revision, {1, 2},
+                 "With HOST: highest MPA revision to use. 1 skips the cases about RFC 6581, for "
+                 "peers that support only RFC 5044");
   command.flag(
       "--generated", options.generated,
-      "Run sessions generated from fields, limits and states instead of the written cases");
+      "Run generated sessions instead of the written cases. Each session combines a state, a "
+      "message and a field value");
   command.number("--cases", "N", options.choice.cases, {0, 1'000'000},
-                 "With --generated: number of sessions that change one field; 0: all");
+                 "With --generated: number of sessions that change one field; 0 runs all of them");
   command.number("--pairs", "N", options.choice.pairs, {0, 1'000'000},
                  "With --generated: number of sessions that change two fields");
   command.number("--seed", "N", options.choice.seed, {0, 1e15},
-                 "With --generated: seed for drawing the sessions");
+                 "With --generated: seed for the random choice of sessions");
   command.text("--after", "ID", options.choice.after,
-               "With --generated: only the sessions after this one");
+               "With --generated: run only the sessions that follow session ID");
   command.number("--silence", "MS", options.silence, {1, 60'000},
                  "With --generated: time to wait for a reaction before sending a probing Read");
   command.flag("--no-crc", options.no_crc, "With --generated: do not request CRCs");
-  command.flag("-v,--verbose", options.verbose, "Show the frames of each case in layers");
+  command.flag("-v,--verbose", options.verbose, "Show every frame of each case, layer by layer");
 }
 
 }  // namespace
@@ -321,11 +326,13 @@ cli::Command conform_command() {
   cli::Command command("conform", "Test an iWARP peer against the RFCs");
   add_options(command, *options);
   command.notes =
-      "The peer speaks rping's protocol: rping -s -P, rping -c, iwarp ping.\n"
-      "Exit status: 1 when a MUST is violated, 2 when the peer does not serve rping's\n"
-      "protocol, 0 otherwise; a SHOULD that is not met is reported but does not count.";
-  command.statuses[0].when = "no MUST is violated; a SHOULD that is not met does not count";
-  command.statuses[1].when = "a MUST is violated, or the peer could not be tested";
+      "The peer must speak rping's protocol (rping -s -P, rping -c or iwarp ping).\n"
+      "Exit status: 1 if the peer violates a MUST, 2 if it does not speak rping's\n"
+      "protocol, 0 otherwise. A violated SHOULD is reported, but does not change the\n"
+      "exit status.";
+  command.statuses[0].when =
+      "the peer violates no MUST; a violated SHOULD does not change the status";
+  command.statuses[1].when = "the peer violates a MUST, or could not be tested";
   command.shown = {"iwarp conform 192.0.2.7                    a peer listening on port 7174",
                    "iwarp conform 192.0.2.7 --only mpa/crc -v  a few cases, with every frame",
                    "iwarp conform --serve 7174 --client 'iwarp ping 127.0.0.1:%p --count 1'",

@@ -150,7 +150,8 @@ class Observer {
       // memory.
       const auto offset = read.source_to.value - progress_.memory.to;
       const auto wanted = bytes::View(script_.memory()).subspan(offset, read.size);
-      if (!std::ranges::equal(segment.payload(), wanted)) seen_.wrong = "a Read of other octets";
+      if (!std::ranges::equal(segment.payload(), wanted))
+        seen_.wrong = "a Read Response with other octets";
     }
   }
 
@@ -190,8 +191,10 @@ std::string Observed::text(const Sample& sample, const Expectation& expected) co
   if (!wrong.empty()) return wrong;
   if (ended) return "connection closed without a Terminate";
   if (!answered) return expected.has(kNoTerminate) ? "the connection stays open" : "silence";
-  if (expected.has(kUndelivered) && (delivered || read_answered)) return "continues, delivered";
-  if (expected.is_valid() && sample.read && !read_answered) return "continues, Read not answered";
+  if (expected.has(kUndelivered) && (delivered || read_answered))
+    return "continues and delivers the message";
+  if (expected.is_valid() && sample.read && !read_answered)
+    return "continues without answering the Read";
   return "continues";
 }
 
@@ -204,9 +207,10 @@ std::string judge_headers(const ReceivedTerminate& terminate, const Sample& samp
     out += (out.empty() ? "" : ", ") + std::string(text);
   };
   if (came->segment_length == sample.payload_size()) {
-    note("the length counts the payload only");
+    note("a DDP Segment Length that counts only the payload");
   } else if (came->segment_length != ulpdu.size()) {
-    note(fmt::format("length {} for {}", came->segment_length, ulpdu.size()));
+    note(fmt::format("a DDP Segment Length of {} instead of {}", came->segment_length,
+                     ulpdu.size()));
   }
   const auto same = [](const auto& header, std::size_t size, bytes::View sent) {
     return sent.size() >= size &&

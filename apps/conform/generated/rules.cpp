@@ -105,9 +105,9 @@ constexpr Rule kRules[] = {
     {"DDP version, untagged", "DDP-20 DDP-83", [](const Sample& s, const Progress&) { return s.header.version != 1 && !s.header.tagged; }, kUntaggedDv, kNoHeaders},
     {"RDMAP version", "RDMAP-98", [](const Sample& s, const Progress&) { return (s.header.rsvd_ulp & rdmap::kVersionMask) != rdmap::kVersion; }, kRv, kNoHeaders},
     {"unknown opcode", "RDMAP-97 EXT-2", [](const Sample& s, const Progress&) { return s.opcode() > 7; }, kOpcode, kNoHeaders},
-    {"opcode of the other DDP model", "RDMAP-5 RDMAP-97", [](const Sample& s, const Progress&) { return s.opcode() <= 7 && known(s)->tagged != s.header.tagged; }, kOpcode, kNoHeaders},
+    {"tagged opcode in an untagged segment, or the reverse", "RDMAP-5 RDMAP-97", [](const Sample& s, const Progress&) { return s.opcode() <= 7 && known(s)->tagged != s.header.tagged; }, kOpcode, kNoHeaders},
     {"unknown queue", "DDP-67", [](const Sample& s, const Progress&) { return is_untagged(s) && s.header.qn > 3; }, kQn},
-    {"queue of another opcode", "RDMAP-7 RDMAP-97", [](const Sample& s, const Progress&) { return is_untagged(s) && s.header.qn <= 3 && s.opcode() <= 7 && !known(s)->tagged && known(s)->qn != s.header.qn; }, kOpcodeOrQn},
+    {"queue that belongs to another opcode", "RDMAP-7 RDMAP-97", [](const Sample& s, const Progress&) { return is_untagged(s) && s.header.qn <= 3 && s.opcode() <= 7 && !known(s)->tagged && known(s)->qn != s.header.qn; }, kOpcodeOrQn},
     {"MSN used before", "DDP-50 DDP-72", [](const Sample& s, const Progress& p) { return counted(s) && msn_ahead(s, p) < 0; }, kMsn},
     {"MSN far ahead", "DDP-72", [](const Sample& s, const Progress& p) { return counted(s) && msn_ahead(s, p) > kNear; }, kMsn},
     {"MSN ahead", "DDP-52 DDP-72", [](const Sample& s, const Progress& p) { return counted(s) && msn_ahead(s, p) > 0 && msn_ahead(s, p) <= kNear; }, kMsn, kMayGoOn | kUndelivered},
@@ -115,24 +115,24 @@ constexpr Rule kRules[] = {
     {"message longer than the buffer", "DDP-71 RDMAP-51", [](const Sample& s, const Progress&) { return on_send_or_read_queue(s) && s.header.mo < buffer_size(s) && mo_end(s) > buffer_size(s); }, kTooLong},
     {"MO that leaves a gap", "DDP-52", [](const Sample& s, const Progress& p) { return on_send_or_read_queue(s) && on_due_message(s, p) && s.header.mo > due_mo(s, p); }, kMo, kMayGoOn | kUndelivered},
     {"MO already received", "DDP-41 DDP-49", [](const Sample& s, const Progress& p) { return on_send_or_read_queue(s) && on_due_message(s, p) && s.header.mo < due_mo(s, p); }, kMo, kMayGoOn},
-    {"another Send opcode within a message", "DDP-28 DDP-29", [](const Sample& s, const Progress& p) { return p.state == State::kInSend && s.is_send() && is_untagged(s) && !s.is(Opcode::kSend); }, kOpcode, kMayGoOn | kAnyTerminate},
-    {"a message between the segments of another", "DDP-47", beside, {}, kMayGoOn | kAnyTerminate | kMayClose},
-    {"another tagged message before the last segment", "DDP-47 DDP-48", another_tagged, {}, kMayGoOn | kAnyTerminate | kMayClose},
+    {"Send opcode that changes within a message", "DDP-28 DDP-29", [](const Sample& s, const Progress& p) { return p.state == State::kInSend && s.is_send() && is_untagged(s) && !s.is(Opcode::kSend); }, kOpcode, kMayGoOn | kAnyTerminate},
+    {"message between the segments of another message", "DDP-47", beside, {}, kMayGoOn | kAnyTerminate | kMayClose},
+    {"tagged message before the last segment of the previous message", "DDP-47 DDP-48", another_tagged, {}, kMayGoOn | kAnyTerminate | kMayClose},
     {"STag that was not advertised", "DDP-24 DDP-73", [](const Sample& s, const Progress& p) { return is_placed(s) && !is_open(s.header.stag.value, p); }, kStag},
     {"TO outside the buffer", "DDP-75 DDP-76", [](const Sample& s, const Progress& p) { return is_placed(s) && is_open(s.header.stag.value, p) && !wraps(s.header.to.value, s.payload_size()) && outside(s.header.to.value, s.payload_size(), p.memory); }, kTaggedBounds},
     {"TO that wraps", "DDP-77", [](const Sample& s, const Progress& p) { return is_placed(s) && is_open(s.header.stag.value, p) && wraps(s.header.to.value, s.payload_size()); }, kTaggedWrap},
     {"unsolicited Read Response", "RDMAP-29 RDMAP-97", [](const Sample& s, const Progress& p) { return is_response(s) && !p.asked; }, {}, kAnyTerminate | kMayClose},
-    {"Read Response that differs from its request", "RDMAP-46", [](const Sample& s, const Progress& p) { return is_response(s) && p.asked && !whole_response(s, p); }, {}, kAnyTerminate | kMayClose | kMayGoOn},
-    {"Read Request of another size", "RDMAP-11 RDMAP-12", [](const Sample& s, const Progress&) { return is_untagged(s) && s.is(Opcode::kReadRequest) && s.payload_size() != rdmap::kReadRequestSize; }, kTooLong, kAnyTerminate | kMayClose},
+    {"Read Response that does not match its request", "RDMAP-46", [](const Sample& s, const Progress& p) { return is_response(s) && p.asked && !whole_response(s, p); }, {}, kAnyTerminate | kMayClose | kMayGoOn},
+    {"Read Request whose payload is not 28 octets", "RDMAP-11 RDMAP-12", [](const Sample& s, const Progress&) { return is_untagged(s) && s.is(Opcode::kReadRequest) && s.payload_size() != rdmap::kReadRequestSize; }, kTooLong, kAnyTerminate | kMayClose},
     {"source STag that was not advertised", "RDMAP-101 RDMAP-102", [](const Sample& s, const Progress& p) { return is_read(s) && !is_open(s.read->source_stag.value, p); }, kSource},
     {"source TO outside the buffer", "RDMAP-103 RDMAP-104", [](const Sample& s, const Progress& p) { return is_read(s) && is_open(s.read->source_stag.value, p) && !wraps(s.read->source_to.value, s.read->size) && outside(s.read->source_to.value, s.read->size, p.memory); }, kSourceBounds},
     {"source TO that wraps", "RDMAP-105", [](const Sample& s, const Progress& p) { return is_read(s) && is_open(s.read->source_stag.value, p) && wraps(s.read->source_to.value, s.read->size); }, kSourceWrap},
-    {"STag to invalidate that was not advertised", "RDMAP-99 RDMAP-100", [](const Sample& s, const Progress& p) { return is_untagged(s) && s.opcode() <= 7 && known(s)->invalidates && !is_open(s.header.rsvd_ulp_rest, p); }, kInvalidate},
-    {"STag invalidated that the program still uses", "RDMAP-58 RDMAP-113", [](const Sample& s, const Progress& p) { return is_untagged(s) && s.opcode() <= 7 && known(s)->invalidates && is_open(s.header.rsvd_ulp_rest, p); }, {}, kAnyTerminate | kMayClose | kMayGoOn},
-    {"Send that the program does not understand", "RDMAP-50", [](const Sample& s, const Progress& p) { return is_untagged(s) && s.is_send() && (s.header.mo + s.payload_size() != kReceiveSize || p.state == State::kReadRequested || p.state == State::kInReadResponse); }, {}, kAnyTerminate | kMayClose | kMayGoOn},
+    {"Invalidate of an STag that was not advertised", "RDMAP-99 RDMAP-100", [](const Sample& s, const Progress& p) { return is_untagged(s) && s.opcode() <= 7 && known(s)->invalidates && !is_open(s.header.rsvd_ulp_rest, p); }, kInvalidate},
+    {"Invalidate of an STag that the peer's program still uses", "RDMAP-58 RDMAP-113", [](const Sample& s, const Progress& p) { return is_untagged(s) && s.opcode() <= 7 && known(s)->invalidates && is_open(s.header.rsvd_ulp_rest, p); }, {}, kAnyTerminate | kMayClose | kMayGoOn},
+    {"Send that the peer's program does not understand", "RDMAP-50", [](const Sample& s, const Progress& p) { return is_untagged(s) && s.is_send() && (s.header.mo + s.payload_size() != kReceiveSize || p.state == State::kReadRequested || p.state == State::kInReadResponse); }, {}, kAnyTerminate | kMayClose | kMayGoOn},
     {"Terminate that does not fit its buffer", "DDP-70 DDP-71 RDMAP-90", [](const Sample& s, const Progress&) { return is_untagged(s) && s.is(Opcode::kTerminate) && (s.header.mo != 0 || s.payload_size() > rdmap::kMaxTerminateSize); }, {}, kAnyTerminate | kMayClose | kNoHeaders},
     {"Terminate", "RDMAP-62 RDMAP-90", [](const Sample& s, const Progress&) { return is_untagged(s) && s.is(Opcode::kTerminate) && s.payload_size() >= 4; }, {}, kNoTerminate | kMayClose},
-    {"Terminate without its control word", "RDMAP-15 RDMAP-90", [](const Sample& s, const Progress&) { return is_untagged(s) && s.is(Opcode::kTerminate) && s.payload_size() < 4; }, {}, kAnyTerminate | kMayClose | kNoHeaders},
+    {"Terminate without a complete control word", "RDMAP-15 RDMAP-90", [](const Sample& s, const Progress&) { return is_untagged(s) && s.is(Opcode::kTerminate) && s.payload_size() < 4; }, {}, kAnyTerminate | kMayClose | kNoHeaders},
 };
 // clang-format on
 
@@ -179,7 +179,8 @@ std::string Expectation::text() const {
     for (const auto& code : codes) add("Terminate " + code);
   }
   if (has(kMayClose | kNoTerminate)) add("connection closed without a Terminate");
-  if (has(kMayGoOn)) add(has(kUndelivered) ? "continues, undelivered" : "continues");
+  if (has(kMayGoOn))
+    add(has(kUndelivered) ? "continues without delivering the message" : "continues");
   return out;
 }
 

@@ -84,7 +84,7 @@ rdmap::ReadRequest provoke_read(Script& script) {
   const auto request = rdmap::decode_read_request(script.expect(Opcode::kReadRequest).payload);
   script.serve_memory(true);
   if (!request || request->size != kExchangeSize) {
-    throw Failed{"a Read Request for the octets advertised", "one for something else"};
+    throw Failed{"a Read Request for the advertised octets", "a Read Request for other octets"};
   }
   return *request;
 }

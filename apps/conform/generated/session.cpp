@@ -138,7 +138,7 @@ Outcome run_session(const Session& session, const Target& target, const PeerTime
     play(out, script, session, timeouts);
   } catch (const Failed& failed) {
     out.expected = failed.expected;
-    out.came = "before the sample: " + failed.came;
+    out.came = "before the tested message: " + failed.came;
     out.reached = false;
   } catch (const Unreachable& unreachable) {
     out.expected = "a connection to the peer";

@@ -110,7 +110,8 @@ void TextReport::summary(const Report& report) {
                              counts.passed, counts.failed, counts.skipped),
                  counts.failed == 0 ? kGreen : kRed));
   const auto should_failed = counts.failed - counts.must_failed;
-  if (should_failed != 0) sink_(fmt::format(" ({} of the failed are SHOULD)", should_failed));
+  if (should_failed != 0)
+    sink_(fmt::format(" ({} of the failed cases test a SHOULD)", should_failed));
   sink_("\n");
 }
 

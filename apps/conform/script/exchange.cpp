@@ -36,8 +36,8 @@ PeerMemory learn_from_server(Script& script, std::uint32_t size) {
   const auto request = rdmap::decode_read_request(message.payload);
   if (!request || request->source_stag.value != Script::kOurStag ||
       request->source_to.value != Script::kOurTo || request->size != size) {
-    throw Failed{fmt::format("a Read Request for the {} octets advertised", size),
-                 "one for something else"};
+    throw Failed{fmt::format("a Read Request for the {} advertised octets", size),
+                 "a Read Request for other octets"};
   }
   script.serve_memory(true);
   script.read_response(request->sink_stag.value, request->sink_to.value,
@@ -106,7 +106,7 @@ void finish_exchange(Script& script, const PeerMemory& memory, const Sender& sen
     const PeerMemory sink = advertised(script);
     script.write(sink.stag, sink.to, text);
     if (read_peer(script, sink, 0, sink.length) != text) {
-      throw Failed{"the octets written, read back", "other octets"};
+      throw Failed{"a Read that returns the octets written", "other octets"};
     }
     send(empty_advert());
     return;
@@ -117,7 +117,7 @@ void finish_exchange(Script& script, const PeerMemory& memory, const Sender& sen
   send(advert_of(kSinkOffset, memory.length));
   script.expect(rdmap::Opcode::kSend);
   if (!std::ranges::equal(source, sink)) {
-    throw Failed{"the octets read from us, written back", "other octets"};
+    throw Failed{"a Write of the octets that the peer has read", "other octets"};
   }
 }
 
@@ -135,11 +135,12 @@ Octets read_peer(Script& script, const PeerMemory& memory, std::uint32_t offset,
                        .source_to = {memory.to + offset}});
   Message response = script.expect(rdmap::Opcode::kReadResponse);
   if (response.header.stag.value != Script::kOurStag || response.header.to.value != kOurSink) {
-    throw Failed{"a Read Response to the sink of the request", "one to another STag or TO"};
+    throw Failed{"a Read Response to the sink of the request",
+                 "a Read Response to another STag or TO"};
   }
   if (response.payload.size() != length) {
     throw Failed{fmt::format("a Read Response of {} octets", length),
-                 fmt::format("one of {}", response.payload.size())};
+                 fmt::format("a Read Response of {} octets", response.payload.size())};
   }
   return std::move(response.payload);
 }

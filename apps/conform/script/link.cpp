@@ -100,7 +100,8 @@ Link Link::connect(const net::Address& to, Clock::time_point deadline, const Lin
     if (::connect(link.socket_, a->ai_addr, a->ai_addrlen) == 0) return link;
     if (errno == EINPROGRESS) {
       if (!wait_for(link.socket_, POLLOUT, deadline)) {
-        throw Unreachable(fmt::format("cannot connect to {}: no answer in time", to_string(to)));
+        throw Unreachable(
+            fmt::format("cannot connect to {}: no answer within the time limit", to_string(to)));
       }
       errno = socket_error(link.socket_);
       if (errno == 0) return link;

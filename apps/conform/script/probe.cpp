@@ -21,7 +21,8 @@ void expect_memory(Script& script, const PeerMemory& memory, bytes::View wanted,
                    std::uint32_t offset) {
   const Octets came = read_peer(script, memory, offset, static_cast<std::uint32_t>(wanted.size()));
   const auto differs = std::ranges::mismatch(came, wanted).in1 - came.begin();
-  require(static_cast<std::size_t>(differs) == wanted.size(), "the octets written, read back",
+  require(static_cast<std::size_t>(differs) == wanted.size(),
+          "a Read that returns the octets written",
           fmt::format("different octets from octet {} on", offset + differs));
 }
 
@@ -54,18 +55,20 @@ Octets empty_read_ulpdu(Script& script) {
 
 PeerMemory learn_or_skip(Script& script, std::uint32_t size) {
   const auto too_small = [size](const char* why) {
-    return Skipped{fmt::format("needs {} octets of the peer's memory: {}", size, why)};
+    return Skipped{fmt::format("the case needs {} octets of the peer's memory: {}", size, why)};
   };
   if (script.peer_role() == PeerRole::kInitiator) {
     const auto memory = learn_memory(script);
     if (memory.length < size)
-      throw too_small("the peer advertises less (start it with a larger size)");
+      throw too_small(
+          "the peer advertises less (start iwarp ping with a larger --size, or rping with a larger "
+          "-S)");
     return memory;
   }
   try {
     return learn_memory(script, size);
   } catch (const Failed&) {
-    throw too_small("the peer does not read that much (start it with a larger buffer)");
+    throw too_small("the peer refuses a Read of this size (start rping with a larger -S)");
   }
 }
 

@@ -18,7 +18,7 @@ constexpr std::size_t kMemorySize = 1024 * 1024;
 constexpr std::size_t kSegmentSize = 1400;
 
 std::string name(rdmap::Opcode opcode) {
-  return fmt::format("a {} message", rdmap::info(opcode).name);
+  return fmt::format("a message of type {}", rdmap::info(opcode).name);
 }
 
 std::string names(std::initializer_list<bytes::Fault> faults) {
@@ -222,7 +222,7 @@ void Script::place(const Segment& write) {
   const auto offset = write.header.to.value - kOurTo;
   if (write.header.stag.value != kOurStag || offset > memory_.size() ||
       payload.size() > memory_.size() - offset) {
-    throw Failed{"an RDMA Write into the memory advertised", "one to another STag or TO"};
+    throw Failed{"an RDMA Write to the advertised memory", "an RDMA Write to another STag or TO"};
   }
   std::ranges::copy(payload, memory_.begin() + static_cast<std::ptrdiff_t>(offset));
 }
@@ -232,7 +232,8 @@ void Script::answer(const rdmap::ReadRequest& request) {
   const auto offset = source_to.value - kOurTo;
   if (size != 0 && (source_stag.value != kOurStag || offset > memory_.size() ||
                     size > memory_.size() - offset)) {
-    throw Failed{"a Read Request for the memory advertised", "one for another STag or TO"};
+    throw Failed{"a Read Request for the advertised memory",
+                 "a Read Request for another STag or TO"};
   }
   const bytes::View octets = size == 0 ? bytes::View() : bytes::View(memory_).subspan(offset, size);
   read_response(sink_stag.value, sink_to.value, octets);
@@ -250,7 +251,7 @@ Message Script::expect(rdmap::Opcode opcode) {
     if (message.segments++ == 0) message.header = s.header;
     message.payload.insert(message.payload.end(), s.payload().begin(), s.payload().end());
     if (message.payload.size() > kMemorySize) {
-      throw Failed{name(opcode), fmt::format("one of more than {} octets", kMemorySize)};
+      throw Failed{name(opcode), fmt::format("a message of more than {} octets", kMemorySize)};
     }
     if (s.header.last) return message;
   }

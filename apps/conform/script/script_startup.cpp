@@ -121,7 +121,7 @@ mpa::StartupFrame Script::take_startup(Received received) {
 void Script::expect_refusal() {
   const Received received = receive();
   if (received.kind != Received::Kind::kClosed && received.kind != Received::Kind::kReset) {
-    throw Failed{"the connection closed without an answer", describe(received)};
+    throw Failed{"the end of the connection, without an answer", describe(received)};
   }
 }
 
@@ -137,7 +137,7 @@ Setup Script::await_peer(const Setup& setup) {
 
 mpa::StartupFrame Script::expect_accept() {
   if (peer_role() == PeerRole::kResponder && expect_startup().rejected) {
-    throw Failed{"an MPA Reply that accepts", "one with R=1"};
+    throw Failed{"an MPA Reply with R=0", "an MPA Reply with R=1"};
   }
   return *peer_startup_;
 }

@@ -69,7 +69,7 @@ rdmap::ReadRequest await_read(Script& script, std::uint32_t size) {
   script.send(advert_of(0, size));
   const Message message = script.expect(rdmap::Opcode::kReadRequest);
   const auto request = rdmap::decode_read_request(message.payload);
-  if (!request) throw Failed{"a Read Request of 28 octets", "a shorter one"};
+  if (!request) throw Failed{"a Read Request of 28 octets", "a shorter Read Request"};
   return *request;
 }
 
@@ -82,7 +82,8 @@ rdmap::ReadRequest read_of(const PeerMemory& memory, std::uint64_t offset, std::
 }
 
 ReceivedTerminate expect_terminate_next(Script& script, Faults any_of) {
-  const auto terminate = judge(script.receive(), any_of, words(any_of) + " and nothing before it");
+  const auto terminate =
+      judge(script.receive(), any_of, words(any_of) + ", and no message before it");
   script.expect_end();
   return terminate;
 }
@@ -90,7 +91,7 @@ ReceivedTerminate expect_terminate_next(Script& script, Faults any_of) {
 void expect_undelivered(Script& script, Faults any_of) {
   const Received received = script.receive(kSilence);
   if (received.kind == Received::Kind::kNothing) return;
-  judge(received, any_of, words(any_of) + ", or silence");
+  judge(received, any_of, any_of.size() == 0 ? "silence" : words(any_of) + ", or silence");
 }
 
 void expect_end_without_terminate(Script& script) {

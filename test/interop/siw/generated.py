@@ -20,7 +20,7 @@ KNOWN = {
     "after-send/Terminate/CRC=first bit": "connection closed without a Terminate",
     "in-send/Send with Solicited Event/none": "connection closed without a Terminate",
     "after-send/RDMA Write/Opcode=7": "connection closed without a Terminate",
-    "after-send/RDMA Read Request/Size=half the range": "Terminate 0/1/ff",
+    "after-send/RDMA Read Request/Size=0x80000000": "Terminate 0/1/ff",
 }
 
 
