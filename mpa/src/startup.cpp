@@ -14,10 +14,12 @@ namespace {
 
 constexpr std::uint8_t kPlain = 1;
 constexpr std::uint8_t kEnhanced = 2;
-constexpr Fault kOctetsBehindRequest{Layer::kMpa, 0, 0x04, "octets between Request and Reply"};
+constexpr Fault kOctetsBehindRequest{Layer::kMpa, 0, 0x04,
+                                     "the initiator sent octets before the Reply"};
 constexpr Fault kWrongRevision{Layer::kMpa, 0, 0x04, "MPA revision not supported"};
-constexpr Fault kNoEnhancedWord{Layer::kMpa, 0, 0x04, "S=1 without the enhanced word"};
-constexpr Fault kPlainAnswer{Layer::kMpa, 0, 0x04, "plain Reply to an enhanced Request"};
+constexpr Fault kNoEnhancedWord{Layer::kMpa, 0, 0x04, "S=1, but the enhanced word is missing"};
+constexpr Fault kPlainAnswer{Layer::kMpa, 0, 0x04,
+                             "the Reply to an enhanced Request is not enhanced"};
 
 /// Returns the options, clamped to values that the frames can carry. [EMPA-51]
 StartupOptions sane(Role role, StartupOptions options) {

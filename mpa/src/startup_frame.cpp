@@ -85,7 +85,7 @@ std::string describe_fields(FrameKind kind, bytes::View in) {
     out += describe_extensions(
         advertised_extensions(kind, private_data.subspan(has_word ? kEnhancedWordSize : 0)));
   }
-  if (length > kPortablePrivateData) out += " (some peers accept at most 256)";
+  if (length > kPortablePrivateData) out += " (some peers accept at most 256 octets)";
   if (private_data.size() < length) {
     out += fmt::format(", truncated at {} of {} octets", in.size(), startup_frame_size(length));
   }

@@ -72,7 +72,8 @@ std::expected<Judgement, std::string> judge(const std::vector<Record>& runs,
   std::ranges::copy_if(kinds, std::back_inserter(sockets),
                        [](const Record& r) { return r.mode == "sockets"; });
   if (sockets.size() < 2 || sockets.size() == kinds.size()) {
-    return std::unexpected("the runs must include sockets with several sizes, and iwarp");
+    return std::unexpected(
+        "the runs must include mode \"sockets\" with at least two sizes, and mode \"iwarp\"");
   }
   Judgement out;
   out.sockets = fit_sockets(sockets, machine.host);

@@ -28,7 +28,8 @@ std::expected<double, std::string> number_of(const Field& field, const Json& ent
   if (!entry[name].is_number()) return complain(field, fmt::format("\"{}\" is not a number", name));
   const auto number = entry[name].get<double>();
   if (!std::isfinite(number) || number < 0) {
-    return complain(field, fmt::format("\"{}\" is {}: negative or not finite", name, number));
+    return complain(field,
+                    fmt::format("\"{}\" is {}, but must be finite and not negative", name, number));
   }
   return number;
 }
@@ -49,7 +50,8 @@ bool is_mark(std::string_view text) {
 }
 
 std::expected<Value, std::string> value_of(const Field& field, const Json& entry) {
-  if (!entry.is_object()) return complain(field, "not an object {\"value\": ..., \"unit\": ...}");
+  if (!entry.is_object())
+    return complain(field, "must be an object {\"value\": ..., \"unit\": ...}");
   Value out;
   const auto unit = text_of(field, entry, "unit");
   if (!unit) return Complaint(unit.error());

@@ -41,7 +41,8 @@ Check check_of(const Json& json, Use use) {
 void compute(PublishedRow& row, RowFunction function, const Inputs& inputs) {
   const auto set = row.preset.empty() ? ParameterSet{} : preset(row.preset).value();
   const auto results = function(row.preset.empty() ? Parameters{} : set.resolve(), inputs);
-  if (results.size() < row.checks.size()) throw std::runtime_error("more checks than results");
+  if (results.size() < row.checks.size())
+    throw std::runtime_error("a published row has more checks than results");
   for (std::size_t i = 0; i < row.checks.size(); ++i) row.checks[i].model = results[i];
   if (row.use != Use::kPrediction) return;
   const auto drawn = draw(set);

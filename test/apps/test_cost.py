@@ -149,7 +149,7 @@ class Cost(Case):
                    self.json_file("c", {"parameters": {"speed": {}}}))
         self.fails("not a JSON array", "validate", "--runs", self.json_file("d", {}))
         self.fails("record 1: not a record", "validate", "--runs", self.json_file("e", [{}]))
-        self.fails("the runs must include sockets", "validate", "--runs", self.json_file("f", []),
+        self.fails("the runs must include mode", "validate", "--runs", self.json_file("f", []),
                    status=1)
 
     def test_gaps_of_a_host_are_said_and_filled(self):

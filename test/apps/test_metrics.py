@@ -182,11 +182,11 @@ class Kept(Case):
             self.assertIn("PermissionError", other.stderr)
 
     def test_a_place_that_makes_no_sense_is_refused(self):
-        for where, fault in (("", "not PORT, ADDR:PORT or unix:PATH"), ("70000", "not PORT"),
+        for where, fault in (("", "must be PORT, ADDR:PORT or unix:PATH"), ("70000", "must be PORT"),
                              ("0.0.0.0:9000", "not a loopback address"), ("192.0.2.1:9", "not a loopback address"),
                              ("localhost:9", "not a loopback address"),
-                             ("unix:", "the path of a Unix socket must have 1 to 107 octets"),
-                             ("unix:/" + "x" * 200, "the path of a Unix socket must have 1 to 107 octets")):
+                             ("unix:", "the path of a Unix socket must be 1 to 107 octets long"),
+                             ("unix:/" + "x" * 200, "the path of a Unix socket must be 1 to 107 octets long")):
             for command in (("serve", self.dir), ("ping", "--server"), ("perf", "--server"),
                             ("perf", "--self", "write-bw"), ("ping", "127.0.0.1")):
                 with self.subTest(where=where, command=command):

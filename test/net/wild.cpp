@@ -89,7 +89,8 @@ TEST_CASE(
     peer.close();
     return expect(*pair.a.cm, Type::kConnectFailed).why;
   };
-  const std::string hint = " (with 257 octets of private data; some peers accept at most 256)";
+  const std::string hint =
+      " (the Request has 257 octets of private data; some peers accept at most 256)";
   CHECK(why(253).ends_with(hint));  // The enhanced MPA header adds 4 octets.
   CHECK_EQ(why(252).find("private data"), std::string::npos);
 }

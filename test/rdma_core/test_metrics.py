@@ -135,9 +135,9 @@ class Log(Case):
 
     def test_a_refusal_is_a_warning_in_each_format(self):
         for form, pattern in (("logfmt", r'^time=\S+ level=warning pid=\d+ event=bad_setting '
-                                         r'msg="IWARP_CRC=\?\? is not one of on, off; it is ignored"$'),
+                                         r'msg="IWARP_CRC=\?\? is not one of on, off; the variable is ignored"$'),
                               ("json", r'^\{.*"level": "warning".*"event": "bad_setting".*\}$'),
-                              ("text", r"^iwarp: IWARP_CRC=\?\? is not one of on, off; it is ignored$")):
+                              ("text", r"^iwarp: IWARP_CRC=\?\? is not one of on, off; the variable is ignored$")):
             with self.subTest(form=form):
                 result = self.run_program("ibv_devices", options=("--log-format", form),
                                           env={"IWARP_CRC": "\x01\x1b"})

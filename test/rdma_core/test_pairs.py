@@ -51,7 +51,7 @@ class Pairs(Case):
         lines = re.findall(r"(?m)^iwarp: queue pair 0x\w+ does not find its peer: .*", client.err)
         self.assertEqual(len(lines), 3, client.err)
         for line in client.err.splitlines():
-            self.assertRegex(line, r"^iwarp: (queue pair 0x\w+ does not (find its peer|accept the request)|"
+            self.assertRegex(line, r"^iwarp: (queue pair 0x\w+ does not (find its peer|accept the connection request)|"
                                    r"ibv_modify_qp: to RTR: ah_attr\.grh\.dgid is zero )")
 
 

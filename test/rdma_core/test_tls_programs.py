@@ -200,8 +200,8 @@ class NotInTheClear(Tls):
         result = self.run_program("ibv_ud_pingpong", "-g", 0, "-p", free_port(), options=options,
                                   statuses=(1,))
         self.assertIn("Couldn't create QP", result.err)
-        self.assertIn("iwarp: a queue pair of type UD is not supported: TLS is on, and "
-                      "protects connections only\n", result.err)
+        self.assertIn("iwarp: a queue pair of type UD is not supported: TLS is on, but "
+                      "protects only connections (switch TLS off for datagrams)\n", result.err)
         result = self.run_program("udaddy", "-b", "127.0.0.1", options=options,
                                   statuses=range(1, 256))
         self.assertIn("iwarp: rdma_create_id() for datagrams is not supported: TLS is on",

@@ -172,7 +172,8 @@ TEST_CASE("invalid values are refused with the same message for option and varia
           },
           [&](const std::string& line) { complaints.push_back(line); });
       REQUIRE(complaints.size() == 1);
-      CHECK(complaints[0] == option->variable + ("=" + value + " is " + why) + "; it is ignored");
+      CHECK(complaints[0] ==
+            option->variable + ("=" + value + " is " + why) + "; the variable is ignored");
       const auto defaults = options::for_programs(options::Persona::kIwarp);
       CHECK(options::show(*option, settings) == options::show(*option, defaults));
     }

@@ -121,7 +121,7 @@ const std::array kBadSteps{
             R"(to RTR: ah_attr.is_global 0: .*\(set is_global, .* -g 0\))"},
     BadStep{
         IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.ah_attr.grh.sgid_index = 99; },
-        R"(to RTR: ah_attr.grh.sgid_index 99: the table has \d+ entr.* \(iwarp info --gids.*\))"},
+        R"(to RTR: ah_attr.grh.sgid_index 99: the GID table has \d+ entr.* \(iwarp info --gids.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.ah_attr.grh.dgid = {}; },
             R"(to RTR: ah_attr.grh.dgid is zero \(.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.dest_qp_num = 1 << 24; },
@@ -226,13 +226,13 @@ const std::array kBadCalls{
               return code == ENOMEM && h.post({.sg_list = &sge, .num_sge = 1}) == ENOMEM;
             },
             R"(ibv_post_send: the send queue is full, cap.max_send_wr is 32 \(.*\))"},
-    BadCall{[](Hand&) {
-              rdma_cm_id* id = nullptr;
-              check(rdma_create_id(rdma_create_event_channel(), &id, nullptr, RDMA_PS_TCP) == 0,
-                    "id");
-              return rdma_connect(id, nullptr) != 0;
-            },
-            R"(rdma_connect: the id is in state Idle \(wait for RDMA_CM_EVENT_ROUTE_RESOLVED.*\))"},
+    BadCall{
+        [](Hand&) {
+          rdma_cm_id* id = nullptr;
+          check(rdma_create_id(rdma_create_event_channel(), &id, nullptr, RDMA_PS_TCP) == 0, "id");
+          return rdma_connect(id, nullptr) != 0;
+        },
+        R"(rdma_connect: the id is in state Idle \(call rdma_resolve_route.*RDMA_CM_EVENT_ROUTE_RESOLVED.*\))"},
     BadCall{[](Hand&) {
               rdma_cm_id* id = nullptr;
               check(rdma_create_id(rdma_create_event_channel(), &id, nullptr, RDMA_PS_TCP) == 0,
@@ -322,7 +322,7 @@ TEST_CASE("a request with another PSN than the program has set is reported once 
             ::_exit(0);
           },
           Until::kExit),
-      R"((queue pair 0x[0-9a-f]+ does not accept the request of .*: sq_psn of the peer is 0x0, )"
+      R"((queue pair 0x[0-9a-f]+ does not accept the connection request of .*: sq_psn of the peer is 0x0, )"
       "but rq_psn of this end is 0x5 .*\niwarp: ){1,2}"
       R"(queue pair 0x[0-9a-f]+ does not find its peer: .*)");
 }

@@ -233,7 +233,7 @@ TEST_CASE("a description names the tag, and private data that some peers refuse"
   CHECK(described(256) == "MPA Request rev 1, M=false C=true R=false S=false, PD_Length 256");
   CHECK(described(257) ==
         "MPA Request rev 1, M=false C=true R=false S=false, PD_Length 257 (some peers accept at "
-        "most 256)");
+        "most 256 octets)");
 }
 
 TEST_CASE("an IRD is rounded down to a power of two if the options say so, an ORD never") {

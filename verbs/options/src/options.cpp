@@ -64,7 +64,7 @@ Settings from_environment(const Environment& environment,
     if (option.value.is_switch && text == "0") word = "off";
     if (set(option, word, out)) continue;
     complain(std::string(option.variable) + "=" + std::string(text) + " is " + refusal(option) +
-             "; it is ignored");
+             "; the variable is ignored");
   }
   // MPA revision 1 has no RTR.
   if (out.connection.startup.revision == 1) out.connection.startup.rtr = mpa::Rtr::kNone;

@@ -62,7 +62,7 @@ std::optional<Ports> parse_ports(std::string_view text) {
 
 constexpr Value port_range() {
   return {.title = "LOW-HIGH",
-          .expected = "two ports such as 20000-20999",
+          .expected = "a port range such as 20000-20999",
           .set =
               [](Settings& settings, std::string_view text) {
                 const auto ports = parse_ports(text);
@@ -84,8 +84,9 @@ constexpr auto kRevision = [](auto& settings) {
 constexpr std::array kTable{
     // Options of connections.
     Option{"--mpa-rev", "IWARP_MPA_REV", Group::kConnection, one_of<kRevisions, kRevision>(),
-           "MPA revision: 1 (RFC 5044) or 2 (RFC 6581). If the peer closes the connection after "
-           "a Request of revision 2, this end tries again with revision 1, but not with 2-only"},
+           "MPA revision: 1 (RFC 5044) or 2 (RFC 6581). With 2, this end tries again with revision "
+           "1 if the peer closes the connection after a Request of revision 2; with 2-only, it "
+           "does not"},
     Option{"--crc", "IWARP_CRC", Group::kConnection, one_of<kOnOff, &StartupOptions::crc>(),
            "CRC32c in each frame; used unless both ends are set to off"},
     Option{"--markers", "IWARP_MARKERS", Group::kConnection,
@@ -93,17 +94,18 @@ constexpr std::array kTable{
            "Ask the peer to send markers"},
     Option{"--rtr", "IWARP_RTR", Group::kConnection,
            one_of<kRtr, &StartupOptions::rtr>().in_programs("write"),
-           "Ready-to-receive message of revision 2; none means client-server mode, without this "
-           "message. Some adapters require the message"},
-    Option{"--fpdu", "IWARP_FPDU", Group::kConnection,
-           number<&ConnectionOptions::max_ulpdu, 128, kMaxFpdu, std::uint64_t, kFpdu>("emss|max|N")
-               .sizes(),
-           "Largest frame to send: emss fits a TCP segment, as RFC 5044 requires; N is 128 to "
-           "64768. max is faster between software peers, but some adapters may not accept it"},
+           "Ready-to-receive (RTR) message of MPA revision 2; none selects the client-server mode, "
+           "which has no RTR message. Some adapters require an RTR message"},
+    Option{
+        "--fpdu", "IWARP_FPDU", Group::kConnection,
+        number<&ConnectionOptions::max_ulpdu, 128, kMaxFpdu, std::uint64_t, kFpdu>("emss|max|N")
+            .sizes(),
+        "Largest frame to send. emss: fits a TCP segment, as RFC 5044 requires; max: faster "
+        "between software peers, but some adapters may not accept it; N: from 128 to 64768 octets"},
     Option{"--placement", "IWARP_PLACEMENT", Group::kConnection,
            one_of<kPlacement, &ConnectionOptions::placement>(),
-           "verified: check the CRC, then place. direct: place while receiving; after a wrong "
-           "CRC, the contents of the buffer are undefined"},
+           "verified: check the CRC, then place the payload; direct: place the payload while "
+           "receiving it, so that after a wrong CRC the contents of the buffer are undefined"},
     Option{"--extensions", "IWARP_EXTENSIONS", Group::kConnection,
            one_of<kExtensions, &StartupOptions::extensions>(),
            "Atomics and immediate data (RFC 7306): auto offers them in 8 octets after the "
@@ -111,24 +113,24 @@ constexpr std::array kTable{
            "program"},
     Option{"--completions", "IWARP_COMPLETIONS", Group::kConnection,
            one_of<kCompletions, &ConnectionOptions::completions>().as_roce("acked"),
-           "When a Send or Write completes: sent, when TCP has it; acked, when the peer has "
-           "placed or refused it, as on InfiniBand. acked works with any peer: this end sends "
-           "empty RDMA Reads to get acknowledgements"},
-    Option{"--first-fpdu-delay", "IWARP_FIRST_FPDU_DELAY", Group::kConnection,
-           number<&ConnectionOptions::first_fpdu_delay, 0, 4000, milliseconds>("MS"),
-           "When connecting, delay the first frame by MS after the peer's Reply. Use 100 if the "
-           "server is siw of a Linux kernel without the fix and connections sometimes hang "
-           "immediately"},
+           "When a Send or Write completes. sent: when TCP has accepted the data; acked: when the "
+           "peer has placed or refused the data, as on InfiniBand. acked works with any peer, "
+           "because this end sends zero-length RDMA Reads to get acknowledgements"},
+    Option{
+        "--first-fpdu-delay", "IWARP_FIRST_FPDU_DELAY", Group::kConnection,
+        number<&ConnectionOptions::first_fpdu_delay, 0, 4000, milliseconds>("MS"),
+        "When connecting, wait MS after the peer's Reply before sending the first frame. Use 100 "
+        "if the server is an unrepaired Linux siw and connections sometimes hang immediately"},
     Option{"--gather-delay", "IWARP_GATHER_DELAY", Group::kConnection,
            number<&ConnectionOptions::gather_delay, 0, 1000, microseconds>("US"),
            "Delay requests that are posted one at a time until the program polls for earlier "
            "completions, but for at most US microseconds; 0: send each request immediately"},
     Option{"-C,--congestion", "IWARP_CONGESTION", Group::kConnection, congestion(),
            "TCP congestion control algorithm, by its name in the kernel, such as cubic; the "
-           "default is reno between two ends of one host, and otherwise the system's"},
+           "default is reno between two ends on the same host, and otherwise that of the system"},
     Option{"--trace", "IWARP_TRACE", Group::kConnection, file<&Settings::trace>(),
-           "Record every octet: FILE.pcap for Wireshark; FILE.qlog also has posts, completions, "
-           "placements and states. iwarp explain reads both"},
+           "Record every octet in FILE.pcap (for Wireshark), or in FILE.qlog together with posts, "
+           "completions, placements and states. iwarp explain reads both formats"},
 
     // Options of TLS below MPA. The code that uses these options checks whether they are
     // consistent.
@@ -141,15 +143,15 @@ constexpr std::array kTable{
     Option{"--tls-key", "IWARP_TLS_KEY", Group::kTls, file<&TlsSettings::key>().opened_late(),
            "PEM: the private key, without a passphrase"},
     Option{"--tls-ca", "IWARP_TLS_CA", Group::kTls, file<&TlsSettings::authorities>().opened_late(),
-           "PEM: trusted CAs for the peer's certificate. With it, a server requires a "
+           "PEM: trusted CAs for the peer's certificate. With this option, a server requires a "
            "certificate from every client"},
     Option{"--tls-peer", "IWARP_TLS_PEER", Group::kTls, text<&TlsSettings::peers>("NAME,..."),
            "Accept only a certificate for one of these names or addresses. By default, a client "
            "accepts the host to which it connects, and a server accepts any name"},
     Option{"--tls-psk", "IWARP_TLS_PSK", Group::kTls,
            file<&TlsSettings::shared_keys>().opened_late(),
-           "Pre-shared keys instead of certificates, one IDENTITY:HEX per line. A client uses "
-           "the first one"},
+           "Pre-shared keys instead of certificates, one IDENTITY:HEX per line. A client uses the "
+           "first line"},
 
     // Options of a program under `iwarp run`.
     Option{"--as", "IWARP_AS", Group::kProgram, one_of<kPersonas, &Settings::persona>(),
@@ -162,11 +164,11 @@ constexpr std::array kTable{
     Option{"--presence", "IWARP_PRESENCE", Group::kProgram, one_of<kOnOff, &Settings::presence>(),
            "Whether CMD also finds the device below /sys/class/infiniband and /dev/infiniband"},
     Option{"--port-range", "IWARP_PORT_RANGE", Group::kProgram, port_range(),
-           "TCP ports from which the library chooses if the program names none"},
+           "TCP ports from which the library chooses if the program does not specify a port"},
     Option{"--port-offset", "IWARP_PORT_OFFSET", Group::kProgram,
            number<&Settings::port_offset, 0, kMaxPortOffset>("N"),
-           "Puts RDMA port P of the program on TCP port P+N, so that the program can use one "
-           "port number for both TCP and RDMA. Peers need the same N"},
+           "Puts RDMA port P of the program on TCP port P+N, so that the program can use one port "
+           "number for both TCP and RDMA. Both ends must use the same N"},
     Option{"--oob", "IWARP_OOB", Group::kProgram,
            one_of<kPeers, &Settings::out_of_band>().as_roce("on"),
            "Connect queue pairs that the program brings up without rdma_cm. off: never; loopback: "
@@ -179,30 +181,30 @@ constexpr std::array kTable{
            "ends"},
     Option{"--careful", "IWARP_CAREFUL", Group::kProgram,
            one_of<kOnOff, &Settings::careful>().of_kind(Kind::kFlag).titled("fail"),
-           "Report actions of CMD that work here but can fail on hardware or in another run, "
-           "with the place in CMD; with =fail the exit status is 99 if there was a report"},
+           "Report each action of CMD that works here but can fail on hardware or in another run, "
+           "and its place in CMD; with =fail, the exit status is 99 if there was a report"},
     Option{"", "IWARP_CAREFUL_REPORTS", Group::kProgram, file<&Settings::careful_reports>(), ""},
     Option{"--fault", "IWARP_FAULT", Group::kProgram, file<&Settings::fault>().opened_late(),
-           "FILE has one rule per line: what to inject, and when, such as: after 100 "
-           "completions status WR_FLUSH_ERR"},
+           "Inject faults. Each line of FILE is a rule that says when to inject which fault, for "
+           "example: after 100 completions status WR_FLUSH_ERR"},
     Option{"--fault-seed", "IWARP_FAULT_SEED", Group::kProgram,
            number<&Settings::fault_seed, 0, UINT64_MAX>("N"),
            "Seed for rules with a probability; replaces the seed in FILE"},
     Option{"--fault-socket", "IWARP_FAULT_SOCKET", Group::kProgram,
            file<&Settings::fault_socket>("PATH").opened_late(),
-           "Unix socket on which CMD accepts further rules from `iwarp fault` while it runs; %p "
-           "becomes the process id"},
+           "Unix socket on which CMD accepts further rules from `iwarp fault` while it runs. In "
+           "PATH, %p stands for the process id"},
     Option{"--metrics", "IWARP_METRICS", Group::kProgram,
            text<&Settings::metrics>("[ADDR:]PORT|unix:PATH"),
            "Serve metrics for Prometheus by HTTP on a port of this machine (0: a free port) or on "
            "a Unix socket of this user. In PATH, %p stands for the process id"},
     Option{"--log", "IWARP_LOG", Group::kProgram, one_of<kLevels, &Settings::log>(),
-           "Log to standard error. off: nothing; error: errors; warning (or refusals): also "
-           "refused features with the reason; info (or connections): also what connections do; "
-           "debug: also the counts of each connection"},
+           "Log to standard error. off: nothing; error: errors; warning (or refusals): also each "
+           "refused feature and the reason; info (or connections): also the events of each "
+           "connection; debug: also the counters of each connection"},
     Option{"--log-format", "IWARP_LOG_FORMAT", Group::kProgram,
            one_of<kFormats, &Settings::log_format>(),
-           "text to read; logfmt (key=value) or json (an object per line) for programs"}};
+           "text: for people; logfmt (key=value) or json (one object per line): for programs"}};
 
 }  // namespace
 

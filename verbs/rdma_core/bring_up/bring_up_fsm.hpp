@@ -36,14 +36,14 @@ inline constexpr std::array kPeerEdges{
     PeerEdge{PeerState::kListens, PeerEvent::kAccept, PeerState::kAccepted, "decision 0028"},
     PeerEdge{PeerState::kReady, PeerEvent::kConnect, PeerState::kConnects, "decision 0028"},
     PeerEdge{PeerState::kReady, PeerEvent::kAccept, PeerState::kAccepted, "decision 0028"},
-    PeerEdge{PeerState::kReady, PeerEvent::kEstablished, PeerState::kConnected, "reported before the connect was cancelled"},
-    PeerEdge{PeerState::kConnects, PeerEvent::kConnectOver, PeerState::kReady, "an attempt may be repeated"},
-    PeerEdge{PeerState::kConnects, PeerEvent::kAccept, PeerState::kAccepted, "a queue pair connected to itself"},
+    PeerEdge{PeerState::kReady, PeerEvent::kEstablished, PeerState::kConnected, "the connect succeeded before it was cancelled"},
+    PeerEdge{PeerState::kConnects, PeerEvent::kConnectOver, PeerState::kReady, "this end may connect again"},
+    PeerEdge{PeerState::kConnects, PeerEvent::kAccept, PeerState::kAccepted, "the queue pair connects to itself"},
     PeerEdge{PeerState::kConnects, PeerEvent::kEstablished, PeerState::kConnected, "decision 0028"},
-    PeerEdge{PeerState::kAccepted, PeerEvent::kToRts, PeerState::kAccepted, "the peer was first"},
+    PeerEdge{PeerState::kAccepted, PeerEvent::kToRts, PeerState::kAccepted, "the peer connected before this step"},
     PeerEdge{PeerState::kAccepted, PeerEvent::kEstablished, PeerState::kConnected, "decision 0028"},
-    PeerEdge{PeerState::kConnected, PeerEvent::kToRts, PeerState::kConnected, "the peer was first"},
-    PeerEdge{PeerState::kConnected, PeerEvent::kEstablished, PeerState::kConnected, "a queue pair connected to itself"},
+    PeerEdge{PeerState::kConnected, PeerEvent::kToRts, PeerState::kConnected, "the peer connected before this step"},
+    PeerEdge{PeerState::kConnected, PeerEvent::kEstablished, PeerState::kConnected, "the queue pair connects to itself"},
 };
 // clang-format on
 static_assert(bytes::deterministic(kPeerEdges));
@@ -68,13 +68,13 @@ inline std::string_view to_string(WaitEvent event) { return bytes::name_of(event
 using WaitEdge = bytes::Edge<WaitState, WaitEvent>;
 // clang-format off
 inline constexpr std::array kWaitEdges{
-    WaitEdge{WaitState::kNew, WaitEvent::kToRts, WaitState::kAwaits, "timeout and retry_cnt"},
-    WaitEdge{WaitState::kNew, WaitEvent::kUnreachable, WaitState::kUnreachable, "before the step to RTS has returned"},
-    WaitEdge{WaitState::kNew, WaitEvent::kLeave, WaitState::kLeft, "no event reports it to the program"},
+    WaitEdge{WaitState::kNew, WaitEvent::kToRts, WaitState::kAwaits, "timeout and retry_cnt limit the wait"},
+    WaitEdge{WaitState::kNew, WaitEvent::kUnreachable, WaitState::kUnreachable, "the connect failed before the step to RTS returned"},
+    WaitEdge{WaitState::kNew, WaitEvent::kLeave, WaitState::kLeft, "no event reports the disconnect to the program"},
     WaitEdge{WaitState::kAwaits, WaitEvent::kToRts, WaitState::kAwaits, "a new limit"},
     WaitEdge{WaitState::kAwaits, WaitEvent::kUnreachable, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},
     WaitEdge{WaitState::kUnreachable, WaitEvent::kToRts, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},
-    WaitEdge{WaitState::kFails, WaitEvent::kToRts, WaitState::kFails, "a new limit changes nothing"},
+    WaitEdge{WaitState::kFails, WaitEvent::kToRts, WaitState::kFails, "the requests fail even after a new limit"},
 };
 // clang-format on
 static_assert(bytes::deterministic(kWaitEdges));

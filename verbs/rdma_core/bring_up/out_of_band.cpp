@@ -75,7 +75,7 @@ std::string difference(const OobRequest& said, const OobRequest& awaited) {
     return fmt::format("rq_psn of the peer is {:#x}, but sq_psn of this end is {:#x}", said.rq_psn,
                        awaited.rq_psn);
   }
-  return "dgid and sgid_index of this end name other addresses";
+  return "the addresses of the request differ from dgid and sgid_index of this end";
 }
 
 /// Returns whether the peer of the queue pair disconnected without an error at either end, after
@@ -89,10 +89,10 @@ bool has_only_left(RcQp& qp) {
 }
 
 void log_not_found(const RcQp& qp, const std::string& why) {
-  log_refusal(fmt::format(
-      "queue pair {:#08x} does not find its peer: {} (check that dgid and dest_qp_num are those of "
-      "the peer, and that the peer's queue pair is in RTR)",
-      number_of(qp), why));
+  log_refusal(
+      fmt::format("queue pair {:#08x} does not find its peer: {} (check that dgid and dest_qp_num "
+                  "are those of the peer, and that the peer's queue pair is in RTR)",
+                  number_of(qp), why));
 }
 
 /// Returns whether a connect that failed with `error` may have failed because the peer is not ready
@@ -155,7 +155,8 @@ int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
 int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, AwaitedPeer& out) const {
   if (peers_ == OutOfBandPeers::kOff) {
     return refused(kBringUp,
-                   "IWARP_OOB=off (use rdma_cm, in perftest -R, or set IWARP_OOB=loopback or on)");
+                   "IWARP_OOB is off (use rdma_cm, which is -R in perftest, or set "
+                   "IWARP_OOB=loopback or IWARP_OOB=on)");
   }
   const Port own = look_at_port();
   if (own.error != 0) {
@@ -174,8 +175,8 @@ int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, AwaitedP
   }
   if (peers_ == OutOfBandPeers::kLoopback && !is_on_this_host(route->peer, own)) {
     return refused(kBringUp,
-                   "the peer is on another host (use rdma_cm, in perftest -R, or set IWARP_OOB=on "
-                   "at both ends if both run on this stack)");
+                   "the peer is on another host (use rdma_cm, which is -R in perftest, or set "
+                   "IWARP_OOB=on at both ends if both run on this stack)");
   }
   out.route = *route;
   out.of_peer = {
@@ -357,13 +358,13 @@ void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
   const bool is_given_up = waiting.request->peer().port == 0 || !waiting.request->peer_waits();
   if (!is_given_up && !std::exchange(awaited->other_logged, true)) {
     const std::string from = to_string(waiting.request->peer());
-    log_event(
-        {.level = verbs::LogLevel::kWarning,
-         .event = "other_peer",
-         .message = fmt::format("queue pair {:#08x} does not accept the request of {}: {} (pass "
-                                "qp_num, PSN and GID of each end to ibv_modify_qp() at the other)",
-                                number_of(qp), from, difference(waiting.says, awaited->of_peer)),
-         .fields = {{"peer", from}, {"qp", number_of(qp)}}});
+    log_event({.level = verbs::LogLevel::kWarning,
+               .event = "other_peer",
+               .message = fmt::format(
+                   "queue pair {:#08x} does not accept the connection request of {}: {} (at each "
+                   "end, pass the other end's qp_num, PSN and GID to ibv_modify_qp())",
+                   number_of(qp), from, difference(waiting.says, awaited->of_peer)),
+               .fields = {{"peer", from}, {"qp", number_of(qp)}}});
   }
   waiting.request->drop();
 }
@@ -441,7 +442,7 @@ void OutOfBand::log_end(const RcQp& qp, const net::CmEvent& event) const {
 std::string OutOfBand::unanswered_by(std::uint32_t number) {
   const std::lock_guard lock(mutex_);
   const AwaitedPeer* const awaited = find(number);
-  if (awaited == nullptr) return "it did not connect in time";
+  if (awaited == nullptr) return "the peer did not connect in time";
   return fmt::format("queue pair {:#08x} at {} did not connect within timeout and retry_cnt",
                      awaited->of_peer.from, to_text(awaited->route.peer));
 }

@@ -37,7 +37,7 @@ constexpr const char* kUnseen =
     "careful mode: cannot detect that registered memory is freed: the program defines its own "
     "free()";
 constexpr const char* kUnwatched =
-    "careful mode: cannot detect for all regions that their memory is freed: the program has too "
+    "careful mode: cannot detect for every region that its memory is freed: the program has too "
     "many regions";
 constexpr const char* kLost =
     "careful mode: some reports of freed memory are missing: too many regions were freed at once";
@@ -323,8 +323,8 @@ void Checker::sends(Qp& qp, std::span<const SendRequest> requests) {
     const std::array kNames{is_rnic ? "INIT" : "RESET", "INIT", "RTR"};
     report({.check = Check::kPostedTooEarly,
             .site = call_site(),
-            .what = fmt::format("a request is posted to the send queue of queue pair {} in {}: an "
-                                "adapter refuses it with EINVAL (post it in RTS)",
+            .what = fmt::format("a request is posted to the send queue of queue pair {} in state "
+                                "{}: an adapter refuses it with EINVAL (post requests only in RTS)",
                                 qp.num(), kNames.at(state))});
   }
   ledger_.sends(qp.abi.qp_base.qp_num, requests, call_site());

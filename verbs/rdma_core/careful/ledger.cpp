@@ -83,7 +83,7 @@ void Ledger::check_iova(const RegionFacts& facts, Site site) {
   const auto at = reinterpret_cast<std::uintptr_t>(facts.memory.data()) % kPage;
   if (facts.is_zero_based || facts.iova % kPage == at) return;
   report(Check::kIovaMisaligned, site, nullptr,
-         fmt::format("iova {:#x} has offset {} in its page, and the memory has offset {}: an "
+         fmt::format("iova {:#x} has offset {} in its page, but the memory has offset {}: an "
                      "adapter refuses the region with EINVAL (use an iova with offset {})",
                      facts.iova, facts.iova % kPage, at, at));
 }
@@ -194,7 +194,8 @@ std::vector<Ledger::Buffer> Ledger::buffers_of(std::span<const Piece> pieces, Si
       const auto dead = std::ranges::find(dead_, piece.key, &std::pair<std::uint32_t, Site>::first);
       if (dead == dead_.end()) continue;
       report(Check::kUsedAfterDeregistration, site, dead->second,
-             "a request uses a region that was deregistered");
+             "a request uses a region that was deregistered (deregister a region after its last "
+             "request has completed)");
       continue;
     }
     const View memory = region->second.memory;
@@ -345,7 +346,7 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
   if (qp.has_failed) {
     report(Check::kStatusIgnored, site, nullptr,
            "a request is posted after an error completion of the queue pair was polled: a queue "
-           "pair in error executes no requests (check the status of each completion)");
+           "pair in the error state executes no requests (check the status of each completion)");
     qp.has_failed = false;
   }
   // Returns whether the contents of `memory` can be compared, because no outstanding Read or
@@ -362,7 +363,7 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
     auto buffers = request.is_inline ? std::vector<Buffer>() : buffers_of(request.pieces, site);
     if (request.kind == Kind::kAtomic && request.remote % 8 != 0) {
       report(Check::kAtomicMisaligned, site, nullptr,
-             "the remote address of an atomic operation is not a multiple of 8");
+             "the remote address of an atomic operation is not a multiple of 8 (align the word)");
     }
     if (is_source(request.kind)) {
       check_source(num, request, buffers, site);
@@ -426,8 +427,8 @@ void Ledger::finish(const Under& under, Site site) {
     const auto at = block.data() - buffer.memory.data();
     report(
         Check::kSendChanged, site, under.site,
-        fmt::format("the buffer of a request was changed before its completion, in octets {} to "
-                    "{} of {}",
+        fmt::format("the buffer of a request was changed before its completion, in octets {} to {} "
+                    "of its {}",
                     at, at + static_cast<std::ptrdiff_t>(block.size()) - 1, buffer.memory.size()));
     return;
   }

@@ -38,10 +38,9 @@ void Ledger::sleeps(const void* channel, bool blocks, Site site) {
     if (blocks) report_departed(cq, queue, site);
     if (!queue.is_armed) continue;
     queue.is_armed = false;
-    report(
-        Check::kArmedNotPolled, site, nullptr,
-        "a completion queue was armed and not polled since: a completion that was added before it "
-        "was armed causes no event (poll until the queue is empty)");
+    report(Check::kArmedNotPolled, site, nullptr,
+           "a completion queue was armed and not polled since: a completion that arrived before it "
+           "was armed causes no event (poll until the queue is empty)");
   }
 }
 
@@ -63,9 +62,9 @@ void Ledger::report_departed(const void* cq, Queue& queue, Site site) {
   queue.left = std::min(queue.left, waiting_(cq));
   if (queue.left == 0 || queue.poller != std::this_thread::get_id()) return;
   report(Check::kQueueNotEmptied, site, nullptr,
-         fmt::format("{} completion{} added before the queue was armed {} not polled, and will "
-                     "cause no event: the program may sleep forever (after ibv_req_notify_cq(), "
-                     "poll until the queue is empty)",
+         fmt::format("{} completion{} that arrived before the queue was armed {} not polled, and "
+                     "will cause no event: the program may sleep forever (after "
+                     "ibv_req_notify_cq(), poll until the queue is empty)",
                      queue.left, queue.left == 1 ? "" : "s", queue.left == 1 ? "was" : "were"));
   queue.left = 0;
 }

@@ -49,10 +49,9 @@ std::string peer_of(Core& core, std::uint32_t num) {
 }
 
 std::string verdict_of(const Patience& patience) {
-  if (patience.retries == nullptr) return "an iWARP adapter ends the connection at once (post";
-  return fmt::format(
-      "with an adapter for RoCE the peer's request has failed by then (set {} to 7, or post",
-      patience.retries);
+  if (patience.retries == nullptr) return "an iWARP adapter ends the connection at once";
+  return fmt::format("with a RoCE adapter, the peer's request has failed by then unless {} is 7",
+                     patience.retries);
 }
 
 }  // namespace
@@ -69,13 +68,12 @@ void Checker::report_late(std::uint32_t num, const ibv_recv_wr& wr) {
   if (waited <= patience.limit) return;
   report({.check = Check::kReceiveTooLate,
           .site = call_site(),
-          .what = fmt::format(
-              "a message of {} has waited for {} ms for the receive with wr_id {:#x} of queue pair "
-              "{}: {} receives before the peer may send: before rdma_connect(), rdma_accept(), or "
-              "ibv_modify_qp() to RTR)",
-              peer_of(core_, num),
-              std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(), wr.wr_id, num,
-              verdict_of(patience))});
+          .what = fmt::format("a message from {} has waited for {} ms for the receive with wr_id "
+                              "{:#x} of queue pair {}: {} (post receives before the peer may send: "
+                              "before rdma_connect(), rdma_accept(), or ibv_modify_qp() to RTR)",
+                              peer_of(core_, num),
+                              std::chrono::duration_cast<std::chrono::milliseconds>(waited).count(),
+                              wr.wr_id, num, verdict_of(patience))});
 }
 
 int Checker::receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,

@@ -109,7 +109,7 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
       return refused(code, "src_addr: {} (use an address of this host, and a free port)",
                      std::generic_category().message(code));
     }
-    (void)refused(code, "no route to {}: {} (check the address, and `ip route get`)",
+    (void)refused(code, "no route to {}: {} (check the address and the output of `ip route get`)",
                   to_net(id.destination()).host, std::generic_category().message(code));
     queue_outcome(id, RDMA_CM_EVENT_ADDR_ERROR, -code);
     return wait_for_event(id);
@@ -122,7 +122,8 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
 
 int resolve_route(CmId& id) {
   if (!id.life.allows(IdEvent::kResolveRoute)) {
-    return refuse_in_state(id, "wait for RDMA_CM_EVENT_ADDR_RESOLVED of rdma_resolve_addr() first");
+    return refuse_in_state(
+        id, "call rdma_resolve_addr() and wait for RDMA_CM_EVENT_ADDR_RESOLVED first");
   }
   if (cm().persona == Persona::kRoce) show_path_as_ib(id);
   (void)id.life.step(IdEvent::kResolveRoute);
@@ -152,14 +153,13 @@ std::expected<net::BoundSocket, std::error_code> bind_socket(const CmId& id,
 int refuse_port(const std::error_code& error, const std::string& at) {
   const int code = to_errno(error);
   if (code != EADDRINUSE) {
-    return refused(code, "{}: {} (bind to an address of this host, see iwarp info --gids)", at,
-                   std::generic_category().message(code));
+    return refused(code, "{}: {} (bind to an address of this host; iwarp info --gids lists them)",
+                   at, std::generic_category().message(code));
   }
-  return refused(
-      code,
-      "{} is in use: an RDMA port is a TCP port (choose another port; if this program uses "
-      "the port for TCP, too, run both ends with --port-offset 1000)",
-      at);
+  return refused(code,
+                 "{} is in use: an RDMA port is a TCP port (choose another port; if this program "
+                 "also uses the port for TCP, run both ends with --port-offset 1000)",
+                 at);
 }
 
 /// Binds an id to the IPv4 wildcard address. Called if an unbound id starts to listen, because the

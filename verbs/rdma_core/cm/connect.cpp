@@ -174,7 +174,10 @@ int begin(CmId& id, verbs::QpNum num, const rdma_conn_param* param, Connect conn
     if (code != 0) verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kAll);
   });
   if (is_there) return code;
-  return refused(EINVAL, "no queue pair {:#x} of type RC exists (create it before the call)", num);
+  return refused(
+      EINVAL,
+      "no queue pair of type RC has the number {:#x} (create the queue pair before this call)",
+      num);
 }
 
 net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param, const CmNumbers& numbers) {
@@ -196,8 +199,9 @@ int connect(CmId& id, const rdma_conn_param* param) {
   const CmNumbers numbers = numbers_of(id, param, {});
   const auto options = options_for(id, param, numbers);
   if (!start(id, num, IdEvent::kConnect, numbers)) {
-    return refuse_start(id, num, IdEvent::kConnect,
-                        "wait for RDMA_CM_EVENT_ROUTE_RESOLVED of rdma_resolve_route() first");
+    return refuse_start(
+        id, num, IdEvent::kConnect,
+        "call rdma_resolve_route() and wait for RDMA_CM_EVENT_ROUTE_RESOLVED first");
   }
   const int code = begin(id, num, param, [&](RcQp& qp) {
     return refused(id.core->rnic().connect(*qp.core, cm().ports.to_tcp(id.destination()), options,
@@ -223,7 +227,7 @@ int accept(CmId& id, const rdma_conn_param* param) {
   agreed.initiator_depth = own.initiator_depth;
   if (!start(id, num, IdEvent::kAccept, agreed)) {
     return refuse_start(id, num, IdEvent::kAccept,
-                        "accept the id of an RDMA_CM_EVENT_CONNECT_REQUEST, once");
+                        "call rdma_accept() once, with the id of an RDMA_CM_EVENT_CONNECT_REQUEST");
   }
   PrivateData data = private_data(id, "rdma_accept()", kMostOfAccept, param);
   if (id.peer_sends_numbers && data.size() <= kMostBeforeNumbers) {
@@ -246,7 +250,8 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
   {
     const std::lock_guard lock(cm().mutex);
     if (!id.life.step(IdEvent::kReject)) {
-      return refuse_in_state(id, "reject the id of an RDMA_CM_EVENT_CONNECT_REQUEST, once");
+      return refuse_in_state(
+          id, "call rdma_reject() once, with the id of an RDMA_CM_EVENT_CONNECT_REQUEST");
     }
     request = std::move(id.request);
   }
@@ -291,8 +296,8 @@ int establish(CmId& id) {
   const std::lock_guard lock(cm().mutex);
   if (id.abi.qp != nullptr) {
     return refused(EINVAL,
-                   "an id with a queue pair of rdma_create_qp() is established without "
-                   "rdma_establish() (do not call it)");
+                   "the queue pair of the id is from rdma_create_qp(), so the connection is "
+                   "established without this call (do not call rdma_establish())");
   }
   if (id.life.is(IdState::kConnected)) return 0;
   return refuse_in_state(id, "wait for RDMA_CM_EVENT_CONNECT_RESPONSE first");

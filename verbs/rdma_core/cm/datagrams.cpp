@@ -100,7 +100,7 @@ void answer_timed_out(CmId& asker) {
 
 int check_private_data(std::size_t length) {
   if (length <= kSidrPrivateData) return 0;
-  return refused(EINVAL, "private_data_len {}: at most {} with datagrams", length,
+  return refused(EINVAL, "private_data_len {}: must be at most {} for datagrams", length,
                  kSidrPrivateData);
 }
 
@@ -192,8 +192,8 @@ int listen_datagrams(CmId& id, int backlog) {
 int connect_datagrams(CmId& id, const rdma_conn_param* param) {
   if (!id.alive()) return EINVAL;
   if (!id.life.allows(IdEvent::kConnect)) {
-    return refuse_in_state(id,
-                           "wait for RDMA_CM_EVENT_ROUTE_RESOLVED of rdma_resolve_route() first");
+    return refuse_in_state(
+        id, "call rdma_resolve_route() and wait for RDMA_CM_EVENT_ROUTE_RESOLVED first");
   }
   SidrMessage request{.kind = SidrMessage::Kind::kRequest, .id = random_id()};
   if (param != nullptr)
@@ -229,7 +229,8 @@ int accept_datagrams(CmId& id, const rdma_conn_param* param) {
   if (const int code = check_private_data(reply.private_data.size())) return code;
   const std::lock_guard lock(cm().mutex);
   if (!id.asked_by || !id.life.step(IdEvent::kAnswer)) {
-    return refuse_in_state(id, "accept the id of an RDMA_CM_EVENT_CONNECT_REQUEST, once");
+    return refuse_in_state(
+        id, "call rdma_accept() once, with the id of an RDMA_CM_EVENT_CONNECT_REQUEST");
   }
   reply.id = id.asked_by->request;
   return Sidr::answer(*id.sidr, *id.asked_by, reply) ? 0 : ETIMEDOUT;
@@ -240,7 +241,8 @@ int reject_datagrams(CmId& id, const void* data, std::uint8_t length) {
   check_reply(id, "rdma_reject()", length);
   const std::lock_guard lock(cm().mutex);
   if (!id.asked_by || !id.life.step(IdEvent::kReject)) {
-    return refuse_in_state(id, "reject the id of an RDMA_CM_EVENT_CONNECT_REQUEST, once");
+    return refuse_in_state(
+        id, "call rdma_reject() once, with the id of an RDMA_CM_EVENT_CONNECT_REQUEST");
   }
   const SidrMessage reply{.kind = SidrMessage::Kind::kReply,
                           .rejected = true,

@@ -108,11 +108,12 @@ void requested(net::CmEvent& event) {
   CmId* const listener = listener_of(reinterpret_cast<const sockaddr&>(local));
   if (listener == nullptr) {
     drop(*event.request, "request_dropped",
-         "no id listens at {} any more: the request of {} is dropped");
+         "no id listens at {} any more: dropped the connection request of {}");
     return;
   }
   if (listener->waiting_requests.load() >= listener->backlog) {
-    drop(*event.request, "backlog_full", "the backlog of {} is full: no room for {}");
+    drop(*event.request, "backlog_full",
+         "the backlog of {} is full: dropped the connection request of {}");
     return;
   }
   auto record = make_event(*listener, RDMA_CM_EVENT_CONNECT_REQUEST);

@@ -104,8 +104,8 @@ void note_no_device(CmId& id) {
   [[maybe_unused]] static const int kRegistered = std::atexit([] {
     if (Core::was_tried()) return;
     log_refusal(
-        "rdma_bind_addr() found no device at a loopback address, as in the kernel, and the "
-        "program used none (use another address of this host)");
+        "the program used no RDMA device, because rdma_bind_addr() assigns none to a loopback "
+        "address, as in the kernel (bind to another address of this host)");
   });
 }
 
@@ -136,7 +136,7 @@ int destroy(CmId& id) {
 int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_port_space space) {
   const bool datagrams = space == RDMA_PS_UDP || space == RDMA_PS_IPOIB;
   if (space != RDMA_PS_TCP && !datagrams) {
-    refuse("rdma_create_id() for another port space than RDMA_PS_TCP", "iWARP runs over TCP ports");
+    refuse("rdma_create_id() for a port space other than RDMA_PS_TCP", "iWARP runs over TCP ports");
     return EPROTONOSUPPORT;
   }
   if (const char* const why = why_no_datagrams(); datagrams && why != nullptr) {

@@ -80,17 +80,19 @@ int initialize(rdma_cm_id* id, ibv_qp* qp) {
 }
 
 int refuse_without_device() {
-  return refused(
-      EINVAL, "the id has no device yet (wait for RDMA_CM_EVENT_ADDR_RESOLVED, or for a request)");
+  return refused(EINVAL,
+                 "the id has no device yet (wait for RDMA_CM_EVENT_ADDR_RESOLVED, or for "
+                 "RDMA_CM_EVENT_CONNECT_REQUEST)");
 }
 
 int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
   if (id.abi.verbs == nullptr) return refuse_without_device();
   if (id.abi.qp != nullptr) return refused(EINVAL, "the id already has a queue pair");
   if (attr.qp_type != id.abi.qp_type) {
-    return refused(EINVAL,
-                   "qp_type {}: the port space of the id needs {} (IBV_QPT_RC is 2, UD is 4)",
-                   static_cast<int>(attr.qp_type), static_cast<int>(id.abi.qp_type));
+    return refused(
+        EINVAL,
+        "qp_type {}: the port space of the id requires {} (IBV_QPT_RC is 2, IBV_QPT_UD is 4)",
+        static_cast<int>(attr.qp_type), static_cast<int>(id.abi.qp_type));
   }
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || attr.pd == nullptr) {
     attr.comp_mask |= IBV_QP_INIT_ATTR_PD;
@@ -175,8 +177,10 @@ int set_ack_timeout(CmId& id, const void* value) {
   std::uint8_t timeout = 0;
   std::memcpy(&timeout, value, sizeof timeout);
   if (is_datagram(id) || timeout > kMaxTimeout) {
-    return refused(EINVAL, "RDMA_OPTION_ID_ACK_TIMEOUT {}: at most {}, and only with connections",
-                   timeout, kMaxTimeout);
+    return refused(
+        EINVAL,
+        "RDMA_OPTION_ID_ACK_TIMEOUT {}: must be at most {}, and is allowed only for connections",
+        timeout, kMaxTimeout);
   }
   id.ack_timeout = timeout;
   return 0;

@@ -99,26 +99,25 @@ int refuse_route(const ibv_ah_attr& to, const Port& own, const char* where) {
   }
   if (index >= entries) {
     return refused(EINVAL,
-                   "{}grh.sgid_index {}: the table has {} entr{} (iwarp info --gids shows {})",
+                   "{}grh.sgid_index {}: the GID table has {} entr{} (iwarp info --gids shows {})",
                    where, index, entries, entries == 1 ? "y" : "ies", entries == 1 ? "it" : "them");
   }
   const auto mine = address_of(own.gids[index]);
   if (!mine) {
     return refused(EINVAL,
-                   "{}grh.sgid_index {}: this entry of the table is empty (iwarp info --gids "
-                   "shows the others)",
+                   "{}grh.sgid_index {}: this entry of the GID table is empty (choose an entry "
+                   "that iwarp info --gids shows)",
                    where, index);
   }
   const auto peer = address_of(to.grh.dgid);
   if (!peer) {
     return refused(EINVAL,
-                   "{}grh.dgid is zero (pass the GID that the peer has got from "
-                   "ibv_query_gid())",
+                   "{}grh.dgid is zero (pass the GID that ibv_query_gid() returns at the peer)",
                    where);
   }
   return refused(EINVAL,
-                 "{}grh.dgid {} and the GID at sgid_index {}, {}, are of different IP versions "
-                 "(choose another sgid_index: iwarp info --gids)",
+                 "{}grh.dgid {} and the GID at sgid_index {} ({}) have different IP versions "
+                 "(choose another sgid_index from iwarp info --gids)",
                  where, to_text({*peer}), index, to_text({*mine, own.interfaces[index]}));
 }
 

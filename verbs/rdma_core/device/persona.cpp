@@ -64,7 +64,9 @@ const char* why_no_datagrams() {
   if (chosen.persona == Persona::kIwarp) {
     return "iWARP has connections only (use --as roce for datagrams)";
   }
-  return chosen.tls.wanted() ? "TLS is on, and protects connections only" : nullptr;
+  return chosen.tls.wanted()
+             ? "TLS is on, but protects only connections (switch TLS off for datagrams)"
+             : nullptr;
 }
 
 void show_as_roce(ibv_device_attr& attr) {

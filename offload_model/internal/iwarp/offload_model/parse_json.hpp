@@ -21,7 +21,7 @@ std::expected<Json, const char*> parse_json(std::string_view text, int deepest =
     return !too_deep;
   };
   Json out = Json::parse(text, is_within, false);
-  if (too_deep) return std::unexpected("nested too deep");
+  if (too_deep) return std::unexpected("JSON nested too deeply");
   if (out.is_discarded()) return std::unexpected("not JSON");
   return out;
 }

@@ -136,7 +136,7 @@ TEST_CASE("at most as many requests wait as the backlog, and dropped ones are co
   CHECK_FALSE(is_readable(channel->fd));
   listener.reset();
   CHECK(
-      said.has("an id for datagrams dropped 2 malformed messages, 1 unexpected replies, 0 "
+      said.has("a datagram id dropped 2 malformed messages, 1 unexpected replies, 0 "
                "requests without a listener, 2 repeated requests that the program had not "
                "answered, 1 requests that exceeded the backlog"));
 }
@@ -172,7 +172,7 @@ TEST_CASE(
   CHECK_FALSE(other_address.has_more());
   asker.reset();
   CHECK(
-      said.has("an id for datagrams dropped 0 malformed messages, 3 unexpected replies, 1 "
+      said.has("a datagram id dropped 0 malformed messages, 3 unexpected replies, 1 "
                "requests without a listener, 0 repeated requests that the program had not "
                "answered, 0 requests that exceeded the backlog"));
 }

@@ -37,16 +37,16 @@ using DriveEdge = bytes::Edge<DriveMode, DriveCause>;
 // a mode that the connection has already entered for the other feed.
 // clang-format off
 inline constexpr std::array kDriveEdges{
-    DriveEdge{DriveMode::kWorker, DriveCause::kPolled, DriveMode::kPoller, "polls are frequent"},
-    DriveEdge{DriveMode::kWorker, DriveCause::kSleptOn, DriveMode::kSleeper, "sleeps are short"},
-    DriveEdge{DriveMode::kWorker, DriveCause::kLetGo, DriveMode::kWorker, "already let go by the other queue"},
-    DriveEdge{DriveMode::kPoller, DriveCause::kPolled, DriveMode::kPoller, "the other queue is polled, too"},
-    DriveEdge{DriveMode::kPoller, DriveCause::kSleptOn, DriveMode::kSleeper, "sleeps are short"},
-    DriveEdge{DriveMode::kPoller, DriveCause::kLetGo, DriveMode::kWorker, "polls stopped, or the queue was armed"},
-    DriveEdge{DriveMode::kSleeper, DriveCause::kPolled, DriveMode::kSleeper, "polls between sleeps"},
-    DriveEdge{DriveMode::kSleeper, DriveCause::kSleptOn, DriveMode::kSleeper, "the other queue is on the channel, too"},
-    DriveEdge{DriveMode::kSleeper, DriveCause::kLetGo, DriveMode::kWorker, "slept long, or did not return"},
-    DriveEdge{DriveMode::kSleeper, DriveCause::kNotReadable, DriveMode::kWorker, "a timer or a posted receive continues the stream"},
+    DriveEdge{DriveMode::kWorker, DriveCause::kPolled, DriveMode::kPoller, "a thread polls frequently"},
+    DriveEdge{DriveMode::kWorker, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread sleeps often, but briefly"},
+    DriveEdge{DriveMode::kWorker, DriveCause::kLetGo, DriveMode::kWorker, "the other completion queue has already let the connection go"},
+    DriveEdge{DriveMode::kPoller, DriveCause::kPolled, DriveMode::kPoller, "the connection's other completion queue is polled as well"},
+    DriveEdge{DriveMode::kPoller, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread sleeps often, but briefly"},
+    DriveEdge{DriveMode::kPoller, DriveCause::kLetGo, DriveMode::kWorker, "polling stopped, or the completion queue was armed"},
+    DriveEdge{DriveMode::kSleeper, DriveCause::kPolled, DriveMode::kSleeper, "a thread polls between two sleeps"},
+    DriveEdge{DriveMode::kSleeper, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread sleeps on the other completion queue as well"},
+    DriveEdge{DriveMode::kSleeper, DriveCause::kLetGo, DriveMode::kWorker, "no thread polled or woke up for a while"},
+    DriveEdge{DriveMode::kSleeper, DriveCause::kNotReadable, DriveMode::kWorker, "only a timer or a posted receive continues the stream"},
 };
 // clang-format on
 

@@ -34,14 +34,14 @@ using InputEdge = bytes::Edge<InputState, InputEvent>;
 // clang-format off
 inline constexpr std::array kInputEdges{
     InputEdge{InputState::kReads, InputEvent::kHold, InputState::kHeld, "a message waits for a posted receive"},
-    InputEdge{InputState::kReads, InputEvent::kBuffer, InputState::kBuffered, "the turn was over first"},
-    InputEdge{InputState::kReads, InputEvent::kEnd, InputState::kEnded, "FIN, reset or error"},
+    InputEdge{InputState::kReads, InputEvent::kBuffer, InputState::kBuffered, "the turn ended before the stream took all octets"},
+    InputEdge{InputState::kReads, InputEvent::kEnd, InputState::kEnded, "the FIN arrived, or the socket failed"},
     InputEdge{InputState::kBuffered, InputEvent::kHold, InputState::kHeld, "a message waits for a posted receive"},
-    InputEdge{InputState::kBuffered, InputEvent::kDrain, InputState::kReads, "the next turn took the octets"},
-    InputEdge{InputState::kBuffered, InputEvent::kEnd, InputState::kEnded, "FIN, reset or error"},
+    InputEdge{InputState::kBuffered, InputEvent::kDrain, InputState::kReads, "the stream took the octets in the next turn"},
+    InputEdge{InputState::kBuffered, InputEvent::kEnd, InputState::kEnded, "the FIN arrived, or the socket failed"},
     InputEdge{InputState::kHeld, InputEvent::kResume, InputState::kReads, "a receive was posted"},
-    InputEdge{InputState::kHeld, InputEvent::kEnd, InputState::kEnded, "reset or error"},
-    InputEdge{InputState::kEnded, InputEvent::kEnd, InputState::kEnded, "an error after the FIN"},
+    InputEdge{InputState::kHeld, InputEvent::kEnd, InputState::kEnded, "the socket failed"},
+    InputEdge{InputState::kEnded, InputEvent::kEnd, InputState::kEnded, "the socket failed after the FIN"},
 };
 // clang-format on
 static_assert(bytes::deterministic(kInputEdges));
@@ -66,12 +66,12 @@ inline std::string_view to_string(OutputEvent event) { return bytes::name_of(eve
 using OutputEdge = bytes::Edge<OutputState, OutputEvent>;
 // clang-format off
 inline constexpr std::array kOutputEdges{
-    OutputEdge{OutputState::kIdle, OutputEvent::kFull, OutputState::kBlocked, "the peer or the path is slower"},
-    OutputEdge{OutputState::kIdle, OutputEvent::kTurnOver, OutputState::kMore, "other sockets get their turn"},
+    OutputEdge{OutputState::kIdle, OutputEvent::kFull, OutputState::kBlocked, "the peer or the path is slower than this end"},
+    OutputEdge{OutputState::kIdle, OutputEvent::kTurnOver, OutputState::kMore, "other sockets must get a turn"},
     OutputEdge{OutputState::kBlocked, OutputEvent::kRoom, OutputState::kIdle, "the peer has acknowledged octets"},
-    OutputEdge{OutputState::kBlocked, OutputEvent::kLost, OutputState::kIdle, "nothing more can be sent"},
-    OutputEdge{OutputState::kMore, OutputEvent::kNextTurn, OutputState::kIdle, "the turn sends what is left"},
-    OutputEdge{OutputState::kMore, OutputEvent::kLost, OutputState::kIdle, "nothing more can be sent"},
+    OutputEdge{OutputState::kBlocked, OutputEvent::kLost, OutputState::kIdle, "the socket failed: nothing more can be sent"},
+    OutputEdge{OutputState::kMore, OutputEvent::kNextTurn, OutputState::kIdle, "the next turn sends the remaining output"},
+    OutputEdge{OutputState::kMore, OutputEvent::kLost, OutputState::kIdle, "the socket failed: nothing more can be sent"},
 };
 // clang-format on
 static_assert(bytes::deterministic(kOutputEdges));

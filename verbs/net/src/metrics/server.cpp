@@ -40,7 +40,7 @@ std::expected<MetricsAddress, std::string> parse_metrics_address(std::string_vie
     const auto at = out.path.find("%p");
     if (at != std::string::npos) out.path.replace(at, 2, std::to_string(::getpid()));
     if (unix_address(out.path)) return out;
-    return std::unexpected(fmt::format("the path of a Unix socket must have 1 to {} octets",
+    return std::unexpected(fmt::format("the path of a Unix socket must be 1 to {} octets long",
                                        sizeof(sockaddr_un::sun_path) - 1));
   }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out.tcp.port);
@@ -50,7 +50,7 @@ std::expected<MetricsAddress, std::string> parse_metrics_address(std::string_vie
   }
   const auto address = parse_address(text, 0);
   if (!address || address->host.empty() || !text.ends_with(fmt::format(":{}", address->port))) {
-    return std::unexpected("not PORT, ADDR:PORT or unix:PATH");
+    return std::unexpected("must be PORT, ADDR:PORT or unix:PATH");
   }
   boost::system::error_code not_numeric;
   const auto numeric = asio::ip::make_address(address->host, not_numeric);

@@ -61,7 +61,7 @@ void write_setups(Exposition& out, const Statistics& s) {
     out.series(figure(s.passive), "side=\"passive\"");
   };
   out.family("iwarp_setups_begun_total", "counter",
-             "Connection set-ups begun: connects by this program (active), or by peers (passive)");
+             "Connection set-ups begun: connects by this program (active) or by peers (passive)");
   both([](const SetupStatistics& side) { return side.begun; });
   out.family("iwarp_setups_established_total", "counter", "Connection set-ups that succeeded");
   both([](const SetupStatistics& side) { return side.established; });
@@ -73,12 +73,12 @@ void write_setups(Exposition& out, const Statistics& s) {
   }
   out.gauge("iwarp_setups_pending", s.pending_setups, "Passive connection set-ups in progress");
   out.counter("iwarp_accept_pauses_total", s.accept_pauses,
-              "Times that a listener ran out of descriptors or memory");
+              "How often a listener ran out of descriptors or memory");
 }
 
 void write_terminates(Exposition& out, const Statistics& s) {
   out.family("iwarp_terminates_total", "counter",
-             "Terminates by layer/type/code of RFC 5040 section 4.8");
+             "Terminate messages, by layer/type/code (RFC 5040 section 4.8)");
   const auto both = [&](const TerminateCount& count, const std::string& labels) {
     out.series(count.sent, "direction=\"sent\"," + labels);
     out.series(count.received, "direction=\"received\"," + labels);
@@ -97,7 +97,8 @@ void write_datagrams(Exposition& out, const verbs::DatagramCounters& d) {
               "Datagrams that the kernel accepted for sending");
   out.counter("iwarp_datagrams_unsent_total", d.unsent,
               "Datagrams that the kernel refused to send");
-  out.counter("iwarp_datagrams_delivered_total", d.delivered, "Datagrams placed in a receive");
+  out.counter("iwarp_datagrams_delivered_total", d.delivered,
+              "Datagrams delivered to a posted receive");
   out.counter(
       "iwarp_datagrams_lost_total", d.lost,
       "Datagrams that the kernel dropped on arrival, usually because the socket buffer was full");
@@ -135,7 +136,7 @@ void write_connections(Exposition& out, const Statistics& s) {
   each("receive_holds_total", "Messages that had to wait for a receive to be posted",
        [](const ConnectionStatistics& one) { return one.incidents.receive_holds; });
   each("pins_broken_total",
-       "Times that memory was deregistered or invalidated while this connection used it",
+       "How often memory was deregistered or invalidated while this connection used it",
        [](const ConnectionStatistics& one) { return one.incidents.pins_broken; });
 }
 
@@ -143,7 +144,7 @@ void write_connections(Exposition& out, const Statistics& s) {
 
 std::string metrics_text(const Statistics& s) {
   Exposition out;
-  out.family("iwarp_build_info", "gauge", "Constant 1; the label is the version of this stack");
+  out.family("iwarp_build_info", "gauge", "Always 1; the label is the version of this stack");
   out.series(1, fmt::format("version=\"{}\"", label(kVersion)));
   for (const auto& [name, member, meaning] : verbs::counter_names()) {
     out.counter(fmt::format("iwarp_{}_total", name), s.counters.*member, meaning);
@@ -154,7 +155,7 @@ std::string metrics_text(const Statistics& s) {
   out.counter("iwarp_receive_holds_total", s.receive_holds,
               "Messages that had to wait for a receive to be posted");
   out.counter("iwarp_pins_broken_total", s.pins_broken,
-              "Times that memory was deregistered or invalidated while a connection used it");
+              "How often memory was deregistered or invalidated while a connection used it");
   out.family("iwarp_objects", "gauge", "Verbs objects of the program, by kind");
   out.series(s.pds, "kind=\"pd\"");
   out.series(s.qps, "kind=\"qp\"");

@@ -188,8 +188,9 @@ CmEvent InitiatorClient::describe_end(DrivenConnection& connection, const verbs:
   if (event.type == Type::kFailed) {
     auto out = startup_failed(connection, *event.failure);
     if (out.error == Errc::kConnectionReset && private_octets_ > mpa::kPortablePrivateData) {
-      out.why += fmt::format(" (with {} octets of private data; some peers accept at most {})",
-                             private_octets_, mpa::kPortablePrivateData);
+      out.why +=
+          fmt::format(" (the Request has {} octets of private data; some peers accept at most {})",
+                      private_octets_, mpa::kPortablePrivateData);
     }
     return out;
   }
@@ -284,7 +285,7 @@ std::string_view advice(const std::error_code& error) {
     return " (no program listens there: start the server first, or correct the address and port)";
   }
   if (error == Errc::kTimedOut) {
-    return " (check the address, and that no firewall drops TCP to this port)";
+    return " (check the address, and check that no firewall drops TCP to this port)";
   }
   return {};
 }

@@ -17,14 +17,14 @@ static_assert(kNames.size() == kSetupFailures);
 constexpr std::array kMeanings{
     "the TCP connect failed",
     "a limit was reached, and no silent set-up could be evicted",
-    "it was evicted to admit another peer, because this peer was silent",
+    "evicted to admit another peer, because this peer had sent nothing",
     "the backlog of connection requests is full",
     "the peer did not finish the MPA startup in time",
     "the peer closed or reset TCP",
     "the peer violated the MPA startup protocol",
     "the transport below MPA failed",
     "the connection was rejected",
-    "this program abandoned it",
+    "this program abandoned the set-up",
 };
 static_assert(kMeanings.size() == kSetupFailures);
 

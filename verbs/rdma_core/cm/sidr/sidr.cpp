@@ -49,9 +49,9 @@ void SidrEnd::log_dropped() const {
   const auto& [malformed, unasked, unheard, undecided, crowded] = dropped;
   if (malformed + unasked + unheard + undecided + crowded == 0) return;
   log_connection("datagram_id_dropped",
-                 fmt::format("an id for datagrams dropped {} malformed messages, {} unexpected "
-                             "replies, {} requests without a listener, {} repeated requests that "
-                             "the program had not answered, {} requests that exceeded the backlog",
+                 fmt::format("a datagram id dropped {} malformed messages, {} unexpected replies, "
+                             "{} requests without a listener, {} repeated requests that the "
+                             "program had not answered, {} requests that exceeded the backlog",
                              malformed, unasked, unheard, undecided, crowded));
 }
 
