@@ -259,7 +259,7 @@ class ExplainError(Case):
             self.assert_ok(run("explain-error", "0x11202")),
             "vendor_err 0x11202: Terminate 1/2/02 no buffer for this MSN, found by DDP\n"
             "  no receive was posted for the message\n"
-            "  What to do: post enough receives before the peer sends, and repost each one that "
+            "  What to do: post enough receives before the peer sends, and repost each receive that "
             "completes\n")
 
     def test_without_a_code_it_explains_all_of_them(self):

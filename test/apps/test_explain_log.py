@@ -158,7 +158,7 @@ class Log(Case):
                                 capture_output=True, text=True, timeout=TIMEOUT)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stderr,
-                         f"iwarp: the trace is cut short: cannot write the log {log}: File too large\n")
+                         f"iwarp: the trace is cut short: cannot write the qlog file {log}: File too large\n")
         self.assertLessEqual(log.stat().st_size, 5000)
         self.assertGreater(len(records(log)), 5)
 

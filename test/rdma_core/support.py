@@ -248,12 +248,12 @@ class Case(unittest.TestCase):
         while requests of the other end are in flight, or while queue pairs that the program did not need still
         look for their peers. With `stops_receiving`, the end may also stop posting receives before it closes."""
         # On a busy machine, a receiver may not run for two seconds.
-        may_say = [r": queue pair \w+: a message of the peer has been waiting for a receive"]
+        may_say = [r": queue pair \w+: a message from the peer has been waiting for a receive"]
         if "CAREFUL_SAID" in os.environ:
             may_say.append(": careful: ")
         ended = r": connection with \S+ ended: "
         if leaves_early or stops_receiving:
-            may_say.append(ended + "the peer (closed|reset) it")
+            may_say.append(ended + "the peer (closed|reset) the connection")
             may_say.append(r": queue pair \w+ does not find its peer: (MPA startup with \S+ failed: TCP connection "
                            r"closed or lost|connect to \S+: Connection re(set by peer|fused))")
             may_say.append(r": queue pair \w+: a request was posted after the peer")

@@ -235,7 +235,7 @@ class ControlSocket(Case):
         self.path.chmod(0o666)
         by_peer = subprocess.run([*other, *connect], capture_output=True, text=True, timeout=60)
         self.assertRegex(by_peer.stdout + by_peer.stderr, "b''|ConnectionReset|BrokenPipe")
-        server.says("iwarp: the fault socket refused a connection of another user")
+        server.says("iwarp: the fault socket refused a connection from another user")
         self.rping()
         self.check(server.wait())
 

@@ -43,7 +43,7 @@ TEST_CASE("after a Send without a receive, one end names the Send, and both ends
     pair.advance(2s);
     const std::string verdict =
         "no receive was posted for the message (post enough receives before the peer sends, and "
-        "repost each one that completes) [Terminate 1/2/02, vendor_err 0x11202]";
+        "repost each receive that completes) [Terminate 1/2/02, vendor_err 0x11202]";
     CHECK(why(*pair.a) == "the peer refused Send wr_id 0x2 (10 bytes): " + verdict);
     CHECK(why(*pair.b) ==
           "this end refused the peer's Send number 2 (segment of 10 bytes): " + verdict);
@@ -76,12 +76,13 @@ TEST_CASE("an end with acknowledged completions that closes while a Send waits i
   pair.b->connection->abort();
   pair.a->connection->lost(pair.a->now);
   CHECK(why(*pair.b) ==
-        "this end aborted it while a message of the peer waited: no receive was posted for the "
-        "message (post enough receives before the peer sends, and repost each one that completes)");
+        "this end aborted the connection while a message from the peer waited: no receive was "
+        "posted for the message (post enough receives before the peer sends, and repost each "
+        "receive that completes)");
   CHECK_FALSE(orderly(*pair.b));
   CHECK(why(*pair.a) ==
-        "the peer reset it, or the network failed with 1 request outstanding at this end, the "
-        "oldest Send wr_id 0x1 (10 bytes)");
+        "the peer reset the connection, or the network failed with 1 request outstanding at this "
+        "end, the oldest Send wr_id 0x1 (10 bytes)");
 }
 
 TEST_CASE("after a Write with a wrong rkey, the report names the key, the address and the bytes") {
@@ -226,15 +227,14 @@ TEST_CASE(
   SUBCASE("by a reset") {
     pair.a->connection->lost(pair.a->now);
     CHECK(why(*pair.a) ==
-          "the peer reset it, or the network failed with 2 requests outstanding at this end, the "
-          "oldest Send wr_id 0x6 (8 bytes)");
+          "the peer reset the connection, or the network failed with 2 requests outstanding at "
+          "this end, the oldest Send wr_id 0x6 (8 bytes)");
   }
   SUBCASE("by a FIN") {
     pair.a->connection->peer_closed(pair.a->now);
-    CHECK(
-        why(*pair.a) ==
-        "the peer closed it with 2 requests outstanding at this end, the oldest Send wr_id 0x6 (8 "
-        "bytes)");
+    CHECK(why(*pair.a) ==
+          "the peer closed the connection with 2 requests outstanding at this end, the oldest Send "
+          "wr_id 0x6 (8 bytes)");
   }
   CHECK_FALSE(orderly(*pair.a));
 }
@@ -245,14 +245,14 @@ TEST_CASE("without outstanding requests a close, a reset and an abort are orderl
   SUBCASE("closed") {
     pair.a->connection->disconnect(pair.a->now);
     pair.run();
-    CHECK(why(*pair.a) == "both ends closed it");
-    CHECK(why(*pair.b) == "both ends closed it");
+    CHECK(why(*pair.a) == "both ends closed the connection");
+    CHECK(why(*pair.b) == "both ends closed the connection");
   }
   SUBCASE("reset") {
     pair.a->connection->abort();
     pair.b->connection->lost(pair.b->now);
-    CHECK(why(*pair.a) == "this end aborted it");
-    CHECK(why(*pair.b) == "the peer reset it, or the network failed");
+    CHECK(why(*pair.a) == "this end aborted the connection");
+    CHECK(why(*pair.b) == "the peer reset the connection, or the network failed");
   }
   CHECK(orderly(*pair.a));
   CHECK(orderly(*pair.b));
@@ -273,6 +273,6 @@ TEST_CASE("the end of an earlier connection of a queue pair is not reported for 
   REQUIRE(pair.establish());
   pair.a->connection->lost(pair.a->now);
   pair.b->connection->lost(pair.b->now);
-  CHECK(why(*pair.a) == "the peer reset it, or the network failed");
+  CHECK(why(*pair.a) == "the peer reset the connection, or the network failed");
   CHECK_FALSE(pair.b->connection->end().memory.has_value());
 }

@@ -34,9 +34,9 @@ TEST_CASE("a file of shared keys: comments, colons in identities, and malformed 
            Row{":" + key, "line 1: not IDENTITY:KEY with an identity of 1 to 128 octets"},
            Row{std::string(129, 'x') + ":" + key,
                "line 1: not IDENTITY:KEY with an identity of 1 to 128 octets"},
-           Row{"lab:0011", "line 1: the key is not 16 to 64 octets in hex"},
-           Row{"lab:" + std::string(130, '0'), "line 1: the key is not 16 to 64 octets in hex"},
-           Row{"\nlab:xyz", "line 2: the key is not 16 to 64 octets in hex"},
+           Row{"lab:0011", "line 1: the key must be 16 to 64 octets in hex"},
+           Row{"lab:" + std::string(130, '0'), "line 1: the key must be 16 to 64 octets in hex"},
+           Row{"\nlab:xyz", "line 2: the key must be 16 to 64 octets in hex"},
            Row{"lab:" + key + "\nlab:" + key, "line 2: duplicate identity"},
        }) {
     const auto parsed = SharedKeys::parse(text);

@@ -109,31 +109,31 @@ const std::array kBadSteps{
     BadStep{IBV_QPS_RESET, IBV_QPS_INIT, kToInit & ~IBV_QP_ACCESS_FLAGS, kNothing,
             R"(RESET to INIT: attr_mask lacks IBV_QP_ACCESS_FLAGS \(.*\))"},
     BadStep{IBV_QPS_RESET, IBV_QPS_RTR, kToRtr, kNothing,
-            R"(RESET to RTR: not a valid transition \(move it to INIT first\))"},
+            R"(RESET to RTR: not a valid transition \(move the queue pair to INIT first\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr,
             [](auto& a) { a.path_mtu = static_cast<ibv_mtu>(0); },
-            R"(to RTR: path_mtu 0: must be in 1 to 5 \(.*\))"},
+            R"(to RTR: path_mtu 0: must be from 1 to 5 \(.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.max_dest_rd_atomic = 255; },
-            R"(to RTR: max_dest_rd_atomic 255: must be in 0 to 128 \(.*max_qp_rd_atom\))"},
+            R"(to RTR: max_dest_rd_atomic 255: must be from 0 to 128 \(.*max_qp_rd_atom\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.ah_attr.port_num = 0; },
             R"(to RTR: ah_attr.port_num 0: must be 1 \(.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.ah_attr.is_global = 0; },
             R"(to RTR: ah_attr.is_global 0: .*\(set is_global, .* -g 0\))"},
-    BadStep{
-        IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.ah_attr.grh.sgid_index = 99; },
-        R"(to RTR: ah_attr.grh.sgid_index 99: the GID table has \d+ entr.* \(iwarp info --gids.*\))"},
+    BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.ah_attr.grh.sgid_index = 99; },
+            R"(to RTR: ah_attr.grh.sgid_index 99: the GID table has \d+ entr.* )"
+            R"(\(iwarp info --gids.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.ah_attr.grh.dgid = {}; },
             R"(to RTR: ah_attr.grh.dgid is zero \(.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.dest_qp_num = 1 << 24; },
-            R"(to RTR: dest_qp_num 16777216: must be in 0 to 16777215 \(.*\))"},
+            R"(to RTR: dest_qp_num 16777216: must be from 0 to 16777215 \(.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr & ~(IBV_QP_AV | IBV_QP_MIN_RNR_TIMER), kNothing,
             R"(INIT to RTR: attr_mask lacks IBV_QP_AV \| IBV_QP_MIN_RNR_TIMER \(.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr | IBV_QP_TIMEOUT, kNothing,
             R"(INIT to RTR: attr_mask contains IBV_QP_TIMEOUT \(.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTS, kToRts, kNothing,
-            R"(INIT to RTS: not a valid transition \(move it to INIT and RTR first\))"},
+            R"(INIT to RTS: not a valid transition \(move the queue pair to INIT and RTR first\))"},
     BadStep{IBV_QPS_RTR, IBV_QPS_RTS, kToRts, [](auto& a) { a.retry_cnt = 9; },
-            R"(to RTS: retry_cnt 9: must be in 0 to 7 \(.*\))"},
+            R"(to RTS: retry_cnt 9: must be from 0 to 7 \(.*\))"},
     BadStep{IBV_QPS_RTR, IBV_QPS_RTS, kToRts | IBV_QP_CUR_STATE,
             [](auto& a) { a.cur_qp_state = IBV_QPS_INIT; },
             R"(cur_qp_state INIT: the queue pair is in RTR \(.*\))"},
@@ -169,9 +169,9 @@ const std::array kBadCalls{
     BadCall{[](Hand& h) { return no_queue_pair(h, [](auto& a) { a.recv_cq = nullptr; }); },
             R"(ibv_create_qp: recv_cq is null \(.*\))"},
     BadCall{[](Hand& h) { return ibv_create_cq(h.context, 0, nullptr, nullptr, 0) == nullptr; },
-            R"(ibv_create_cq: cqe 0: must be in 1 to \d+ \(.*max_cqe\))"},
+            R"(ibv_create_cq: cqe 0: must be from 1 to \d+ \(.*max_cqe\))"},
     BadCall{[](Hand& h) { return ibv_create_cq(h.context, 1, nullptr, nullptr, 9) == nullptr; },
-            R"(ibv_create_cq: comp_vector 9: must be below num_comp_vectors.*, 1)"},
+            R"(ibv_create_cq: comp_vector 9: must be less than num_comp_vectors.*, 1)"},
     BadCall{[](Hand& h) {
               ibv_srq_init_attr attr{.attr = {.max_wr = 1, .max_sge = 1000}};
               return ibv_create_srq(h.pd, &attr) == nullptr;
@@ -191,19 +191,19 @@ const std::array kBadCalls{
               ibv_gid gid{};
               return ibv_query_gid(h.context, 1, 99, &gid) != 0;
             },
-            R"(ibv_query_gid: index 99: the table has \d+ entr.*)"},
+            R"(ibv_query_gid: index 99: the GID table has \d+ entr.*)"},
     BadCall{[](Hand& h) {
               ibv_ah_attr attr{.port_num = 1};
               return ibv_create_ah(h.pd, &attr) == nullptr;
             },
             R"(ibv_create_ah: is_global 0: .*)"},
-    BadCall{[](Hand& h) {
-              h.to(IBV_QPS_RTS);
-              std::array<ibv_sge, 5> sges{};
-              return h.post({.sg_list = sges.data(), .num_sge = 5, .opcode = IBV_WR_SEND}) ==
-                     EINVAL;
-            },
-            R"(ibv_post_send: num_sge 5: at most 4, cap.max_send_sge of the queue pair)"},
+    BadCall{
+        [](Hand& h) {
+          h.to(IBV_QPS_RTS);
+          std::array<ibv_sge, 5> sges{};
+          return h.post({.sg_list = sges.data(), .num_sge = 5, .opcode = IBV_WR_SEND}) == EINVAL;
+        },
+        R"(ibv_post_send: num_sge 5: must be at most 4, the cap.max_send_sge of the queue pair)"},
     BadCall{[](Hand& h) {
               h.to(IBV_QPS_RTS);
               return h.post({.opcode = static_cast<ibv_wr_opcode>(12)}) == EINVAL;
@@ -217,7 +217,8 @@ const std::array kBadCalls{
                              .opcode = IBV_WR_SEND,
                              .send_flags = IBV_SEND_INLINE}) == EINVAL;
             },
-            R"(ibv_post_send: IBV_SEND_INLINE with 129 bytes: at most 128, cap.max_inline_data.*)"},
+            R"(ibv_post_send: IBV_SEND_INLINE with 129 bytes: must be at most 128, )"
+            R"(the cap.max_inline_data.*)"},
     BadCall{[](Hand& h) {
               h.to(IBV_QPS_RTS);
               ibv_sge sge = h.sge(0, 8);
@@ -225,14 +226,15 @@ const std::array kBadCalls{
               while (code == 0) code = h.post({.sg_list = &sge, .num_sge = 1});
               return code == ENOMEM && h.post({.sg_list = &sge, .num_sge = 1}) == ENOMEM;
             },
-            R"(ibv_post_send: the send queue is full, cap.max_send_wr is 32 \(.*\))"},
-    BadCall{
-        [](Hand&) {
-          rdma_cm_id* id = nullptr;
-          check(rdma_create_id(rdma_create_event_channel(), &id, nullptr, RDMA_PS_TCP) == 0, "id");
-          return rdma_connect(id, nullptr) != 0;
-        },
-        R"(rdma_connect: the id is in state Idle \(call rdma_resolve_route.*RDMA_CM_EVENT_ROUTE_RESOLVED.*\))"},
+            R"(ibv_post_send: the send queue is full: cap.max_send_wr is 32 \(.*\))"},
+    BadCall{[](Hand&) {
+              rdma_cm_id* id = nullptr;
+              check(rdma_create_id(rdma_create_event_channel(), &id, nullptr, RDMA_PS_TCP) == 0,
+                    "id");
+              return rdma_connect(id, nullptr) != 0;
+            },
+            R"(rdma_connect: the id is in state Idle \(call rdma_resolve_route\(\) and wait for )"
+            R"(RDMA_CM_EVENT_ROUTE_RESOLVED.*\))"},
     BadCall{[](Hand&) {
               rdma_cm_id* id = nullptr;
               check(rdma_create_id(rdma_create_event_channel(), &id, nullptr, RDMA_PS_TCP) == 0,
@@ -309,22 +311,22 @@ TEST_CASE("a message that waits for a receive is reported") {
                    pair.send();
                  },
                  Until::kLine),
-             R"(queue pair 0x[0-9a-f]+: a message of the peer has been waiting for a receive.*)");
+             R"(queue pair 0x[0-9a-f]+: a message from the peer has been waiting for a receive.*)");
 }
 
 TEST_CASE("a request with another PSN than the program has set is reported once at each end") {
-  check_line(
-      said_about(
-          [] {
-            const Pair pair([](auto& attr) { attr.rq_psn = 5; });
-            pair.send();
-            (void)next(pair.a.cq);
-            ::_exit(0);
-          },
-          Until::kExit),
-      R"((queue pair 0x[0-9a-f]+ does not accept the connection request of .*: sq_psn of the peer is 0x0, )"
-      "but rq_psn of this end is 0x5 .*\niwarp: ){1,2}"
-      R"(queue pair 0x[0-9a-f]+ does not find its peer: .*)");
+  check_line(said_about(
+                 [] {
+                   const Pair pair([](auto& attr) { attr.rq_psn = 5; });
+                   pair.send();
+                   (void)next(pair.a.cq);
+                   ::_exit(0);
+                 },
+                 Until::kExit),
+             R"((queue pair 0x[0-9a-f]+ does not accept the connection request of .*: )"
+             "sq_psn of the peer is 0x0, "
+             "but rq_psn of this end is 0x5 .*\niwarp: ){1,2}"
+             R"(queue pair 0x[0-9a-f]+ does not find its peer: .*)");
 }
 
 TEST_CASE("a queue pair number that no queue pair has is reported when the request fails") {

@@ -145,7 +145,7 @@ TEST_CASE("if the disk is full, the log ends with a message and contains whole r
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
 
-  CHECK(log->error() == "cannot write the log " + file.path() + ": File too large");
+  CHECK(log->error() == "cannot write the qlog file " + file.path() + ": File too large");
   CHECK(std::filesystem::file_size(file.path()) < 4000);
   CHECK(records(file.path()).size() > 3);
 }
@@ -154,14 +154,15 @@ TEST_CASE("a log that cannot be created is refused with one line that names it")
   const auto now = [] { return later(0); };
   const auto nowhere = QlogFile::create("/nowhere/at/all.qlog", kClock, now);
   REQUIRE_FALSE(nowhere.has_value());
-  CHECK(nowhere.error() == "cannot write the log /nowhere/at/all.qlog: No such file or directory");
+  CHECK(nowhere.error() ==
+        "cannot write the qlog file /nowhere/at/all.qlog: No such file or directory");
   if (!std::filesystem::exists("/dev/full")) {
     MESSAGE("skipped: no /dev/full here");
     return;
   }
   const auto full = QlogFile::create("/dev/full", kClock, now);
   REQUIRE_FALSE(full.has_value());
-  CHECK(full.error() == "cannot write the log /dev/full: No space left on device");
+  CHECK(full.error() == "cannot write the qlog file /dev/full: No space left on device");
 }
 
 TEST_CASE("the suffix of a trace's name selects its format") {

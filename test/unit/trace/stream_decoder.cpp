@@ -151,7 +151,7 @@ TEST_CASE("the wait for a Reply is limited: at the limit it continues, one more 
   CHECK(observer.found.size() == 1);
   observer.see(true, Octets(1));
   REQUIRE(observer.found.size() == 2);
-  CHECK(observer.found[1].why == "the other end sends no MPA frame");
+  CHECK(observer.found[1].why == "the other end has sent no MPA frame");
   CHECK(observer.decoder.held(Side::kNear) == 0);
 }
 
@@ -164,7 +164,7 @@ TEST_CASE(
   observer.see(true, script.sent[2].octets);
   observer.see(false, *bytes::from_hex("48545450"));
   REQUIRE(observer.found.size() == 3);
-  CHECK(observer.found[1].why == "no MPA Request or Reply");
+  CHECK(observer.found[1].why == "not an MPA Request or Reply");
   CHECK(observer.found[2].why == "the other end did not start MPA");
   observer.see(false, *bytes::from_hex("2f31"));
   CHECK(observer.found[3].frame.offset == 4);

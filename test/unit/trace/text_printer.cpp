@@ -52,7 +52,7 @@ TEST_CASE("a Send is printed as four layers, each indented below the layer that 
         "    MPA   FPDU with ULPDU_Length 23, PAD 3, CRC 0cb190b9 good\n"
         "      DDP   untagged last QN=0 MSN=1 MO=0 payload=5\n"
         "        RDMAP Send\n"
-        "          verbs Send of 5 octets, which consumes one receive of server\n"
+        "          verbs Send of 5 octets, which consumes one receive posted by server\n"
         "                68656c6c 6f  \"hello\"\n");
 }
 
@@ -97,9 +97,9 @@ TEST_CASE(
 
 TEST_CASE("the verbs line describes the effect of each message on the programs") {
   const std::vector<std::pair<const char*, const char*>> expected{
-      {"C", "the ready-to-receive signal (RTR)"},
+      {"C", "the ready-to-receive message (RTR)"},
       {"E",
-       "Send of 0 octets, which consumes one receive of server; invalidates server's STag "
+       "Send of 0 octets, which consumes one receive posted by server; invalidates server's STag "
        "0x00a1b2c3"},
       {"F",
        "RDMA Write of 8 octets into server's STag 0x11223344, to be placed without waking its "
@@ -121,8 +121,8 @@ TEST_CASE("messages of RFC 7306 are printed with all their fields") {
   const std::vector<std::pair<const char*, const char*>> expected{
       {"I", "RDMAP Immediate Data with Solicited Event 0x0102030405060708\n"},
       {"I",
-       "Immediate Data 0x0102030405060708 for the completion of one receive of server, whose "
-       "buffer does not change; wakes a program that waits for solicited events"},
+       "Immediate Data 0x0102030405060708, which completes one receive posted by server and "
+       "leaves its buffer unchanged; wakes a program that waits for solicited events"},
       {"J",
        "RDMAP Atomic Request FetchAdd id=0xcafe0001 STag=0x11223344 TO=0x1000 add=0x1 mask=0x0 "
        "compare=0x0 mask=0xffffffffffffffff\n"},
@@ -172,7 +172,8 @@ TEST_CASE("segments of one message are numbered") {
   script.fpdu(true, first, counting(700));
   script.fpdu(true, last, counting(10));
   const auto parts = printed(script);
-  CHECK(contains(parts[2], "first 700 octets of a Send, which consumes one receive of server"));
+  CHECK(contains(parts[2],
+                 "first 700 octets of a Send, which consumes one receive posted by server"));
   CHECK(contains(parts[3], "last 10 octets of a Send of 710 octets; the receive is complete"));
 }
 
@@ -181,7 +182,7 @@ TEST_CASE("a bad CRC is reported, and no line below it claims that the message w
   script.sent[6].octets[30] ^= std::byte{1};
   const auto texts = printed(script);
   CHECK(contains(texts[6], " BAD\n"));
-  CHECK(contains(texts[6], "nothing: damaged; server places none of it and ends the stream"));
+  CHECK(contains(texts[6], "nothing: the FPDU is damaged; server discards it and ends the stream"));
 }
 
 TEST_CASE("the MPA line shows markers and that the CRC is off") {
@@ -194,7 +195,7 @@ TEST_CASE("payload is truncated at the limit, and limit 0 prints none") {
   CHECK(contains(cut, "00010203  \"....\" and 60 more\n"));
   const auto none = printed_vector("messages.hex", "D", {.max_payload = 0});
   CHECK_FALSE(contains(none, "hello"));
-  CHECK(none.ends_with("consumes one receive of server\n"));
+  CHECK(none.ends_with("consumes one receive posted by server\n"));
 }
 
 TEST_CASE("header octets, if requested, are printed below their layer") {
@@ -227,7 +228,7 @@ TEST_CASE("octets that are not iWARP, and the end of a direction, are printed wi
   printer.closed(true, true, at(1500002));
   CHECK(out.str() ==
         "+1.500000 local <-- peer  4 octets that are not a frame\n"
-        "    MPA   no MPA Request or Reply\n"
+        "    MPA   not an MPA Request or Reply\n"
         "          47455420  \"GET \"\n"
         "+1.500001 local <-- peer  TCP FIN: no more data in this direction\n"
         "+1.500002 local --> peer  TCP reset\n");

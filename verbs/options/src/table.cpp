@@ -204,7 +204,7 @@ constexpr std::array kTable{
            "connection; debug: also the counters of each connection"},
     Option{"--log-format", "IWARP_LOG_FORMAT", Group::kProgram,
            one_of<kFormats, &Settings::log_format>(),
-           "text: for people; logfmt (key=value) or json (one object per line): for programs"}};
+           "text: for people; logfmt (key=value) or json (an object per line): for programs"}};
 
 }  // namespace
 

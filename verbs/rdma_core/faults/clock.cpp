@@ -134,7 +134,7 @@ void Clock::accept() {
     return;
   }
   if (!is_user(socket.get())) {
-    return log_refusal("the fault socket refused a connection of another user");
+    return log_refusal("the fault socket refused a connection from another user");
   }
   if (clients_.size() == kMaxClients) clients_.erase(clients_.begin());
   clients_.push_back({std::move(socket), {}});

@@ -252,11 +252,12 @@ void Injector::log(const Hit& hit) {
 }
 
 void Injector::log_full(std::uint32_t ordinal) {
-  log_event({.level = verbs::LogLevel::kWarning,
-             .event = "fault",
-             .message = fmt::format(
-                 "a datagram of queue pair {} is lost: {} datagrams are delayed already", ordinal,
-                 HeldDatagrams::kMax)});
+  log_event(
+      {.level = verbs::LogLevel::kWarning,
+       .event = "fault",
+       .message = fmt::format(
+           "a datagram of queue pair {} is lost: {} datagrams are already delayed, the maximum",
+           ordinal, HeldDatagrams::kMax)});
 }
 
 /// Returns the numbers of the queue pairs to which the act of the rule applies. A rule that counts

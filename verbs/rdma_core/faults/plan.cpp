@@ -212,7 +212,7 @@ Why parse_range(Line& line, Rule& rule) {
   if (!number(first, rule.count) || rule.count == 0) {
     return instead_of("a number of at least 1", first);
   }
-  if (!line.take("to")) return instead_of("the word to", line.peek());
+  if (!line.take("to")) return instead_of("the word \"to\"", line.peek());
   const auto last = line.take();
   if (!number(last, rule.last) || rule.last < rule.count) {
     return instead_of("a number of at least " + std::to_string(rule.count), last);
@@ -274,7 +274,9 @@ Why check_subject(const Rule& rule, const Words& act, About about) {
   if (about != allowed) {
     return std::string(about == About::kQp ? "qp" : "connection") + " is not allowed in this rule";
   }
-  return at_times && rule.subject.each ? "each is allowed only for counted events (use any)" : "";
+  return at_times && rule.subject.each
+             ? "each is allowed only in a rule that counts events (use any)"
+             : "";
 }
 
 template <std::size_t N>

@@ -145,8 +145,9 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
     if (handles().fetch_add(1) >= kMaxAh) {
       --handles();
       remove_handle(&ah->abi);
-      fail(
-          refused(ENOMEM, "the device has {} address handles, its maximum (destroy some)", kMaxAh));
+      fail(refused(
+          ENOMEM, "the device already has {} address handles, its maximum (destroy unused handles)",
+          kMaxAh));
     }
     ++domain.users;
     return &ah.release()->abi;

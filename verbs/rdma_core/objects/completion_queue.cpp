@@ -60,7 +60,7 @@ void settle_events(Cq& cq) {
 // Throws std::system_error with EINVAL if `cqe` is out of range.
 std::uint32_t capacity_for(std::uint32_t cqe) {
   if (cqe == 0 || cqe > kMaxCqe) {
-    fail(refused(EINVAL, "cqe {}: must be in 1 to {} (ibv_query_device() reports max_cqe)", cqe,
+    fail(refused(EINVAL, "cqe {}: must be from 1 to {} (ibv_query_device() reports max_cqe)", cqe,
                  kMaxCqe));
   }
   return std::bit_ceil(cqe);
@@ -72,7 +72,7 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
               std::uint32_t comp_vector) {
   const std::uint32_t capacity = capacity_for(cqe);
   if (comp_vector >= kCompVectors) {
-    fail(refused(EINVAL, "comp_vector {}: must be below num_comp_vectors of the context, {}",
+    fail(refused(EINVAL, "comp_vector {}: must be less than num_comp_vectors of the context, {}",
                  comp_vector, kCompVectors));
   }
   if (!context.alive()) fail(EINVAL);

@@ -14,7 +14,7 @@ namespace {
 
 void check(const ibv_cq_init_attr_ex& attr) {
   if ((attr.wc_flags & ~std::uint64_t{IBV_WC_STANDARD_FLAGS}) != 0) {
-    fail(refused("a field of IBV_CREATE_CQ_SUP_WC_FLAGS beyond IBV_WC_STANDARD_FLAGS",
+    fail(refused("a flag in wc_flags outside IBV_WC_STANDARD_FLAGS",
                  "completions have no time stamps, VLANs or tags"));
   }
   if ((attr.comp_mask & ~static_cast<std::uint32_t>(IBV_CQ_INIT_ATTR_MASK_FLAGS)) != 0) {
@@ -23,7 +23,8 @@ void check(const ibv_cq_init_attr_ex& attr) {
   const bool flags = (attr.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
   if (flags &&
       (attr.flags & ~static_cast<std::uint32_t>(IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) != 0) {
-    fail(refused("IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN", "completions are never overwritten"));
+    fail(refused("IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN",
+                 "a completion queue that is full never overwrites completions"));
   }
 }
 

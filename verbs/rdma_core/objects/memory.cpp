@@ -46,7 +46,7 @@ int check_access(unsigned flags) {
   if (!writes || (flags & IBV_ACCESS_LOCAL_WRITE) != 0) return 0;
   return refused(EINVAL,
                  "access {:#x}: IBV_ACCESS_REMOTE_WRITE and IBV_ACCESS_REMOTE_ATOMIC require "
-                 "IBV_ACCESS_LOCAL_WRITE (add it)",
+                 "IBV_ACCESS_LOCAL_WRITE (add this flag)",
                  flags);
 }
 
@@ -80,7 +80,7 @@ int why_not_registered(const std::error_code& error, const void* address, std::s
   }
   return refused(EFAULT,
                  "addr {}, length {}: a page of the range is not mapped, or not writable although "
-                 "access has IBV_ACCESS_LOCAL_WRITE (map it first, or leave the flag out)",
+                 "access has IBV_ACCESS_LOCAL_WRITE (map the page first, or leave the flag out)",
                  address, length);
 }
 
@@ -254,7 +254,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   if ((flags & ~kKnown) != 0 || nowhere || unasked) {
     errno = refused(EINVAL, "flags {:#x}: {}", flags,
                     nowhere   ? "with IBV_REREG_MR_CHANGE_TRANSLATION, addr and length must be set"
-                    : unasked ? "access is set, but not IBV_REREG_MR_CHANGE_ACCESS"
+                    : unasked ? "access is set, but IBV_REREG_MR_CHANGE_ACCESS is not"
                               : "only CHANGE_TRANSLATION, CHANGE_PD and CHANGE_ACCESS are allowed");
     return IBV_REREG_MR_ERR_INPUT;
   }
@@ -275,7 +275,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const int code = guarded([&] {
     // Fails if no flag is set, as the kernel does. The libibverbs of rdma-core does not check
     // `flags` itself.
-    if (flags == 0) return refused(EINVAL, "flags 0: nothing to change");
+    if (flags == 0) return refused(EINVAL, "flags 0: at least one flag must be set");
     if (const int bad = check_access(bits)) return bad;
     await_posted(pd.context);
     if (moves) return move_region(mr, pd, at, octets, iova, bits);

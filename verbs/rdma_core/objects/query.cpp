@@ -184,7 +184,7 @@ int ibv_query_gid(ibv_context*, std::uint8_t port, int index, ibv_gid* gid) {
     const Port own = look_at_port();
     const auto place = static_cast<std::size_t>(index);
     if (index < 0 || place >= own.gids.size()) {
-      return refused(EINVAL, "index {}: the table has {} entr{} (iwarp info --gids shows {})",
+      return refused(EINVAL, "index {}: the GID table has {} entr{} (iwarp info --gids shows {})",
                      index, own.gids.size(), own.gids.size() == 1 ? "y" : "ies",
                      own.gids.size() == 1 ? "it" : "them");
     }

@@ -16,7 +16,7 @@ namespace {
 
 Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
   if (attr.max_wr == 0 || attr.max_wr > kMaxWr) {
-    fail(refused(EINVAL, "max_wr {}: must be in 1 to {}", attr.max_wr, kMaxWr));
+    fail(refused(EINVAL, "max_wr {}: must be from 1 to {}", attr.max_wr, kMaxWr));
   }
   if (attr.max_sge > kMaxSge) {
     fail(refused(EINVAL, "max_sge {}: must be at most {}", attr.max_sge, kMaxSge));
@@ -57,7 +57,8 @@ ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
   return guarded_pointer<ibv_srq>([&]() -> ibv_srq* {
     const bool basic =
         (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE) == 0 || attr->srq_type == IBV_SRQT_BASIC;
-    if (!basic) fail(refused("a shared receive queue for XRC or tags", "iWARP has neither"));
+    if (!basic)
+      fail(refused("a shared receive queue for XRC or tag matching", "iWARP has neither"));
     if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) {
       fail(refused(EINVAL, "comp_mask lacks IBV_SRQ_INIT_ATTR_PD (set it, and pd)"));
     }
@@ -66,7 +67,7 @@ ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
 }
 
 int get_srq_num(ibv_srq*, std::uint32_t*) {
-  return refused("ibv_get_srq_num", "only shared receive queues for XRC have a number");
+  return refused("ibv_get_srq_num", "only XRC shared receive queues have a number");
 }
 
 }  // namespace iwarp::rdma_core
@@ -108,17 +109,17 @@ int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) {
     Srq& self = Srq::of(known(srq));
     if (!self.pd.context.alive()) return EIO;
     if ((mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT)) != 0) {
-      return refused(EINVAL, "srq_attr_mask {:#x}: only IBV_SRQ_MAX_WR and IBV_SRQ_LIMIT exist",
-                     mask);
+      return refused(
+          EINVAL, "srq_attr_mask {:#x}: only IBV_SRQ_MAX_WR and IBV_SRQ_LIMIT are allowed", mask);
     }
     if ((mask & IBV_SRQ_MAX_WR) != 0) {
       return refused("changing the size of a shared receive queue",
-                     "its size is fixed (create it with the max_wr that it will need)");
+                     "the size is fixed (create the queue with the max_wr that it will need)");
     }
     if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
     if (!self.core->arm_limit(attr->srq_limit)) return 0;
-    return refused(EINVAL, "srq_limit {}: must be at most max_wr, {}", attr->srq_limit,
-                   self.core->limits().max_wr);
+    return refused(EINVAL, "srq_limit {}: must be at most the max_wr of the queue, {}",
+                   attr->srq_limit, self.core->limits().max_wr);
   });
 }
 

@@ -77,15 +77,15 @@ void report_copy(const char* function, const char* path, void* handle, const std
     const char* const ours = library_for(map->l_name);
     if (ours == nullptr || std::string_view(map->l_name) == ours) continue;
     if (reported.exchange(true)) return;
-    warn("other_library", fmt::format("{}: {} finds no device: it uses {} ({})", function, path,
-                                      map->l_name, remedy));
+    warn("other_library", fmt::format("{}: {} finds no device, because it uses {} ({})", function,
+                                      path, map->l_name, remedy));
     return;
   }
 }
 
 [[gnu::noinline]] void* open_deep(const char* path, int flags) {
   void* const handle = next_dlopen(path, flags);
-  report_copy("dlopen", path, handle, "open it without RTLD_DEEPBIND");
+  report_copy("dlopen", path, handle, "open the library without RTLD_DEEPBIND");
   return handle;
 }
 

@@ -47,8 +47,8 @@ void wait_for_acks(pthread_mutex_t& mutex, pthread_cond_t& cond, const std::uint
 void log_wait(const char* waiting, unsigned events, const char* missing) {
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "waits",
-             .message = fmt::format("{} waits: the program has read {} {} and not acknowledged {} "
-                                    "(call {} for each event before destroying the object)",
+             .message = fmt::format("{} waits: the program has read {} {} but has not acknowledged "
+                                    "{} (call {} for each event before destroying the object)",
                                     waiting, events, events == 1 ? "event" : "events",
                                     events == 1 ? "it" : "them", missing)});
 }

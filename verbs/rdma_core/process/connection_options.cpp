@@ -26,7 +26,7 @@ const trace::TraceFile* open_trace() {
   const trace::CaptureClock clock{std::chrono::system_clock::now(), mpa::Clock::now()};
   auto created = trace::TraceFile::create(settings().trace, clock, mpa::Clock::now);
   if (!created) {
-    std::fputs(("iwarp: no trace: " + created.error() + "\n").c_str(), stderr);
+    std::fputs(("iwarp: tracing is off: " + created.error() + "\n").c_str(), stderr);
     return nullptr;
   }
   // The object is never destroyed, because the Core, which is never destroyed, uses it.

@@ -27,27 +27,27 @@ void push(Object& object, Context& context, const ibv_async_event& event) {
 }
 
 void report_overflow(Cq& cq, verbs::QpNum of) {
-  log_event(
-      {.level = verbs::LogLevel::kWarning,
-       .event = "cq_overflow",
-       .message = fmt::format(
-           "a completion queue with room for {} overflowed: a completion of queue pair {} was "
-           "lost, and its connection ends (create the queue with an entry for each request "
-           "and receive that may be outstanding, and poll it)",
-           cq.abi.cqe, of),
-       .fields = {{"entries", static_cast<std::uint64_t>(cq.abi.cqe)}, {"qp", of}}});
+  log_event({.level = verbs::LogLevel::kWarning,
+             .event = "cq_overflow",
+             .message = fmt::format(
+                 "a completion queue with room for {} completions overflowed: a completion of "
+                 "queue pair {} was lost, and its connection ends (create the queue with an entry "
+                 "for each request and receive that may be outstanding, and poll it)",
+                 cq.abi.cqe, of),
+             .fields = {{"entries", static_cast<std::uint64_t>(cq.abi.cqe)}, {"qp", of}}});
   push(cq, cq.context, {.element = {.cq = cq.handle()}, .event_type = IBV_EVENT_CQ_ERR});
 }
 
 void log_overdue(const Qp& qp) {
   const char* const where = qp.srq != nullptr ? "shared receive queue" : "queue pair";
-  log_event({.level = verbs::LogLevel::kWarning,
-             .event = "receive_overdue",
-             .message = fmt::format(
-                 "queue pair {:#08x}: a message of the peer has been waiting for a receive for two "
-                 "seconds (post a receive to the {}; better, post enough before the peer sends)",
-                 qp.num(), where),
-             .fields = {{"qp", qp.num()}}});
+  log_event(
+      {.level = verbs::LogLevel::kWarning,
+       .event = "receive_overdue",
+       .message = fmt::format(
+           "queue pair {:#08x}: a message from the peer has been waiting for a receive for two "
+           "seconds (post a receive to the {}; better, post enough receives before the peer sends)",
+           qp.num(), where),
+       .fields = {{"qp", qp.num()}}});
 }
 
 void report_limit(Srq& srq) {

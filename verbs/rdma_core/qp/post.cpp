@@ -30,10 +30,10 @@ int why_not(const std::error_code& error, std::span<const verbs::SendWr> request
     if (std::ranges::any_of(requests, is_send)) {
       return refused("a Send with immediate data and payload to this peer",
                      "the peer is another iWARP stack, and RFC 7306 allows immediate data only "
-                     "alone or after a Write (post the payload as a Send or Write of its own)");
+                     "alone or after a Write (post the payload as a separate Send or Write)");
     }
     return refused("an atomic operation or immediate data with this peer",
-                   "it did not agree to RFC 7306");
+                   "the peer did not agree to RFC 7306");
   }
   return to_errno(error);
 }

@@ -31,14 +31,14 @@ void check_type(ibv_qp_type type, Persona persona) {
       return;
     case IBV_QPT_UC:
       if (persona == Persona::kRoce) return;
-      fail(refused("a queue pair of type UC", "all connections of iWARP are reliable"));
+      fail(refused("a queue pair of type UC", "all iWARP connections are reliable"));
     case IBV_QPT_RAW_PACKET:
       fail(refused("a queue pair of type RAW_PACKET", "this device sends no raw packets"));
     case IBV_QPT_XRC_SEND:
     case IBV_QPT_XRC_RECV:
-      fail(refused("a queue pair of type XRC", "iWARP has no shared connections"));
+      fail(refused("a queue pair of type XRC", "iWARP has no XRC"));
     default:
-      fail(refused("a queue pair of a vendor's type", "the type is unknown"));
+      fail(refused("a queue pair of a vendor-specific type", "the type is unknown"));
   }
 }
 
@@ -152,20 +152,20 @@ void check_extensions(const ibv_qp_init_attr_ex& attr, Persona persona) {
   check_type(attr.qp_type, persona);
   if ((attr.comp_mask & ~kKnown) != 0) {
     fail(refused("an extended attribute of a queue pair",
-                 "this device has no hashes, offloads or shared connections"));
+                 "this device has no receive hashing, offloads or XRC"));
   }
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_CREATE_FLAGS) != 0 && attr.create_flags != 0) {
-    fail(refused("a creation flag of queue pairs", "this device has none of them"));
+    fail(refused("a queue pair creation flag", "this device supports no creation flags"));
   }
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0 &&
       (attr.send_ops_flags & ~kOperations) != 0) {
-    fail(refused("an operation of IBV_QP_INIT_ATTR_SEND_OPS_FLAGS", "iWARP has no such message"));
+    fail(refused("an operation in send_ops_flags", "iWARP has no message for the operation"));
   }
   const bool reads = (attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0 &&
                      (attr.send_ops_flags & kAnswered) != 0;
   if (attr.qp_type == IBV_QPT_UC && reads) {
     fail(refused(EOPNOTSUPP,
-                 "send_ops_flags {:#x}: UC has neither Reads nor atomics (leave them out)",
+                 "send_ops_flags {:#x}: UC supports neither Reads nor atomics (clear their flags)",
                  attr.send_ops_flags));
   }
 }

@@ -17,24 +17,24 @@ namespace {
 
 int refuse_datagram(const ibv_send_wr& wr, std::uint64_t length) {
   if (wr.opcode != IBV_WR_SEND && wr.opcode != IBV_WR_SEND_WITH_IMM) {
-    return refused(EINVAL, "opcode {}: a queue pair of type UD has only Sends",
+    return refused(EINVAL, "opcode {}: a queue pair of type UD supports only Sends",
                    static_cast<int>(wr.opcode));
   }
   if (wr.wr.ud.ah == nullptr) {
     return refused(EINVAL, "wr.ud.ah is null (create it with ibv_create_ah())");
   }
   if (length <= max_datagram()) return 0;
-  return refused(EINVAL, "a datagram of {} bytes: at most {} (active_mtu of the port)", length,
-                 max_datagram());
+  return refused(EINVAL, "a datagram of {} bytes: must be at most {}, the active_mtu of the port",
+                 length, max_datagram());
 }
 
 int refuse_request(const Qp& qp, const ibv_send_wr& wr, std::span<verbs::Sge> sges, int code) {
   if (code == ENOMEM) {
-    return refused(
-        code,
-        "the send queue is full, cap.max_send_wr is {} (poll completions to make room; an "
-        "unsignaled request frees its place when a later signaled one is polled)",
-        qp.cap.max_send_wr);
+    return refused(code,
+                   "the send queue is full: cap.max_send_wr is {} (poll completions to make room; "
+                   "polling the completion of a signaled request also frees the places of the "
+                   "unsignaled requests before it)",
+                   qp.cap.max_send_wr);
   }
   if (code != EINVAL) return code;
   const ibv_qp_state state = qp.state_now();
@@ -43,16 +43,17 @@ int refuse_request(const Qp& qp, const ibv_send_wr& wr, std::span<verbs::Sge> sg
                    name_of(state));
   }
   if (wr.num_sge < 0 || static_cast<std::uint32_t>(wr.num_sge) > qp.cap.max_send_sge) {
-    return refused(code, "num_sge {}: at most {}, cap.max_send_sge of the queue pair", wr.num_sge,
-                   qp.cap.max_send_sge);
+    return refused(code, "num_sge {}: must be at most {}, the cap.max_send_sge of the queue pair",
+                   wr.num_sge, qp.cap.max_send_sge);
   }
   std::uint64_t length = 0;
   for (const verbs::Sge& sge : sges) length += sge.length;
   const bool is_inline = (wr.send_flags & IBV_SEND_INLINE) != 0;
   if (is_inline && length > qp.cap.max_inline_data) {
-    return refused(
-        code, "IBV_SEND_INLINE with {} bytes: at most {}, cap.max_inline_data of the queue pair",
-        length, qp.cap.max_inline_data);
+    return refused(code,
+                   "IBV_SEND_INLINE with {} bytes: must be at most {}, the cap.max_inline_data of "
+                   "the queue pair",
+                   length, qp.cap.max_inline_data);
   }
   if (qp.abi.qp_base.qp_type == IBV_QPT_UD) return refuse_datagram(wr, length);
   verbs::SendWr request;
@@ -76,8 +77,10 @@ std::size_t count_of(const Qp& qp, int num_sge) {
 void refuse_receive(const ibv_recv_wr* wr, std::size_t most_sges, int code) {
   if (code == ENOMEM) return;  // Open MPI posts receives until the queue is full.
   if (wr != nullptr && (wr->num_sge < 0 || static_cast<std::size_t>(wr->num_sge) > most_sges)) {
-    (void)refused(code, "num_sge {}: at most {}, max_recv_sge or max_sge of the queue", wr->num_sge,
-                  most_sges);
+    (void)refused(code,
+                  "num_sge {}: must be at most {}, the max_recv_sge of the queue pair or the "
+                  "max_sge of the shared receive queue",
+                  wr->num_sge, most_sges);
   }
   explain_failure(code);
 }

@@ -31,8 +31,8 @@ int refuse_opcode(ibv_wr_opcode opcode) {
 }
 
 int refuse_length(std::uint64_t length) {
-  return refused(EINVAL, "a message of {} bytes: at most {}, max_msg_sz of the port", length,
-                 kMaxMessage);
+  return refused(EINVAL, "a message of {} bytes: must be at most {}, the max_msg_sz of the port",
+                 length, kMaxMessage);
 }
 
 std::uint64_t total_length(const SendWr& wr) {
@@ -76,7 +76,8 @@ int make_write_immediate(SendWr& out, std::uint32_t imm_data) {
 
 int make_atomic(SendWr& out, verbs::Sge& word) {
   if (word.length < kAtomicWord) {
-    return refused(EINVAL, "an atomic with an SGE of {} bytes: 8 bytes are needed", word.length);
+    return refused(EINVAL, "an atomic operation with an SGE of {} bytes: must be at least 8",
+                   word.length);
   }
   // If the buffer is longer, the result fills only its first 8 bytes.
   word.length = kAtomicWord;
@@ -102,7 +103,7 @@ int make_word(SendWr& out, const ibv_send_wr& wr, verbs::Sge* word) {
     out.atomic.add_or_swap = operands.compare_add;
   }
   if (word != nullptr) return make_atomic(out, *word);
-  return refused(EINVAL, "num_sge {}: an atomic has one SGE, of 8 bytes", wr.num_sge);
+  return refused(EINVAL, "num_sge {}: an atomic operation requires one SGE of 8 bytes", wr.num_sge);
 }
 
 /// Returns whether a type of queue pair supports the opcode. UC supports no opcode that needs a
@@ -166,7 +167,7 @@ int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bi
   const auto access = window_access(info.mw_access_flags);
   if (!access) {
     return refused(EINVAL,
-                   "mw_access_flags {:#x}: a window has only remote rights and "
+                   "mw_access_flags {:#x}: a window supports only the remote access flags and "
                    "IBV_ACCESS_ZERO_BASED",
                    info.mw_access_flags);
   }
@@ -190,7 +191,7 @@ int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bi
 
 int make_request(ibv_qp_type type, SendWr& out, const ibv_send_wr& wr, std::span<verbs::Sge> sges) {
   if (!has_request(type, wr.opcode)) {
-    return refused(EINVAL, "opcode {}: UC has neither Reads nor atomics",
+    return refused(EINVAL, "opcode {}: UC supports neither Reads nor atomics",
                    static_cast<int>(wr.opcode));
   }
   if (const int code = fill(out, wr, sges)) return code;

@@ -45,8 +45,9 @@ void set_shown_state(RcQp& qp, ibv_qp_state state) {
 
 int check(const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_CAP) != 0) {
-    return refused("changing the size of a queue pair",
-                   "its size is fixed (create it with the capacities that it will need)");
+    return refused(
+        "changing the size of a queue pair",
+        "the size is fixed (create the queue pair with the capacities that it will need)");
   }
   if ((mask & IBV_QP_RATE_LIMIT) != 0) {
     return refused("IBV_QP_RATE_LIMIT", "TCP congestion control sets the pace");
@@ -411,8 +412,8 @@ void log_left(RcQp& qp) {
              .event = "peer_left",
              .message = fmt::format(
                  "queue pair {:#08x}: a request was posted after the peer {} had closed the "
-                 "connection or its process had ended (look for the cause at the peer; a message "
-                 "or an event should announce the close to this end)",
+                 "connection or its process had ended (look for the cause at the peer; the peer "
+                 "should announce that it will close, for example with a Send)",
                  qp.num(), qp.left_by),
              .fields = {{"peer", qp.left_by}, {"qp", qp.num()}}});
   qp.left_by.clear();

@@ -144,14 +144,14 @@ constexpr std::array kRanges{
     Range{IBV_QP_DEST_QPN, "dest_qp_num", [](const auto& a) -> unsigned { return a.dest_qp_num; },
           0, kMostQpNum, "pass the qp_num of the peer's queue pair, in host byte order"},
     Range{IBV_QP_TIMEOUT, "timeout", [](const auto& a) -> unsigned { return a.timeout; }, 0,
-          kMost5Bits, "the time is 4.096 us * 2^timeout; 0: no limit"},
+          kMost5Bits, "the time is 4.096 us * 2^timeout; 0 means no limit"},
     Range{IBV_QP_RETRY_CNT, "retry_cnt", [](const auto& a) -> unsigned { return a.retry_cnt; }, 0,
           kMost3Bits, "the field has 3 bits"},
     Range{IBV_QP_RNR_RETRY, "rnr_retry", [](const auto& a) -> unsigned { return a.rnr_retry; }, 0,
-          kMost3Bits, "7: retry without limit"},
+          kMost3Bits, "7 means retry without limit"},
     Range{IBV_QP_MIN_RNR_TIMER, "min_rnr_timer",
           [](const auto& a) -> unsigned { return a.min_rnr_timer; }, 0, kMost5Bits,
-          "the value is a code of ibv_modify_qp(3), 12: 0.64 ms"},
+          "ibv_modify_qp(3) lists the codes; 12 means 0.64 ms"},
     Range{IBV_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic",
           [](const auto& a) -> unsigned { return a.max_rd_atomic; }, 0, kMaxReads, kQueryDevice},
     Range{IBV_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic",
@@ -203,11 +203,12 @@ std::string names_of(int mask) {
 
 /// Returns what to do if there is no step from `from` to `to`.
 const char* remedy_for(ibv_qp_state from, ibv_qp_state to) {
-  if (from == IBV_QPS_ERR) return "move it to RESET first, and then through INIT, RTR and RTS";
-  if (to == IBV_QPS_RTR) return "move it to INIT first";
-  if (to == IBV_QPS_RTS) return "move it to INIT and RTR first";
-  return "a new queue pair goes through INIT, RTR and RTS; from any state it can go to RESET or "
-         "ERR";
+  if (from == IBV_QPS_ERR)
+    return "move the queue pair to RESET first, and then through INIT, RTR and RTS";
+  if (to == IBV_QPS_RTR) return "move the queue pair to INIT first";
+  if (to == IBV_QPS_RTS) return "move the queue pair to INIT and RTR first";
+  return "a new queue pair goes through INIT, RTR and RTS; any state allows the transition to "
+         "RESET or ERR";
 }
 
 }  // namespace
@@ -222,12 +223,14 @@ int check_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask) {
                    remedy_for(from, to));
   }
   if (const int lacks = takes->required & ~mask) {
-    return refused(EINVAL, "{} to {}: attr_mask lacks {} (set these attributes and bits)", here,
-                   there, names_of(lacks));
+    return refused(EINVAL, "{} to {}: attr_mask lacks {} (set these bits and their attributes)",
+                   here, there, names_of(lacks));
   }
   if (const int excess = mask & ~(takes->required | takes->allowed | IBV_QP_STATE)) {
-    return refused(EINVAL, "{} to {}: attr_mask contains {} (this transition does not allow it)",
-                   here, there, names_of(excess));
+    return refused(
+        EINVAL,
+        "{} to {}: attr_mask contains {} (clear these bits: this transition does not allow them)",
+        here, there, names_of(excess));
   }
   return 0;
 }
@@ -248,7 +251,7 @@ int check_ranges(const ibv_qp_attr& attr, int mask) {
     if (range.least <= value && value <= range.most) continue;
     const auto allowed = range.least == range.most
                              ? fmt::format("must be {}", range.least)
-                             : fmt::format("must be in {} to {}", range.least, range.most);
+                             : fmt::format("must be from {} to {}", range.least, range.most);
     const auto to =
         (mask & IBV_QP_STATE) != 0 ? fmt::format("to {}: ", name_of(attr.qp_state)) : "";
     return refused(EINVAL, "{}{} {}: {} ({})", to, range.name, value, allowed, range.remedy);

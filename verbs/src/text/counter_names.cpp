@@ -9,13 +9,14 @@ namespace {
 
 constexpr std::array kCounters{
     CounterName{"octets_placed", &Counters::octets_placed,
-                "Inbound payload placed in registered memory"},
+                "Octets of inbound payload placed in registered memory"},
     CounterName{"octets_copied", &Counters::octets_copied,
                 "Octets copied by the processor inside the process"},
     CounterName{"octets_crced", &Counters::octets_crced, "Octets over which a CRC32c was computed"},
-    CounterName{"octets_sent", &Counters::octets_sent, "TCP payload sent, without the startup"},
+    CounterName{"octets_sent", &Counters::octets_sent,
+                "Octets of TCP payload sent, without the MPA startup"},
     CounterName{"octets_received", &Counters::octets_received,
-                "TCP payload received, without the startup"},
+                "Octets of TCP payload received, without the MPA startup"},
     CounterName{"fpdus_sent", &Counters::fpdus_sent, "FPDUs sent (one DDP segment each)"},
     CounterName{"fpdus_received", &Counters::fpdus_received,
                 "FPDUs received (one DDP segment each)"},
@@ -29,7 +30,7 @@ constexpr std::array kCounters{
     CounterName{"wakeups", &Counters::wakeups, "Wake-ups of a sleeping program or worker"},
     CounterName{"completions", &Counters::completions,
                 "Work completions added to completion queues"},
-    CounterName{"registrations", &Counters::registrations, "Registrations of memory"},
+    CounterName{"registrations", &Counters::registrations, "Memory registrations"},
 };
 static_assert(sizeof(Counters) == kCounters.size() * sizeof(std::uint64_t), "a counter is missing");
 

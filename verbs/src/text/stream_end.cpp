@@ -156,8 +156,8 @@ std::string verdict(const RefusedMemory& memory) {
            "registered)";
   }
   if (is_local && memory.why == rdmap::AccessError::kOtherStream) {
-    return "the region belongs to another protection domain (register it in that of the queue "
-           "pair)";
+    return "the region belongs to another protection domain (register it in the protection domain "
+           "of the queue pair)";
   }
   const auto known = guidance_of(memory.why);
   return fmt::format("{} ({})", known.meaning, known.advice);
@@ -176,7 +176,7 @@ std::string unfinished(const StreamEnd& end) {
   if (end.receive_missing) {
     const auto known = guidance(ddp::kUntaggedNoBuffer);
     waits =
-        fmt::format(" while a message of the peer waited: {} ({})", known.meaning, known.advice);
+        fmt::format(" while a message from the peer waited: {} ({})", known.meaning, known.advice);
   }
   if (end.outstanding == 0) return waits;
   auto text = fmt::format(" with {} request{} outstanding at this end", end.outstanding,
@@ -258,11 +258,11 @@ std::string describe(const StreamEnd& end) {
   const bool is_waiting = end.outstanding != 0 || end.receive_missing;
   switch (end.cause) {
     case Cause::kNone:
-      return "it has not ended";
+      return "the connection has not ended";
     case Cause::kClosed:
-      return "both ends closed it" + unfinished(end);
+      return "both ends closed the connection" + unfinished(end);
     case Cause::kAborted:
-      return "this end aborted it" + unfinished(end);
+      return "this end aborted the connection" + unfinished(end);
     case Cause::kLocalError:
       return failed_here(end);
     case Cause::kTerminateSent:
@@ -272,14 +272,15 @@ std::string describe(const StreamEnd& end) {
       if (end.terminate) return refused_there(end);
       return "the peer sent a Terminate";
     case Cause::kPeerClosed:
-      return "the peer closed it" + (is_waiting ? unfinished(end) : " in the middle of a message");
+      return "the peer closed the connection" +
+             (is_waiting ? unfinished(end) : " in the middle of a message");
     case Cause::kLost:
-      return "the peer reset it, or the network failed" + unfinished(end);
+      return "the peer reset the connection, or the network failed" + unfinished(end);
     case Cause::kNoAnswer:
       return fmt::format("the peer did not acknowledge {} in time",
                          end.work ? describe(*end.work) : "a request");
     case Cause::kCloseTimeout:
-      return "the peer did not close its half in time" + unfinished(end);
+      return "the peer did not close its half of the connection in time" + unfinished(end);
   }
   return {};
 }

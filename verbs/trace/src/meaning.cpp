@@ -45,8 +45,8 @@ std::string write_meaning(const ddp::SegmentHeader& h, std::size_t payload, bool
                           const Names& n) {
   if (payload == 0 && first_frame) {
     return fmt::format(
-        "RDMA Write of 0 octets, the ready-to-receive signal (RTR): it places "
-        "nothing, and now {} may send too",
+        "zero-length RDMA Write as the ready-to-receive message (RTR): it places nothing, and from "
+        "now on {} may send",
         n.receiver);
   }
   return fmt::format("{}{} octets into {}'s STag 0x{:08x}, to be placed without waking its program",
@@ -59,9 +59,8 @@ std::string read_request_meaning(bytes::View payload, bool first_frame, const Na
   if (!request) return "an RDMA Read whose request is truncated";
   if (request->size == 0 && first_frame) {
     return fmt::format(
-        "RDMA Read of 0 octets, the ready-to-receive signal (RTR): it reads nothing, and now {} "
-        "may "
-        "send too",
+        "zero-length RDMA Read as the ready-to-receive message (RTR): it reads nothing, and from "
+        "now on {} may send",
         n.receiver);
   }
   return fmt::format(
@@ -78,15 +77,15 @@ std::string read_response_meaning(const ddp::SegmentHeader& h, std::size_t paylo
 std::string send_meaning(const rdmap::OpcodeInfo& row, const ddp::SegmentHeader& h,
                          std::size_t payload, const Names& n) {
   if (!h.last && h.mo == 0) {
-    return fmt::format("first {} octets of a Send, which consumes one receive of {}", payload,
-                       n.receiver);
+    return fmt::format("first {} octets of a Send, which consumes one receive posted by {}",
+                       payload, n.receiver);
   }
   if (!h.last) return fmt::format("{} more octets of a Send, for the same receive", payload);
-  auto text =
-      h.mo == 0
-          ? fmt::format("Send of {} octets, which consumes one receive of {}", payload, n.receiver)
-          : fmt::format("last {} octets of a Send of {} octets; the receive is complete", payload,
-                        h.mo + payload);
+  auto text = h.mo == 0
+                  ? fmt::format("Send of {} octets, which consumes one receive posted by {}",
+                                payload, n.receiver)
+                  : fmt::format("last {} octets of a Send of {} octets; the receive is complete",
+                                payload, h.mo + payload);
   if (row.solicited) text += "; wakes a program that waits for solicited events";
   if (row.invalidates) {
     text += fmt::format("; invalidates {}'s STag 0x{:08x}", n.receiver, h.rsvd_ulp_rest);
@@ -97,8 +96,8 @@ std::string send_meaning(const rdmap::OpcodeInfo& row, const ddp::SegmentHeader&
 std::string immediate_meaning(const rdmap::OpcodeInfo& row, bytes::View payload, const Names& n) {
   if (payload.size() != rdmap::kImmediateSize) return "Immediate Data whose length is not 8 octets";
   return fmt::format(
-      "Immediate Data 0x{:016x} for the completion of one receive of {}, whose buffer does not "
-      "change{}",
+      "Immediate Data 0x{:016x}, which completes one receive posted by {} and leaves its buffer "
+      "unchanged{}",
       bytes::load_be<std::uint64_t>(payload.data()), n.receiver,
       row.solicited ? "; wakes a program that waits for solicited events" : "");
 }
@@ -134,7 +133,7 @@ std::string terminate_meaning(bytes::View payload, const Names& n) {
 
 std::string segment_meaning(const Frame& frame, const Names& n) {
   const auto header = ddp::decode_segment_header(frame.ulpdu);
-  if (!header) return "nothing: too short for any message";
+  if (!header) return "nothing: the FPDU is too short for a message";
   const auto payload = frame.ulpdu.subspan(header->size());
   // Compute the size from the length field, because a capture may lack some octets of the payload.
   const std::size_t size = frame.ulpdu_length - std::min(frame.ulpdu_length, header->size());
@@ -177,7 +176,8 @@ std::string meaning(const Frame& frame, std::string_view sender, std::string_vie
       break;
   }
   if (frame.crc == CrcVerdict::kBad) {
-    return fmt::format("nothing: damaged; {} places none of it and ends the stream", receiver);
+    return fmt::format("nothing: the FPDU is damaged; {} discards it and ends the stream",
+                       receiver);
   }
   return segment_meaning(frame, names);
 }

@@ -18,7 +18,8 @@ namespace {
 constexpr char kRecordSeparator = '\x1E';
 
 std::string log_failure(const std::string& path, int error) {
-  return fmt::format("cannot write the log {}: {}", path, std::generic_category().message(error));
+  return fmt::format("cannot write the qlog file {}: {}", path,
+                     std::generic_category().message(error));
 }
 
 /// Formats a time in the form of RFC 3339, with microseconds.

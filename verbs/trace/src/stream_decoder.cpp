@@ -276,7 +276,7 @@ bool StreamDecoder::step_startup(Side side, View in) {
     learn(side, frame.startup);
     return true;
   }
-  return lose(side, "no MPA Request or Reply");
+  return lose(side, "not an MPA Request or Reply");
 }
 
 void StreamDecoder::learn(Side side, const mpa::StartupFrame& frame) {
@@ -311,7 +311,7 @@ bool StreamDecoder::step_fpdus(Side side, View in) {
     return step_fpdu(side, in);
   }
   if (peer.phase == Phase::kLost) return lose(side, "the other end did not start MPA");
-  if (in.size() > kMaxHeld) return lose(side, "the other end sends no MPA frame");
+  if (in.size() > kMaxHeld) return lose(side, "the other end has sent no MPA frame");
   return false;
 }
 

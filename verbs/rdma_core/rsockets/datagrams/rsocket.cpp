@@ -110,7 +110,7 @@ void DatagramRSocket::log_dropped() const {
                                         " unexpected answers, " + std::to_string(dropped_.forged) +
                                         " messages with a wrong sender address, " +
                                         std::to_string(dropped_.strangers) +
-                                        " messages of senders other than its peer");
+                                        " messages from senders other than its peer");
 }
 
 int DatagramRSocket::local_address(sockaddr* out, socklen_t* length) {
