@@ -30,10 +30,10 @@ TEST_CASE("a file of shared keys: comments, colons in identities, and malformed 
   for (const auto& [text, why] : {
            Row{"", "the file contains no key"},
            Row{"# only\n", "the file contains no key"},
-           Row{"lab", "line 1: not IDENTITY:KEY with an identity of 1 to 128 octets"},
-           Row{":" + key, "line 1: not IDENTITY:KEY with an identity of 1 to 128 octets"},
+           Row{"lab", "line 1: must be IDENTITY:KEY, where IDENTITY has 1 to 128 octets"},
+           Row{":" + key, "line 1: must be IDENTITY:KEY, where IDENTITY has 1 to 128 octets"},
            Row{std::string(129, 'x') + ":" + key,
-               "line 1: not IDENTITY:KEY with an identity of 1 to 128 octets"},
+               "line 1: must be IDENTITY:KEY, where IDENTITY has 1 to 128 octets"},
            Row{"lab:0011", "line 1: the key must be 16 to 64 octets in hex"},
            Row{"lab:" + std::string(130, '0'), "line 1: the key must be 16 to 64 octets in hex"},
            Row{"\nlab:xyz", "line 2: the key must be 16 to 64 octets in hex"},

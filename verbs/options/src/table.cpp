@@ -88,7 +88,7 @@ constexpr std::array kTable{
            "1 if the peer closes the connection after a Request of revision 2; with 2-only, it "
            "does not"},
     Option{"--crc", "IWARP_CRC", Group::kConnection, one_of<kOnOff, &StartupOptions::crc>(),
-           "CRC32c in each frame; used unless both ends are set to off"},
+           "CRC32c in each frame; used unless both ends set this option to off"},
     Option{"--markers", "IWARP_MARKERS", Group::kConnection,
            one_of<kOnOff, &StartupOptions::markers>().of_kind(Kind::kFlag),
            "Ask the peer to send markers"},
@@ -127,7 +127,7 @@ constexpr std::array kTable{
            "completions, but for at most US microseconds; 0: send each request immediately"},
     Option{"-C,--congestion", "IWARP_CONGESTION", Group::kConnection, congestion(),
            "TCP congestion control algorithm, by its name in the kernel, such as cubic; the "
-           "default is reno between two ends on the same host, and otherwise that of the system"},
+           "default is reno between two ends on the same host, and the system default otherwise"},
     Option{"--trace", "IWARP_TRACE", Group::kConnection, file<&Settings::trace>(),
            "Record every octet in FILE.pcap (for Wireshark), or in FILE.qlog together with posts, "
            "completions, placements and states. iwarp explain reads both formats"},
@@ -135,7 +135,7 @@ constexpr std::array kTable{
     // Options of TLS below MPA. The code that uses these options checks whether they are
     // consistent.
     Option{"--tls", "IWARP_TLS", Group::kTls, text<&TlsSettings::demand>("").of_kind(Kind::kFlag),
-           "Use TLS 1.3 on the connection; each of the options below implies this one. A client "
+           "Use TLS 1.3 on the connection; each of the options below implies --tls. A client "
            "trusts the CAs of the system unless --tls-ca names others"},
     Option{"--tls-cert", "IWARP_TLS_CERT", Group::kTls,
            file<&TlsSettings::certificate>().opened_late(),
@@ -202,9 +202,10 @@ constexpr std::array kTable{
            "Log to standard error. off: nothing; error: errors; warning (or refusals): also each "
            "refused feature and the reason; info (or connections): also the events of each "
            "connection; debug: also the counters of each connection"},
-    Option{"--log-format", "IWARP_LOG_FORMAT", Group::kProgram,
-           one_of<kFormats, &Settings::log_format>(),
-           "text: for people; logfmt (key=value) or json (an object per line): for programs"}};
+    Option{
+        "--log-format", "IWARP_LOG_FORMAT", Group::kProgram,
+        one_of<kFormats, &Settings::log_format>(),
+        "text: for human readers; logfmt (key=value) or json (an object per line): for programs"}};
 
 }  // namespace
 

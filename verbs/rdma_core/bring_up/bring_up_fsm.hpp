@@ -40,9 +40,9 @@ inline constexpr std::array kPeerEdges{
     PeerEdge{PeerState::kConnects, PeerEvent::kConnectOver, PeerState::kReady, "this end may connect again"},
     PeerEdge{PeerState::kConnects, PeerEvent::kAccept, PeerState::kAccepted, "the queue pair connects to itself"},
     PeerEdge{PeerState::kConnects, PeerEvent::kEstablished, PeerState::kConnected, "decision 0028"},
-    PeerEdge{PeerState::kAccepted, PeerEvent::kToRts, PeerState::kAccepted, "the peer connected before this step"},
+    PeerEdge{PeerState::kAccepted, PeerEvent::kToRts, PeerState::kAccepted, "the peer connected before the step to RTS"},
     PeerEdge{PeerState::kAccepted, PeerEvent::kEstablished, PeerState::kConnected, "decision 0028"},
-    PeerEdge{PeerState::kConnected, PeerEvent::kToRts, PeerState::kConnected, "the peer connected before this step"},
+    PeerEdge{PeerState::kConnected, PeerEvent::kToRts, PeerState::kConnected, "the peer connected before the step to RTS"},
     PeerEdge{PeerState::kConnected, PeerEvent::kEstablished, PeerState::kConnected, "the queue pair connects to itself"},
 };
 // clang-format on
@@ -74,7 +74,7 @@ inline constexpr std::array kWaitEdges{
     WaitEdge{WaitState::kAwaits, WaitEvent::kToRts, WaitState::kAwaits, "a new limit"},
     WaitEdge{WaitState::kAwaits, WaitEvent::kUnreachable, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},
     WaitEdge{WaitState::kUnreachable, WaitEvent::kToRts, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},
-    WaitEdge{WaitState::kFails, WaitEvent::kToRts, WaitState::kFails, "the requests fail even after a new limit"},
+    WaitEdge{WaitState::kFails, WaitEvent::kToRts, WaitState::kFails, "the requests fail even after a new limit is set"},
 };
 // clang-format on
 static_assert(bytes::deterministic(kWaitEdges));

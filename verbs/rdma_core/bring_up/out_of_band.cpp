@@ -64,8 +64,9 @@ bool goes(const net::ConnectRequest& request, const OobRoute& route) {
 /// Returns what is wrong with a request for a queue pair that awaits the peer `awaited`.
 std::string difference(const OobRequest& said, const OobRequest& awaited) {
   if (said.from != awaited.from) {
-    return fmt::format("it comes from queue pair {:#08x}, but dest_qp_num of this end is {:#08x}",
-                       said.from, awaited.from);
+    return fmt::format(
+        "the request comes from queue pair {:#08x}, but dest_qp_num of this end is {:#08x}",
+        said.from, awaited.from);
   }
   if (said.sq_psn != awaited.sq_psn) {
     return fmt::format("sq_psn of the peer is {:#x}, but rq_psn of this end is {:#x}", said.sq_psn,
@@ -443,8 +444,9 @@ std::string OutOfBand::unanswered_by(std::uint32_t number) {
   const std::lock_guard lock(mutex_);
   const AwaitedPeer* const awaited = find(number);
   if (awaited == nullptr) return "the peer did not connect in time";
-  return fmt::format("queue pair {:#08x} at {} did not connect within timeout and retry_cnt",
-                     awaited->of_peer.from, to_text(awaited->route.peer));
+  return fmt::format(
+      "queue pair {:#08x} at {} did not connect in the time that timeout and retry_cnt allow",
+      awaited->of_peer.from, to_text(awaited->route.peer));
 }
 
 void OutOfBand::peer_never_connected(RcQp& qp, const std::string& why) {

@@ -428,7 +428,7 @@ void Ledger::finish(const Under& under, Site site) {
     report(
         Check::kSendChanged, site, under.site,
         fmt::format("the buffer of a request was changed before its completion, in octets {} to {} "
-                    "of its {}",
+                    "of its {} octets",
                     at, at + static_cast<std::ptrdiff_t>(block.size()) - 1, buffer.memory.size()));
     return;
   }

@@ -62,7 +62,7 @@ const PersonaFacts& facts() { return facts(settings().persona); }
 const char* why_no_datagrams() {
   const Settings& chosen = settings();
   if (chosen.persona == Persona::kIwarp) {
-    return "iWARP has connections only (use --as roce for datagrams)";
+    return "iWARP supports only connections (use --as roce for datagrams)";
   }
   return chosen.tls.wanted()
              ? "TLS is on, but protects only connections (switch TLS off for datagrams)"

@@ -37,7 +37,7 @@ std::atomic<int>& handles() {
 
 int refuse_on_rnic(const char* what) {
   if (settings().persona == Persona::kRoce) return 0;
-  return refused(what, "iWARP has connections only (use --as roce for datagrams)");
+  return refused(what, "iWARP supports only connections (use --as roce for datagrams)");
 }
 
 /// Returns the path to the peer that `attr` names. Throws std::system_error with EINVAL if `attr`

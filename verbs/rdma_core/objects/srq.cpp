@@ -60,7 +60,7 @@ ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
     if (!basic)
       fail(refused("a shared receive queue for XRC or tag matching", "iWARP has neither"));
     if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) {
-      fail(refused(EINVAL, "comp_mask lacks IBV_SRQ_INIT_ATTR_PD (set it, and pd)"));
+      fail(refused(EINVAL, "comp_mask lacks IBV_SRQ_INIT_ATTR_PD (set this bit, and pd)"));
     }
     return &create_srq(Pd::of(known(attr->pd)), attr->srq_context, attr->attr)->abi;
   });

@@ -147,7 +147,7 @@ void check_extensions(const ibv_qp_init_attr_ex& attr, Persona persona) {
       IBV_QP_EX_WITH_SEND_WITH_IMM | IBV_QP_EX_WITH_LOCAL_INV | IBV_QP_EX_WITH_BIND_MW |
       IBV_QP_EX_WITH_SEND_WITH_INV | kAnswered;
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0) {
-    fail(refused(EINVAL, "comp_mask lacks IBV_QP_INIT_ATTR_PD (set it, and pd)"));
+    fail(refused(EINVAL, "comp_mask lacks IBV_QP_INIT_ATTR_PD (set this bit, and pd)"));
   }
   check_type(attr.qp_type, persona);
   if ((attr.comp_mask & ~kKnown) != 0) {

@@ -26,7 +26,7 @@ constexpr std::array kCounters{
     CounterName{"pad_received", &Counters::pad_received, "Octets of PAD received"},
     CounterName{"send_calls", &Counters::send_calls, "System calls that send"},
     CounterName{"receive_calls", &Counters::receive_calls, "System calls that receive"},
-    CounterName{"wait_calls", &Counters::wait_calls, "System calls that wait"},
+    CounterName{"wait_calls", &Counters::wait_calls, "System calls that wait for events"},
     CounterName{"wakeups", &Counters::wakeups, "Wake-ups of a sleeping program or worker"},
     CounterName{"completions", &Counters::completions,
                 "Work completions added to completion queues"},

@@ -42,7 +42,7 @@ constexpr std::array kRows{
     Row{rdmap::kBounds, {"the access exceeds the registered memory", kCompareBounds}},
     Row{rdmap::kAccessRights,
         {"the region does not allow this access",
-         "register it with IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC"}},
+         "register the region with IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC"}},
     Row{rdmap::kNotAssociated,
         {"the key belongs to another protection domain or queue pair", kSameDomain}},
     Row{rdmap::kWrap, {"address plus length of the access exceeds 2^64", kCompareBounds}},
@@ -53,8 +53,8 @@ constexpr std::array kRows{
     Row{rdmap::kVersionInvalid, {"the version of RDMAP is not 1", kPeerProtocol}},
     Row{rdmap::kUnexpectedOpcode,
         {"the receiving end does not accept this kind of request",
-         "set IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC in qp_access_flags at that end, and for "
-         "Reads and atomics a max_dest_rd_atomic above 0"}},
+         "set IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC in qp_access_flags at that end, and set "
+         "max_dest_rd_atomic above 0 for Reads and atomics"}},
     Row{rdmap::kStreamCatastrophic,
         {"the request cannot be executed, for example an atomic operation on an address that is "
          "not a multiple of 8",

@@ -27,7 +27,7 @@ std::expected<SharedKeys::Entry, std::string> parse_line(std::string_view line) 
   const auto colon = line.rfind(':');
   if (colon == std::string_view::npos || colon == 0 || colon > kMaxIdentity) {
     return std::unexpected(
-        fmt::format("not IDENTITY:KEY with an identity of 1 to {} octets", kMaxIdentity));
+        fmt::format("must be IDENTITY:KEY, where IDENTITY has 1 to {} octets", kMaxIdentity));
   }
   auto key = bytes::from_hex(line.substr(colon + 1));
   if (!key || key->size() < kMinKey || key->size() > kMaxKey) {

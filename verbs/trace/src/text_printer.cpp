@@ -161,7 +161,7 @@ View show_fpdu(Lines& lines, const Frame& frame, const PrinterOptions& options) 
                              bytes::to_hex(frame.octets.last(mpa::kCrcSize))));
   }
   std::string ddp(without_name(ddp::describe_segment(frame.ulpdu), "DDP"));
-  if (frame.missing != 0) ddp += ", as far as it was captured";
+  if (frame.missing != 0) ddp += ", only partly captured";
   lines.layer("DDP", ddp);
   const auto header = ddp::decode_segment_header(frame.ulpdu);
   const View rest = header ? frame.ulpdu.subspan(header->size()) : View{};

@@ -34,7 +34,7 @@ inline constexpr std::array kDatagramEdges{
     DatagramEdge{DatagramState::kReset, DatagramCause::kInitAsked, DatagramState::kInit, "InfiniBand allows this transition"},
     DatagramEdge{DatagramState::kReset, DatagramCause::kErrorAsked, DatagramState::kError, "allowed in every state"},
     DatagramEdge{DatagramState::kReset, DatagramCause::kResetAsked, DatagramState::kReset, "allowed in every state"},
-    DatagramEdge{DatagramState::kReset, DatagramCause::kOverflow, DatagramState::kReset, "a flush that began before the reset overflowed the queue"},
+    DatagramEdge{DatagramState::kReset, DatagramCause::kOverflow, DatagramState::kReset, "a flush that began before the reset overflowed a completion queue"},
     DatagramEdge{DatagramState::kInit, DatagramCause::kInitAsked, DatagramState::kInit, "InfiniBand allows this transition"},
     DatagramEdge{DatagramState::kInit, DatagramCause::kReceivingAsked, DatagramState::kReceiving, "InfiniBand allows this transition"},
     DatagramEdge{DatagramState::kInit, DatagramCause::kErrorAsked, DatagramState::kError, "allowed in every state"},

@@ -38,15 +38,15 @@ using DriveEdge = bytes::Edge<DriveMode, DriveCause>;
 // clang-format off
 inline constexpr std::array kDriveEdges{
     DriveEdge{DriveMode::kWorker, DriveCause::kPolled, DriveMode::kPoller, "a thread polls frequently"},
-    DriveEdge{DriveMode::kWorker, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread sleeps often, but briefly"},
-    DriveEdge{DriveMode::kWorker, DriveCause::kLetGo, DriveMode::kWorker, "the other completion queue has already let the connection go"},
+    DriveEdge{DriveMode::kWorker, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread often sleeps on the completion channel, but only briefly"},
+    DriveEdge{DriveMode::kWorker, DriveCause::kLetGo, DriveMode::kWorker, "the connection's other completion queue let go of the connection earlier"},
     DriveEdge{DriveMode::kPoller, DriveCause::kPolled, DriveMode::kPoller, "the connection's other completion queue is polled as well"},
-    DriveEdge{DriveMode::kPoller, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread sleeps often, but briefly"},
+    DriveEdge{DriveMode::kPoller, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread often sleeps on the completion channel, but only briefly"},
     DriveEdge{DriveMode::kPoller, DriveCause::kLetGo, DriveMode::kWorker, "polling stopped, or the completion queue was armed"},
     DriveEdge{DriveMode::kSleeper, DriveCause::kPolled, DriveMode::kSleeper, "a thread polls between two sleeps"},
     DriveEdge{DriveMode::kSleeper, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread sleeps on the other completion queue as well"},
     DriveEdge{DriveMode::kSleeper, DriveCause::kLetGo, DriveMode::kWorker, "no thread polled or woke up for a while"},
-    DriveEdge{DriveMode::kSleeper, DriveCause::kNotReadable, DriveMode::kWorker, "only a timer or a posted receive continues the stream"},
+    DriveEdge{DriveMode::kSleeper, DriveCause::kNotReadable, DriveMode::kWorker, "only a timer or a posted receive can continue the stream"},
 };
 // clang-format on
 

@@ -16,7 +16,7 @@ static_assert(kNames.size() == kSetupFailures);
 
 constexpr std::array kMeanings{
     "the TCP connect failed",
-    "a limit was reached, and no silent set-up could be evicted",
+    "a set-up limit of this program was reached, and no silent set-up could be evicted",
     "evicted to admit another peer, because this peer had sent nothing",
     "the backlog of connection requests is full",
     "the peer did not finish the MPA startup in time",
