@@ -75,7 +75,7 @@ TEST_CASE("an overflow of the completion queue is reported") {
     CHECK_EQ(event.element.cq, pair.b.cq);
     break;
   }
-  CHECK(said.has("iwarp: a completion queue with room for 1 overflowed: "));
+  CHECK(said.has("iwarp: a completion queue with a capacity of 1 overflowed: "));
   CHECK(said.comes_to_have("a completion queue of this end overflowed ("));
 }
 

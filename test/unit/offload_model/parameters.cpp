@@ -80,7 +80,7 @@ TEST_CASE("invalid files are refused with the key and the unit") {
   const auto ack = [](std::string_view rest) {
     return error_of(file_with(R"("ack": )" + std::string(rest)));
   };
-  CHECK(contains(ack("1.5"), "ack (one acknowledgement at the sender, in us)"));
+  CHECK(contains(ack("1.5"), "ack (processing one acknowledgement at the sender, in us)"));
   CHECK(contains(ack(R"({"value": 1})"), "\"unit\" is missing"));
   CHECK(contains(ack(R"({"value": 1, "unit": "ns"})"), "\"unit\" is \"ns\""));
   CHECK(contains(ack(R"({"unit": "us"})"), "\"value\" is missing"));
@@ -128,9 +128,9 @@ TEST_CASE("JSON that is nested too deep is refused; brackets inside a string do 
     return parsed ? parsed->dump() : parsed.error();
   };
   CHECK(parse("[[]]", 2) == "[[]]");
-  CHECK(parse("[[]]", 1) == "nested too deep");
+  CHECK(parse("[[]]", 1) == "JSON nested too deeply");
   CHECK(parse("[{},[],1]", 2) == "[{},[],1]");
   CHECK(parse(R"(["[[[\"[[["])", 1) == R"(["[[[\"[[["])");
-  CHECK(parse(R"(["\\",{}])", 1) == "nested too deep");
+  CHECK(parse(R"(["\\",{}])", 1) == "JSON nested too deeply");
   CHECK(parse("[[]", 2) == "not JSON");
 }

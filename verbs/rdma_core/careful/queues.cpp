@@ -83,8 +83,8 @@ void Ledger::owe(const void* cq, Site site) {
   if (++queue.owed <= queue.capacity || queue.is_reported) return;
   queue.is_reported = true;
   report(Check::kCqOverflow, site, nullptr,
-         fmt::format("up to {} completions may be added to a completion queue with room for {} "
-                     "(create it with an entry for each outstanding request and receive)",
+         fmt::format("up to {} completions may be added to a completion queue with a capacity of "
+                     "{} (create it with an entry for each outstanding request and receive)",
                      queue.owed, queue.capacity));
 }
 

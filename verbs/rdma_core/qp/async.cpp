@@ -30,9 +30,9 @@ void report_overflow(Cq& cq, verbs::QpNum of) {
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "cq_overflow",
              .message = fmt::format(
-                 "a completion queue with room for {} completions overflowed: a completion of "
-                 "queue pair {} was lost, and its connection ends (create the queue with an entry "
-                 "for each request and receive that may be outstanding, and poll it)",
+                 "a completion queue with a capacity of {} overflowed: a completion of queue pair "
+                 "{} was lost, and its connection ends (create the queue with an entry for each "
+                 "request and receive that may be outstanding, and poll it)",
                  cq.abi.cqe, of),
              .fields = {{"entries", static_cast<std::uint64_t>(cq.abi.cqe)}, {"qp", of}}});
   push(cq, cq.context, {.element = {.cq = cq.handle()}, .event_type = IBV_EVENT_CQ_ERR});
