@@ -96,11 +96,11 @@ int run_help(const Command& root, const std::string& version, const HelpOptions&
 
 Command help_command(const Command& root, const std::string& version) {
   auto options = std::make_shared<HelpOptions>();
-  Command command("help", "Explain a command, or the options of connections");
+  Command command("help", "Explain a command or the options of a connection");
   auto& words = command
                     .arguments("COMMAND", options->words,
-                               "Shows the same as iwarp COMMAND --help; connection: the options "
-                               "of a connection")
+                               "Command to explain, as iwarp COMMAND --help does, or connection "
+                               "for the options of a connection")
                     .suggests(known_words(root, true));
   words.take = [&root, store = words.take](const Option::Words& given) {
     auto fault = unknown_in(root, given);

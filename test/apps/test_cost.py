@@ -117,7 +117,7 @@ class Cost(Case):
         self.assertEqual(float(each) < float(sockets), 192 >= size)
         self.assertLess(low, 192)
         self.assertGreater(high, 192)
-        self.assertRegex(text, r"RNIC, each time +costs \S+ cores more at 100 Gb/s, which is within the uncertainty")
+        self.assertRegex(text, r"RNIC, each time +costs \S+ more cores at 100 Gb/s, which is within the uncertainty")
 
     def test_an_rnic_is_compared_with_a_toe_too(self):
         value = json.loads(self.assert_ok(run("cost", "predict", "--json", "--preset", "2003")))
@@ -165,7 +165,7 @@ class Cost(Case):
         predicted = text[text.index("Published figures, predicted"):]
         for use in ("identities", "calibrated", "derived"):
             self.assertLess(text.index(f"Published figures, {use}"), text.index(predicted))
-        self.assertRegex(predicted, r"within 25 % and its band \(90 %\) is at most a factor of 2 wide")
+        self.assertRegex(predicted, r"within 25 % of the figure, and if the upper end of its\n90 % band is at most 2 times the")
         figures = re.findall(r"[+-](\d+) % +([\d.]+)\.\.([\d.]+)  (.*)", predicted)
         self.assertGreaterEqual(len(figures), 12)
         for miss, low, high, verdict in figures:
@@ -176,8 +176,8 @@ class Cost(Case):
                 self.assertEqual(verdict == "agrees", int(miss) <= 25 and not wide)
         agree = sum(verdict == "agrees" for *_, verdict in figures)
         self.assertIn("missed", predicted)
-        self.assertRegex(text, rf"\nidentities 7 of 7; predictions {agree} of {len(figures)} agree, limits 1 of 1 "
-                               r"kept; not evidence: calibrated \d of \d, derived 4 of 4\n$")
+        self.assertRegex(text, rf"\nidentities: 7 of 7 hold; predictions: {agree} of {len(figures)} agree; limits: 1 "
+                               r"of 1 kept; not evidence: calibrated \d of \d, derived 4 of 4\n$")
 
     def test_a_note_cannot_leave_its_script_element(self):
         host = self.json_file("host.json", {"note": "<!-- <script> </script>", "parameters": {}})
@@ -218,7 +218,7 @@ class Cost(Case):
 
     def test_noise_is_called_noise(self):
         result = self.judged(1, spread=0.2)
-        self.assertRegex(result.stdout, r": noise-limited \(identical runs spread \d+ %\)\n$")
+        self.assertRegex(result.stdout, r": noise-limited \(identical runs differ by \d+ %\)\n$")
         self.assertEqual(result.returncode, 2)
 
     def test_run_moves_octets_and_counts_them(self):

@@ -12,7 +12,7 @@ namespace iwarp::apps {
 namespace {
 
 void require(int openssl_result) {
-  if (openssl_result != 1) throw Error("SHA-256 failed: not available from OpenSSL");
+  if (openssl_result != 1) throw Error("cannot compute SHA-256: OpenSSL does not provide it");
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ void add_log_options(cli::Command& command, LogOptions& options) {
   command.choice("--log", options.level, {"off", "error", "warning", "info", "debug"},
                  "Log events of this level and of more severe levels to standard output");
   command.choice("--log-format", options.format, {"text", "logfmt", "json"},
-                 "Plain text; key=value pairs, or a JSON object per line, for programs");
+                 "Plain text for people; key=value pairs or one JSON object per line for programs");
 }
 
 void set_log(const LogOptions& options) {

@@ -12,10 +12,11 @@ std::expected<FileUrl, std::string> parse_url(std::string_view text, std::uint16
   const auto bad = [&](std::string_view why) {
     return std::unexpected(std::string(text) + ": " + std::string(why));
   };
-  if (!text.starts_with(kScheme)) return bad("a URL begins with iwarp://");
+  if (!text.starts_with(kScheme)) return bad("a URL must begin with iwarp://");
   const auto rest = text.substr(kScheme.size());
   const auto slash = rest.find('/');
-  if (slash == std::string_view::npos) return bad("a URL is iwarp://HOST:PORT/NAME");
+  if (slash == std::string_view::npos)
+    return bad("a URL must have the form iwarp://HOST:PORT/NAME");
 
   const auto server = net::parse_address(rest.substr(0, slash), default_port);
   if (!server || server->host.empty() || server->port == 0) {

@@ -131,8 +131,8 @@ class SetupLog {
     if (!left_out) return;
     const auto peer = net::to_string(address);
     const std::string name = to_string(reason);
-    auto message = fmt::format("set-up with {} failed ({}): {}", peer, name, why);
-    if (*left_out > 0) message += fmt::format("; {} more were not logged", *left_out);
+    auto message = fmt::format("connection setup with {} failed ({}): {}", peer, name, why);
+    if (*left_out > 0) message += fmt::format("; {} more failures were not logged", *left_out);
     log_event({.level = level_of(reason),
                .event = "setup_failed",
                .message = std::move(message),

@@ -59,7 +59,7 @@ class LocalRequests {
     verbs::WorkCompletion wc;
     while (cq_->poll({&wc, 1}) == 0) {
     }
-    if (wc.status != verbs::WcStatus::kSuccess) throw Error("a local request failed");
+    if (wc.status != verbs::WcStatus::kSuccess) throw Error("a local work request failed");
   }
 
   net::Rnic& rnic_;

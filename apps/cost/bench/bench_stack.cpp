@@ -29,7 +29,7 @@ class Pair : sim::Pair {
         payload(ulpdu - kTaggedHeader),
         source(a->memory(kMost, Access::kLocalWrite)),
         target(b->memory(kMost, Access::kLocalWrite | Access::kRemoteWrite)) {
-    if (!establish()) throw Error("in-memory stack: the ends do not connect");
+    if (!establish()) throw Error("in-memory stack: the two ends did not connect");
   }
 
   void write(std::size_t fpdus) {
@@ -65,7 +65,7 @@ class Pair : sim::Pair {
     return from.transmit(SIZE_MAX, [&to](bytes::View piece) {
       while (!piece.empty()) {
         const auto n = to.receive(piece);
-        if (n == 0) throw Error("in-memory stack: an end does not receive");
+        if (n == 0) throw Error("in-memory stack: the receiving end accepted no octets");
         piece = piece.subspan(n);
       }
     }) != 0;

@@ -208,7 +208,7 @@ Sample bench_syscall() {
 Sample bench_wakeup(bool other) {
   const Pinned pinned;
   if (other && pinned.first() == pinned.last())
-    throw Error("this process may use only one processor");
+    throw Error("this process is allowed to use only one processor");
   return sample([&] { return ping_pong(pinned, other); }, 7);
 }
 

@@ -204,7 +204,7 @@ Sample bench_packet() {
   if (text.size() == 1 + sizeof out && text[0] == 1) {
     std::memcpy(&out, text.data() + 1, sizeof out);
     if (out.value > 0) return out;
-    throw Error("too noisy: the cost of a packet is below zero");
+    throw Error("too noisy: the measured cost of a packet is negative");
   }
   throw Error(text.size() > 1 && text[0] == 0 ? text.substr(1)
                                               : "the measuring process ended early");

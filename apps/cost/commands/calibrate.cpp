@@ -85,12 +85,13 @@ class Calibration {
                          {"uncertainty", v.uncertainty},
                          {"source", v.source}};
     }
-    return {{"name", "host"},
-            {"title", "this machine: " + cpu_model() + (busy() ? ", busy when measured" : "")},
-            {"note",
-             "Measured over loopback, except the link, the card and all parameters marked preset."},
-            {"machine", machine()},
-            {"parameters", parameters}};
+    return {
+        {"name", "host"},
+        {"title", "this machine: " + cpu_model() + (busy() ? ", busy when measured" : "")},
+        {"note",
+         "Measured over loopback, except for the link, the card and all parameters marked preset."},
+        {"machine", machine()},
+        {"parameters", parameters}};
   }
 
   const std::vector<std::string>& skipped() const { return skipped_; }
@@ -131,17 +132,19 @@ class Calibration {
 
   void memory() {
     const auto caches = cache_sizes();
-    attempt("copying by residency", {}, [&] {
+    attempt("copying in each cache level", {}, [&] {
       constexpr std::size_t kLargest = 128 << 20;
       const auto third = std::min(caches.third / 2, kLargest / 8);
-      set("copy_l2", bench_copy(caches.second / 2), "memcpy of 4 KiB pieces in half of L2");
-      set("copy_llc", bench_copy(third), "memcpy of 4 KiB pieces in the last-level cache");
-      set("copy_dram", bench_copy(kLargest), "memcpy of 4 KiB pieces over 128 MiB");
+      set("copy_l2", bench_copy(caches.second / 2),
+          "memcpy of 4 KiB pieces within half of the L2 cache");
+      set("copy_llc", bench_copy(third), "memcpy of 4 KiB pieces within the last-level cache");
+      set("copy_dram", bench_copy(kLargest), "memcpy of 4 KiB pieces across 128 MiB of memory");
     });
     attempt("CRC32c by kernel", {}, [&] {
       set("crc", bench_crc(crc32c::active()),
-          fmt::format("kernel {} over 1448 octets", crc32c::active().name));
-      set("crc_table", bench_crc(crc32c::kernels().front()), "slicing-by-8 over 1448 octets");
+          fmt::format("CRC32c kernel {} over 1448 octets", crc32c::active().name));
+      set("crc_table", bench_crc(crc32c::kernels().front()),
+          "CRC32c slicing-by-8 over 1448 octets");
       for (const auto& kernel : crc32c::kernels()) {
         if (!kernel.supported()) continue;
         crcs_.push_back(fmt::format("{} {:.3f}", kernel.name, bench_crc(kernel).value));
@@ -160,23 +163,25 @@ class Calibration {
       set("wakeup", other, "two processes and a pipe, two processors");
     });
     attempt("gather lists", {"iovec"}, [&] {
-      set("iovec", bench_iovec(), "sendmsg to a local socket, 64 elements against 1");
+      set("iovec", bench_iovec(), "sendmsg() to a local socket, 64 elements compared with 1");
     });
     // Only the cost of pinning can be measured. Registering memory costs more, because the driver
     // also informs the card; the parameter for this cost keeps the preset's value.
     attempt("pinning memory", {"pin_page"}, [&] {
       const auto pin = bench_pinning();
-      pinning_ = fmt::format("{:.2f} us and {:.3f} us a page, release {:.2f} us and {:.3f} us",
-                             pin.fixed.value / kNsPerUs, pin.page.value / kNsPerUs,
-                             pin.release_fixed.value / kNsPerUs, pin.release_page.value / kNsPerUs);
+      pinning_ = fmt::format(
+          "pin: {:.2f} us plus {:.3f} us per page; unpin: {:.2f} us plus {:.3f} us per page",
+          pin.fixed.value / kNsPerUs, pin.page.value / kNsPerUs, pin.release_fixed.value / kNsPerUs,
+          pin.release_page.value / kNsPerUs);
       set("pin_page",
           {pin.page.value + pin.release_page.value,
            std::max(pin.page.spread, pin.release_page.spread)},
-          "io_uring buffer registration: pins without informing a card");
+          "io_uring buffer registration, which pins pages without informing a card");
     });
     attempt("packets over veth", {"packet_tx", "packet_rx"}, [&] {
       const auto packet = bench_packet();
-      const std::string how = "veth, MTU 1500 against 9000, no GSO; TCP's share included";
+      const std::string how =
+          "veth, MTU 1500 compared with 9000, without GSO; includes TCP's share";
       set("packet_tx", packet, how);
       set("packet_rx", packet, how);
     });
@@ -185,13 +190,13 @@ class Calibration {
   void stack() {
     attempt("framing in memory", {"fpdu", "marker", "post", "completion"}, [&] {
       const auto framing = bench_framing();
-      const std::string how = "two ends of this stack joined in memory";
+      const std::string how = "two ends of this stack, connected in memory";
       set("fpdu", framing.fpdu, how);
       set("marker", framing.marker, how);
       const auto request = bench_request();
       const Sample half{request_cost(request, framing) / 2, request.spread};
-      set("post", half, "local requests on a live connection, and " + how);
-      set("completion", half, "local requests on a live connection, and " + how);
+      set("post", half, "local work requests on a live connection; " + how);
+      set("completion", half, "local work requests on a live connection; " + how);
     });
   }
 
@@ -213,7 +218,7 @@ class Calibration {
               for (const char* key : {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx",
                                       "copy_tx", "copy_rx", "wakeup"}) {
                 set(key, {fitted.*model::find_field(key)->member, error},
-                    "fitted to sockets over loopback, 64 octets to 1 MiB");
+                    "fitted to loopback socket transfers of 64 octets to 1 MiB");
               }
               fit_ =
                   fmt::format("mean error {:.1f} % on sizes that the fit did not use", 100 * error);
@@ -275,7 +280,8 @@ class Calibration {
  public:
   void clock() {
     const auto mhz = std::strtod(cpuinfo("cpu MHz", "0").c_str(), nullptr);
-    if (mhz > 0) measured_["clock"] = {mhz / 1000, 0, "def", "definition: /proc/cpuinfo"};
+    if (mhz > 0)
+      measured_["clock"] = {mhz / 1000, 0, "def", "by definition; read from /proc/cpuinfo"};
   }
 
  private:
@@ -316,11 +322,12 @@ int run_calibrate(const CalibrateOptions& options) {
   if (!out) throw Error("cannot write " + options.out + ": " + errno_text());
   print_host(*set);
   for (const auto& skipped : calibration.skipped()) {
-    fmt::print(stderr, "not measured, marked \"preset\": {}\n", skipped);
+    fmt::print(stderr, "not measured and therefore marked \"preset\": {}\n", skipped);
   }
   for (const auto& [name, value] : set->machine) fmt::print("{}: {}\n", name, value);
-  fmt::print("{}: written; all other parameters are marked \"preset\" and come from {}\n",
-             options.out, base.name);
+  fmt::print(
+      "wrote {}; all parameters that were not measured are marked \"preset\" and come from {}\n",
+      options.out, base.name);
   if (calibration.busy()) {
     fmt::print(stderr,
                "iwarp: {} is not reliable: other programs used {} during the calibration "
@@ -340,9 +347,10 @@ cli::Command calibrate_command() {
             "Preset for parameters that cannot be measured; the default is 100g")
       .suggests(model::preset_names());
   command.text("--out", "host.json", options->out, "Output file").completes(cli::Completion::kFile);
-  command.number("--repeat", "N", options->repeat, {1, 100}, "Rounds of the socket sweep");
+  command.number("--repeat", "N", options->repeat, {1, 100},
+                 "Number of rounds of the socket sweep");
   command.number("--seconds", "S", options->seconds, {0.01, 10},
-                 "Approximate duration of each run of the sweep");
+                 "Approximate duration of each run in the sweep");
   command.notes = "Takes about 20 seconds. The machine should be idle.";
   command.run = [options](const cli::Given&) { return run_calibrate(*options); };
   return command;

@@ -6,8 +6,8 @@
 namespace iwarp::apps {
 
 cli::Command cost_command() {
-  cli::Command command("cost",
-                       "Predict the processor cost of moving data by sockets, iWARP, TOE and RNIC");
+  cli::Command command(
+      "cost", "Predict the processor cost of moving data by sockets, iWARP, a TOE or an RNIC");
   command.commands = {cost::predict_command(), cost::report_command(), cost::calibrate_command(),
                       cost::validate_command(), cost::run_command()};
   command.notes = "rfc-notes/offload-model.md explains the model.";

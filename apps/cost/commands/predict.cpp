@@ -13,9 +13,10 @@ namespace iwarp::apps::cost {
 cli::Command predict_command() {
   auto options = std::make_shared<QuestionOptions>();
   auto json = std::make_shared<bool>(false);
-  cli::Command command("predict", "Predict the processor cost of one message, moved in four ways");
+  cli::Command command(
+      "predict", "Predict the processor cost of one message for each of four ways to move it");
   add_question_options(command, *options);
-  command.flag("--json", *json, "Print JSON: all the data that report plots");
+  command.flag("--json", *json, "Print all data that iwarp cost report plots, as JSON");
   command.shown = {"iwarp cost predict --preset 2003 --size 4K",
                    "iwarp cost predict --host host.json --size 1M --rate 25 --cached",
                    "iwarp cost predict --size 256K --reuse 100 --advertise 10 --json"};

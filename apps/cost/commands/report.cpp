@@ -35,7 +35,8 @@ std::vector<model::MeasuredShare> shares_of(const std::string& path,
 std::string page_text(std::string_view series) {
   if (page_file("vega.js").empty()) {
     throw Error(
-        "cannot write HTML: built without Vega (install libjs-vega, or use the text report)");
+        "cannot write HTML: this iwarp was built without Vega (install libjs-vega and build again, "
+        "or omit --html)");
   }
   return filled(page_file("page.html"), {{"@STYLE@", std::string(page_file("style.css"))},
                                          {"@DATA@", script_safe(series)},
@@ -74,18 +75,19 @@ int run_report(const ReportOptions& options) {
 
 cli::Command report_command() {
   auto options = std::make_shared<ReportOptions>();
-  cli::Command command("report", "Write the prediction with charts, as one HTML file");
+  cli::Command command("report",
+                       "Print the prediction as text, or write it with charts as one HTML file");
   add_question_options(command, options->question);
   command.begin_group("");
   command.size("--file", options->question.file, {1, 0x1p50},
-               "Bytes of the file in the transfer scenario");
+               "Bytes of the file in the file-transfer scenario");
   command
       .text("--measured", "runs.json", options->measured,
-            "Plot the copy shares of these runs of iwarp cost run")
+            "Plot the share of copying in these runs, recorded by iwarp cost run")
       .completes(cli::Completion::kFile);
   command
       .text("--html", "OUT.html", options->html,
-            "Write an HTML page; the default is text on standard output")
+            "Write an HTML page to this file; the default is text on standard output")
       .completes(cli::Completion::kFile);
   command.shown = {
       "iwarp cost report --preset 2003 --html report.html",

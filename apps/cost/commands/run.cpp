@@ -95,17 +95,17 @@ int run_jobs(const RunOptions& options) {
 
 cli::Command run_command() {
   auto options = std::make_shared<RunOptions>();
-  cli::Command command("run",
-                       "Measure transfers between two local processes, by sockets and by iWARP");
-  command.choice("--mode", options->mode, {"sockets", "iwarp", "both"}, "Transports to run");
-  command.texts("--size", "N", options->sizes, "Bytes of one message").greedy();
+  cli::Command command(
+      "run", "Measure transfers between two local processes, over sockets and over iWARP");
+  command.choice("--mode", options->mode, {"sockets", "iwarp", "both"}, "Transports to measure");
+  command.texts("--size", "N", options->sizes, "Bytes per message").greedy();
   command
       .texts("--fpdu", "emss|max|N", options->fpdus,
              "iWARP: largest FPDU; see iwarp help connection")
       .greedy();
   command
       .texts("--crc", "off|best|KERNEL", options->crcs,
-             "iWARP: off, best, or a CRC32c kernel that iwarp info names")
+             "iWARP: off, best, or a CRC32c kernel that iwarp info lists")
       .greedy();
   command.flag("--markers", options->markers, "iWARP: also run with markers");
   command.choice("--cpus", options->cpus, {"other", "same", "any"},
@@ -115,7 +115,9 @@ cli::Command run_command() {
                  "Approximate duration of each run");
   command.text("--out", "runs.json", options->out, "Write the records to this file")
       .completes(cli::Completion::kFile);
-  command.notes = "Over loopback, so both ends share this machine and TCP's segments are 64 KB.";
+  command.notes =
+      "The transfers use loopback, so both ends share this machine and TCP segments are 64 KB "
+      "long.";
   command.shown = {
       "iwarp cost run --out runs.json",
       "iwarp cost run --mode iwarp --size 64K --crc off portable best --markers --repeat 5"};

@@ -138,10 +138,10 @@ int verdict(const std::vector<model::PublishedRow>& rows, const model::Judgement
     } else if (status == 0 && !j->holds()) {
       status = kExitFailure;
     }
-    text += j->noise_limited()
-                ? fmt::format(": noise-limited (identical runs spread {:.0f} %)", 100 * j->spread)
-            : j->holds() ? ": holds"
-                         : ": missed";
+    text += j->noise_limited() ? fmt::format(": noise-limited (identical runs differ by {:.0f} %)",
+                                             100 * j->spread)
+            : j->holds()       ? ": holds"
+                               : ": missed";
   }
   fmt::print("\n{}\n", text);
   return status;
@@ -168,9 +168,11 @@ int run_validate(const ValidateOptions& options) {
 
 cli::Command validate_command() {
   auto options = std::make_shared<ValidateOptions>();
-  cli::Command command("validate", "Compare the model to this machine and to published figures");
+  cli::Command command("validate",
+                       "Compare the model with this machine and with published figures");
   add_host_options(command, options->host);
-  command.text("--runs", "runs.json", options->runs, "Judge these recorded runs instead of running")
+  command
+      .text("--runs", "runs.json", options->runs, "Judge these recorded runs instead of measuring")
       .completes(cli::Completion::kFile);
   command.text("--out", "runs.json", options->out, "Write the runs to this file")
       .completes(cli::Completion::kFile);
@@ -181,16 +183,16 @@ cli::Command validate_command() {
                  "Approximate duration of each run");
   command.flag("--published-only", options->published_only, "Check only the published figures");
   command.notes =
-      "Sockets are fitted; iWARP is predicted.\nExit status 0: identities exact and bounds met;\n"
-      "1: missed; 2: identical runs differ too much to tell.";
+      "The costs of sockets are fitted to runs; those of iWARP are predicted.\n"
+      "Exit status 0: the identities are exact and the bounds are met; 1: an identity or a\n"
+      "bound is missed; 2: identical runs differ too much for a verdict.";
   command.shown = {"iwarp cost validate",
                    "iwarp cost validate --out runs.json && iwarp cost validate --runs runs.json",
                    "iwarp cost validate --published-only"};
-  command.statuses = {{"0", "the identities are exact and the bounds are met"},
-                      {"1", "an identity or a bound is missed, or the command failed"},
-                      {"2",
-                       "identical runs differ too much to tell, or the command line is "
-                       "invalid"}};
+  command.statuses = {
+      {"0", "the identities are exact and the bounds are met"},
+      {"1", "an identity or a bound is missed, or the command failed"},
+      {"2", "identical runs differ too much for a verdict, or the command line is invalid"}};
   command.run = [options](const cli::Given&) { return run_validate(*options); };
   return command;
 }

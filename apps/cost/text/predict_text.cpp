@@ -71,7 +71,7 @@ std::string cost_table(const Question& q, const std::vector<Way>& all) {
   });
   out += line("  sender", all, [&](const Way& way) { return us(cost(way).tx.total()); });
   out += line("  receiver", all, [&](const Way& way) { return us(cost(way).rx.total()); });
-  out += line("GHz per Gb/s, busier", all, [&](const Way& way) {
+  out += line("GHz per Gb/s, maximum", all, [&](const Way& way) {
     const auto busier = std::max(cost(way).tx.total(), cost(way).rx.total());
     return fmt::format("{:.3g}", ghz_per_gbps(p, busier, q.workload.size));
   });
@@ -114,14 +114,14 @@ std::string crossover_table(const Question& q) {
   for (const auto& c : all_crossovers(q)) {
     if (c.over != over) {
       over = c.over;
-      out += fmt::format("{}Size from which an RNIC beats {} (90 % band)\n",
+      out += fmt::format("{}Message size from which an RNIC beats {} (90 % band)\n",
                          out.empty() ? "" : "\n", over == Mode::kToe ? "a TOE" : to_string(over));
     }
     out += fmt::format("  {:<48}{}\n", c.what, crossover_text(c.crossover));
   }
   const auto reuse = reuse_needed(q.set.resolve(), q.workload);
-  return out + fmt::format("\n  {:<48}{}\n", "reuses that pay for a registration at this size",
-                           reuse ? fmt::format("{:.2g}", *reuse) : "none do");
+  return out + fmt::format("\n  {:<48}{}\n", "reuses needed to amortize a registration",
+                           reuse ? fmt::format("{:.2g}", *reuse) : "never amortized");
 }
 
 std::string decisive(const Question& q) {
@@ -130,7 +130,7 @@ std::string decisive(const Question& q) {
            message_cost(Mode::kRnic, p, q.workload).total();
   };
   const auto all = model::sensitivity(q.set, difference);
-  std::string out = "parameters that decide between sockets and RNIC:";
+  std::string out = "parameters that decide between sockets and an RNIC:";
   for (std::size_t i = 0; i < std::min<std::size_t>(3, all.size()); ++i) {
     const auto& value = q.set.values.at(all[i].key);
     out += fmt::format("{} {} ({}, {})", i == 0 ? "" : ",", all[i].key,
@@ -143,7 +143,7 @@ std::string decisive(const Question& q) {
 /// text says that they are equal.
 std::string throughput_text(const model::Throughput& before, const model::Throughput& after) {
   if (gbps_text(before) == gbps_text(after)) {
-    return fmt::format("throughput stays {} Gb/s, bounded by the {}", gbps_text(after),
+    return fmt::format("throughput stays at {} Gb/s, bounded by the {}", gbps_text(after),
                        after.limit);
   }
   return fmt::format("{} Gb/s instead of {} ({:+.0f} %), bounded by the {}", gbps_text(after),
@@ -171,7 +171,7 @@ std::string verdict_text(const Question& q, const Way& way) {
   const auto saved = before - cores_of(q, p, way);
   auto processors =
       saved > 0 ? fmt::format("saves {:.3g} of {:.3g} cores at {:g} Gb/s", saved, before, q.rate)
-                : fmt::format("costs {:.3g} cores more at {:g} Gb/s", -saved, q.rate);
+                : fmt::format("costs {:.3g} more cores at {:g} Gb/s", -saved, q.rate);
   const auto crossover =
       crossover_band(q.set, model::draw(q.set), cheaper(way.mode, Mode::kSockets, way.workload));
   if (standing(crossover, q.workload.size) == model::Standing::kUndecided) {
@@ -183,10 +183,11 @@ std::string verdict_text(const Question& q, const Way& way) {
 
 std::string prediction_text(const Question& q) {
   const auto all = ways(q);
-  auto out = title_of(q.set) + "\n" + workload_text(q.workload) +
-             "\nRNIC: buffers registered for each transfer, or once and then found in a cache\n\n";
+  auto out =
+      title_of(q.set) + "\n" + workload_text(q.workload) +
+      "\nRNIC: buffers are registered for each transfer, or registered once and then cached\n\n";
   out += cost_table(q, all) + "\n" + performance_table(q, all) + "\n" + crossover_table(q);
-  out += "\nInstead of kernel sockets\n";
+  out += "\nCompared with kernel sockets\n";
   for (const auto& way : all) {
     if (way.mode != Mode::kToe && way.mode != Mode::kRnic) continue;
     out += fmt::format("  {:<17}{}\n", way.name, verdict_text(q, way));

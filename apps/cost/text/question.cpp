@@ -22,13 +22,12 @@ void add_host_options(cli::Command& command, QuestionOptions& options) {
   command.begin_group("Host");
   command
       .text("--preset", "NAME", options.preset,
-            "A built-in host: 2003, 2007 or 100g. The default without --host is 100g")
+            "Built-in host: 2003, 2007 or 100g; the default without --host is 100g")
       .suggests(model::preset_names());
   command
-      .text(
-          "--host", "host.json", options.host,
-          "A host measured by iwarp cost calibrate. Missing parameters are taken from the preset, "
-          "and listed")
+      .text("--host", "host.json", options.host,
+            "File that iwarp cost calibrate wrote; parameters that it lacks are listed and taken "
+            "from the preset")
       .completes(cli::Completion::kFile);
   command.begin_group("");
 }
@@ -36,25 +35,26 @@ void add_host_options(cli::Command& command, QuestionOptions& options) {
 void add_question_options(cli::Command& command, QuestionOptions& options) {
   add_host_options(command, options);
   command.begin_group("Workload");
-  command.size("--size", options.size, {1, kLargestSize}, "Bytes of one message, 1 to 4G");
+  command.size("--size", options.size, {1, kLargestSize}, "Bytes per message, 1 to 4G");
   command.number("--rate", "GBPS", options.rate, {1e-3, kLargestRate},
-                 "Gb/s of payload; the default is the rate of the link");
+                 "Payload rate in Gb/s; the default is the rate of the link");
   command.number("--cores", "N", options.cores, {1, kLargestCores},
-                 "Processors that either side may use");
+                 "Number of processors that each end may use");
   command.number("--reuse", "U", options.reuse, {1, kLargestCount},
-                 "Transfers per registration of a buffer");
+                 "Transfers per buffer registration");
   command.number("--advertise", "V", options.advertise, {1, kLargestCount},
-                 "Transfers per exchange of an STag");
-  command.flag("--cached", options.cached, "Find registrations in a cache");
-  command.flag("--events", options.events, "RNIC: sleep until a completion instead of polling");
+                 "Transfers per STag exchange");
+  command.flag("--cached", options.cached, "Assume that each registration is found in a cache");
+  command.flag("--events", options.events,
+               "RNIC: sleep until a completion arrives instead of polling");
   command.flag("--polling", options.polling, "Sockets and TOE: receivers never sleep")
       .excludes("--events");
-  command.choice("--crc", options.crc, {"on", "off"}, "CRC32c of software iWARP");
+  command.choice("--crc", options.crc, {"on", "off"}, "CRC32c in software iWARP");
   command.flag("--markers", options.markers, "Use markers in software iWARP");
   command.size("--fpdu", options.fpdu, {1, 1U << 16},
-               "Payload of one frame; the default fits a TCP segment");
+               "Payload bytes per frame; the default fits one TCP segment");
   command.number("--application", "NS", options.application, {0, 1e6},
-                 "The application's own work, ns per byte (LAWS: gamma)");
+                 "The application's own work in ns per byte (gamma in the LAWS model)");
   command.begin_group("");
 }
 

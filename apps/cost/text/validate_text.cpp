@@ -22,23 +22,25 @@ std::string octets_text(std::uint64_t octets) { return format_octets(static_cast
 std::string fitted_text(const model::Judgement& j) {
   const auto cost = [&j](Unknown u) { return j.sockets[static_cast<std::size_t>(u)]; };
   auto out = fmt::format(
-      "Mode (a), fitted: send {:.2f} us, receive or wait {:.2f} us, piece {:.2f} us, octet {:.3f} "
-      "ns, wake-up {:.1f} us\n",
+      "Mode (a), fitted costs: {:.2f} us per send, {:.2f} us per receive or wait, {:.2f} us per "
+      "piece, {:.3f} ns per octet, {:.1f} us per wake-up\n",
       cost(Unknown::kSend) / kUs, cost(Unknown::kReceive) / kUs, cost(Unknown::kPiece) / kUs,
       cost(Unknown::kOctet), cost(Unknown::kSwitch) / kUs);
   for (const auto& point : j.fitted) {
     const auto messages = static_cast<double>(point.run.messages);
-    out += fmt::format("  {:>10}, read by {:>6}: {:>8.2f} us, fitted {:>8.2f} us, {:+.0f} %\n",
-                       octets_text(point.run.size), point.run.read,
-                       point.run.cpu_ns() / messages / kUs, point.fitted / messages / kUs,
-                       100 * (point.fitted / point.run.cpu_ns() - 1));
+    out += fmt::format(
+        "  {:>10}, {:>6} per receive call: measured {:>8.2f} us, fitted {:>8.2f} us, {:+.0f} %\n",
+        octets_text(point.run.size), point.run.read, point.run.cpu_ns() / messages / kUs,
+        point.fitted / messages / kUs, 100 * (point.fitted / point.run.cpu_ns() - 1));
   }
-  return out + fmt::format("  each size left out: MAPE {:.1f} %, p90 {:.1f} %, max {:.1f} %\n\n",
-                           100 * j.left_out.mean, 100 * j.left_out.p90, 100 * j.left_out.max);
+  return out +
+         fmt::format(
+             "  leaving out one size at a time: MAPE {:.1f} %, p90 {:.1f} %, max {:.1f} %\n\n",
+             100 * j.left_out.mean, 100 * j.left_out.p90, 100 * j.left_out.max);
 }
 
 std::string points_text(const model::Judgement& j) {
-  std::string out = "Mode (b), predicted from the fit of (a), micro-benchmarks and counters\n";
+  std::string out = "Mode (b), predicted from the fit of mode (a), micro-benchmarks and counters\n";
   out += fmt::format("{:>10}{:>8}  {:<15}{:<8}{:>11}{:>11}{:>8}{:>9}\n", "size", "ULPDU", "CRC",
                      "markers", "measured", "predicted", "error", "spread");
   for (const auto& point : j.points) {
@@ -49,18 +51,17 @@ std::string points_text(const model::Judgement& j) {
                        r.cpu_ns() / messages / kUs, point.predicted.total() / messages / kUs,
                        100 * point.error(), 100 * point.spread);
   }
-  return out +
-         fmt::format(
-             "  MAPE {:.1f} % (at most {:.0f}), p90 {:.1f} % ({:.0f}), max {:.1f} % ({:.0f}); "
-             "identical runs spread {:.1f} % ({:.0f})\n",
-             100 * j.errors.mean, 100 * j.bounds.mean, 100 * j.errors.p90, 100 * j.bounds.p90,
-             100 * j.errors.max, 100 * j.bounds.max, 100 * j.spread, 100 * j.bounds.spread);
+  return out + fmt::format(
+                   "  MAPE {:.1f} % (at most {:.0f}), p90 {:.1f} % (at most {:.0f}), max {:.1f} % "
+                   "(at most {:.0f}); identical runs differ by {:.1f} % (at most {:.0f})\n",
+                   100 * j.errors.mean, 100 * j.bounds.mean, 100 * j.errors.p90, 100 * j.bounds.p90,
+                   100 * j.errors.max, 100 * j.bounds.max, 100 * j.spread, 100 * j.bounds.spread);
 }
 
 /// Formats the share of processor time that copying took on this machine, and the published claim
 /// about this share.
 std::string copies_text(const model::Judgement& j) {
-  std::string out = "  copying, of a socket's processor time on this machine:\n";
+  std::string out = "  share of copying in the processor time of sockets on this machine:\n";
   double most = 0;
   for (const auto& c : j.copies) {
     if (c.size != 64 && c.size != 4096 && c.size != 65536 && c.size != 1048576) continue;
@@ -70,15 +71,15 @@ std::string copies_text(const model::Judgement& j) {
   }
   constexpr double kClaim = 0.8;
   return out +
-         "    (memcpy of as many octets in cache, relative to all cost that grows with the "
-         "octets)\n" +
+         "    (cost of a memcpy of the same octets in cache, relative to all costs per octet)\n" +
          fmt::format(
-             "  \"copying takes 80 to 85 % of the processor\": {} on this machine. No source for "
-             "it\n"
-             "    was found; the nearest is about all of TCP: full-duplex Gigabit Ethernet takes "
-             "more\n"
-             "    than 80 % of a 2.4 GHz Pentium 4 (Wikipedia, TCP offload engine)\n",
-             most >= kClaim ? "it may, for one of these sizes" : "not at any of these sizes");
+             "  The claim \"copying takes 80 to 85 % of the processor\" is {} on this machine.\n"
+             "    No source for the claim was found. The nearest published figure covers all of "
+             "TCP:\n"
+             "    full-duplex Gigabit Ethernet takes more than 80 % of a 2.4 GHz Pentium 4\n"
+             "    (Wikipedia, TCP offload engine).\n",
+             most >= kClaim ? "plausible for at least one of these sizes"
+                            : "wrong for all of these sizes");
 }
 
 std::string components_text(const model::Judgement& j) {
@@ -87,8 +88,9 @@ std::string components_text(const model::Judgement& j) {
     // Print the numbers even if the cost is below the noise of the runs, where it cannot be
     // distinguished from zero.
     out += fmt::format(
-        "  CRC32c {}: {:.3f} ns/octet in the stack, {:.3f} alone, {:+.0f} % ({} pairs)\n", c.kernel,
-        c.in_place, c.bench, 100 * (c.in_place / c.bench - 1), c.pairs);
+        "  CRC32c {}: {:.3f} ns/octet in the stack, {:.3f} in isolation, {:+.0f} % ({} pairs of "
+        "runs)\n",
+        c.kernel, c.in_place, c.bench, 100 * (c.in_place / c.bench - 1), c.pairs);
   }
   return out + copies_text(j);
 }
@@ -131,8 +133,8 @@ std::string prediction_line(const model::PublishedRow& row, const model::Check& 
 std::string predictions_text(const std::vector<model::PublishedRow>& rows) {
   auto out = fmt::format(
       "\nPublished figures, predicted with a preset that does not depend on the figure.\n"
-      "A prediction agrees if it is within {:.0f} % and its band (90 %) is at most a factor of "
-      "{:g} wide.\n",
+      "A prediction agrees if it is within {:.0f} % of the figure, and if the upper end of its\n"
+      "90 % band is at most {:g} times the lower end.\n",
       100 * model::kCriterion.miss, model::kCriterion.band);
   out += fmt::format("  {:>2}  {:<29}{:<5}{:<5}{:>13}{:>13}{:>7}{:>15}\n", "", "", "mark", "by",
                      "published", "model", "miss", "band");
@@ -162,8 +164,8 @@ std::string published_text(const std::vector<model::PublishedRow>& rows) {
 std::string tally_text(const std::vector<model::PublishedRow>& rows) {
   const auto of = [](const model::Tally& t) { return fmt::format("{} of {}", t.hold, t.figures); };
   return fmt::format(
-      "identities {}; predictions {} agree, limits {} kept; not evidence: calibrated {}, derived "
-      "{}",
+      "identities: {} hold; predictions: {} agree; limits: {} kept; not evidence: calibrated {}, "
+      "derived {}",
       of(tally(rows, Use::kIdentity)), of(tally(rows, Use::kPrediction)), of(tally_limits(rows)),
       of(tally(rows, Use::kCalibrated)), of(tally(rows, Use::kDerived)));
 }

@@ -88,7 +88,7 @@ std::vector<NamedCrossover> all_crossovers(const Question& q) {
     };
     add("processor time, registered each time", cheaper(Mode::kRnic, over, each));
     add("processor time, registered once", cheaper(Mode::kRnic, over, once));
-    add("processor time, as asked", cheaper(Mode::kRnic, over, q.workload));
+    add("processor time, this workload", cheaper(Mode::kRnic, over, q.workload));
     add("latency, registered once, STag known", sooner(over, once, false, 0));
     add("latency, STag exchanged each time", sooner(over, advertised, true, 0));
     add("latency, STag exchanged, one registration", sooner(over, each, true, 1));
