@@ -13,7 +13,7 @@ void fill_pattern(bytes::Span octets, unsigned seed) {
 void check_pattern(bytes::View octets, unsigned seed, const std::string& whose) {
   for (std::size_t i = 0; i < octets.size(); ++i) {
     if (octets[i] == demo_octet(i, seed)) continue;
-    throw Error(fmt::format("octet {} of {} is {:#04x}, not {:#04x}", i, whose,
+    throw Error(fmt::format("octet {} of {} is {:#04x} instead of {:#04x}", i, whose,
                             std::to_integer<unsigned>(octets[i]),
                             std::to_integer<unsigned>(demo_octet(i, seed))));
   }
@@ -29,7 +29,7 @@ std::string await_terminate(Session& session, verbs::AsyncEventType type) {
       throw Error("the target sent the wrong Terminate: " + text);
     return text;
   }
-  throw Error("the target sent no Terminate for a Write to a dead STag");
+  throw Error("the target sent no Terminate for a Write to an invalidated STag");
 }
 
 }  // namespace iwarp::apps

@@ -69,7 +69,8 @@ class Initiator {
 
   void learn_stag() {
     narrator_.step(
-        "Exchange an STag: we ask with a Send, the target answers with {TO, STag, length}");
+        "Exchange an STag: the initiator asks with a Send, the target answers with {TO, STag, "
+        "length}");
     session_.send_inline(std::as_bytes(std::span(std::string_view("may I have an STag?"))));
     receive();
     const auto advert = decode_advert(inbox_.octets().first(kAdvertSize));
@@ -87,14 +88,15 @@ class Initiator {
   }
 
   void read_back() {
-    narrator_.step("RDMA Read: the same octets back, the target's program still asleep");
+    narrator_.step("RDMA Read: fetch the same octets while the target's program still sleeps");
     access_remote(WrOpcode::kRead, sink_);
-    check_pattern(sink_.octets(), kDemoFirstWrite, "what was read back");
-    narrator_.remark("initiator", fmt::format("all {} octets are as written", options_.size));
+    check_pattern(sink_.octets(), kDemoFirstWrite, "the data read back");
+    narrator_.remark("initiator",
+                     fmt::format("all {} octets match what was written", options_.size));
   }
 
   void invalidate() {
-    narrator_.step("Send with Invalidate: wake the target up and give its STag back");
+    narrator_.step("Send with Invalidate: wake the target and invalidate its STag");
     const std::string_view text = "done with your STag";
     const verbs::Sge sge{reinterpret_cast<std::byte*>(const_cast<char*>(text.data())),
                          static_cast<std::uint32_t>(text.size()), verbs::Stag{}};
@@ -107,7 +109,8 @@ class Initiator {
   }
 
   void write_to_dead_stag() {
-    narrator_.step("RDMA Write to the dead STag: the target must refuse and end the stream");
+    narrator_.step(
+        "RDMA Write to the invalidated STag: the target must refuse it and terminate the stream");
     fill_pattern(source_.octets(), kDemoSecondWrite);
     const auto sge = source_.sge(options_.size);
     session_.post_send({.opcode = WrOpcode::kWrite,
@@ -118,8 +121,9 @@ class Initiator {
     session_.await_close();
     if (session_.qp().state() == verbs::QpState::kRts)
       throw Error("the queue pair is still in RTS after a Terminate");
-    narrator_.remark("initiator", fmt::format("I got it, and my queue pair is in state {}",
-                                              verbs::to_string(session_.qp().state())));
+    narrator_.remark("initiator",
+                     fmt::format("I received the Terminate, and my queue pair is in state {}",
+                                 verbs::to_string(session_.qp().state())));
   }
 
   void access_remote(WrOpcode opcode, Buffer& buffer) {
@@ -144,7 +148,7 @@ class Initiator {
     const auto counters = rnic_->counters(session_.qp());
     const auto expect = [](std::uint64_t count, bool wanted, const char* what) {
       if ((count > 0) == wanted) return;
-      throw Error(fmt::format("{} {}: not what the options request", count, what));
+      throw Error(fmt::format("{} {}, which contradicts the options", count, what));
     };
     expect(counters.markers_received, options_.common.connection.startup.markers,
            "markers received");
@@ -155,8 +159,9 @@ class Initiator {
   std::string summary() const {
     const auto& common = options_.common;
     return fmt::format(
-        "demo passed: {} octets written, read back and checked on both sides; a dead STag refused "
-        "with Terminate {} (MPA revision {}, CRC {}, markers in {}, out {}, RTR {})",
+        "demo passed: {} octets written, read back and checked on both sides; a Write to the "
+        "invalidated STag refused with Terminate {} (MPA revision {}, CRC {}, markers in {}, out "
+        "{}, RTR {})",
         options_.size, terminate_, shown("IWARP_MPA_REV", common), shown("IWARP_CRC", common),
         shown("IWARP_MARKERS", common), options_.peer_markers ? "on" : "off",
         shown("IWARP_RTR", common));
@@ -194,7 +199,7 @@ cli::Command demo_command() {
   command.flag("-q,--quiet", options->quiet, "Print only the last line");
   add_common_options(command, options->common);
   command.notes =
-      "Every frame is shown in its layers: MPA, DDP, RDMAP, and its effect on verbs.\n"
+      "Shows each frame layer by layer (MPA, DDP, RDMAP), and its effect on verbs.\n"
       "The last line lists the checks. Exit status 0 means that all of them passed.";
   command.shown = {"iwarp demo                                the whole story",
                    "iwarp demo --mpa-rev 1 --markers          RFC 5044 only, with markers",

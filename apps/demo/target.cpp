@@ -61,7 +61,8 @@ class Target {
     session_.send_inline(std::as_bytes(std::span(std::string_view("all octets as written"))));
     const auto terminate = await_terminate(session_, verbs::AsyncEventType::kTerminateSent);
     check_memory();
-    report_.line("terminated I sent the Terminate " + terminate + ", and no octet has changed");
+    report_.line("terminated " +
+                 fmt::format("I sent Terminate {}, and no octet has changed", terminate));
     session_.await_close();
   }
 
@@ -86,7 +87,8 @@ class Target {
     const Advert advert{region_.to(octets_.data()), region_.stag(),
                         static_cast<std::uint32_t>(octets_.size())};
     session_.send_inline(encode(advert));
-    report_.line(fmt::format("registered I registered {} octets and now sleep", octets_.size()));
+    report_.line("registered " +
+                 fmt::format("I registered {} octets and now sleep", octets_.size()));
   }
 
   void check_after_invalidate() {
@@ -94,11 +96,12 @@ class Target {
     if (!wc.invalidated || wc.invalidated_stag != region_.stag()) {
       throw Error("the Send did not invalidate the STag");
     }
-    if (region_.valid()) throw Error("the invalidated STag still opens the memory");
+    if (region_.valid()) throw Error("the invalidated STag still permits access to the memory");
     check_memory();
     report_.line(
-        fmt::format("checked I woke up: {} octets are as written, those around them "
-                    "untouched, and STag {:#010x} is dead",
+        "checked " +
+        fmt::format("I woke up: the {} octets match what was written, the octets around them are "
+                    "unchanged, and STag {:#010x} is invalid",
                     octets_.size(), region_.stag().value));
   }
 

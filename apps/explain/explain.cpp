@@ -250,10 +250,10 @@ int run_page(const ExplainOptions& options) {
                             [&page](std::string_view lines) { page.add(lines); });
   const int status = read_all(report, options, false);
   const auto size = page.finish();
-  fmt::print("{}: {} octets, self-contained\n", options.html, size);
+  fmt::print("wrote {} ({} bytes, self-contained)\n", options.html, size);
   if (report.left_out() != 0) {
     fmt::print(
-        "{} frames are left out, because the page would become too large (select frames with "
+        "{} frames were left out because the page would become too large (select fewer frames with "
         "--stream, --op or --errors)\n",
         report.left_out());
   }
@@ -286,33 +286,32 @@ cli::Command explain_command() {
   command
       .arguments(
           "FILE", options->files,
-          "pcap or pcapng file, or a log in qlog's JSON text sequences (--trace FILE.qlog), "
-          "also compressed with gzip; several files are read in the order given; - is standard "
-          "input")
+          "pcap or pcapng file, or a qlog file of JSON text sequences (--trace FILE.qlog); may be "
+          "compressed with gzip; several files are read in the order given; - is standard input")
       .required()
       .completes(cli::Completion::kFile);
   command.count("-v,--verbose", options->verbose,
-                "The four layers of each frame; -vv: all its octets, too");
+                "Show the four layers of each frame; -vv also shows all its octets");
   command.number("--stream", "N", options->filter.connection, {1, 1e15},
-                 "Only the MPA connection with this number");
+                 "Show only the MPA connection with this number");
   command.choice("--op", options->filter.operation, frames::operation_names(),
-                 "Only these operations, requests and responses");
+                 "Show only these operations, both requests and responses");
   command.flag("--errors", options->filter.errors,
-               "Only frames that break a rule, Terminates, and octets in no frame");
+               "Show only frames that break a rule, Terminates, and octets outside frames");
   command.flag("--strict", options->strict,
-               "For scripts: exit with status 3 if any frame breaks a rule, shown or not");
+               "For scripts: exit with status 3 if a frame breaks a rule, even if it is not shown");
   command.flag("--json", options->json, "One JSON object per line");
   command
       .text("--html", "OUT.html", options->html,
-            "Write a page to step through the frames: one self-contained HTML file")
+            "Write a self-contained HTML page for stepping through the frames")
       .excludes("--json")
       .excludes("--verbose")
       .completes(cli::Completion::kFile);
   command.shown = {"iwarp explain demo.pcap", "iwarp explain --html demo.html demo.pcap",
                    "iwarp explain --errors -v big.pcapng",
-                   "tcpdump -U -w - | iwarp explain -  while it is captured",
+                   "tcpdump -U -w - | iwarp explain -  explain frames as they are captured",
                    "iwarp demo --trace demo.qlog && iwarp explain demo.qlog"};
-  command.statuses[1].when = "a part of a file could not be read, or --stream matches nothing";
+  command.statuses[1].when = "part of a file could not be read, or --stream matches no connection";
   command.statuses.push_back(
       {std::to_string(kExitViolation), "with --strict: a frame breaks a rule"});
   command.run = [options](const cli::Given&) { return run_explain(*options); };

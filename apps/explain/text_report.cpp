@@ -26,8 +26,8 @@ constexpr std::size_t kOctetsPerLine = 16;
 constexpr std::size_t kUsualLine = 160;
 
 constexpr std::string_view kLegend =
-    "N.M: frame M of connection N; #K: operation K of a connection, the same in every segment of a "
-    "message and in the response to a request\n";
+    "N.M: frame M of connection N; #K: operation K of a connection; all segments of a message and "
+    "the response to a request have the same K\n";
 
 const char* arrow(Side from) { return from == Side::kNear ? "-->" : "<--"; }
 
@@ -36,8 +36,8 @@ const char* dot(Side end) { return end == Side::kNear ? "*  " : "  *"; }
 
 const char* closing_text(frames::Closing how) {
   constexpr std::array kTexts{
-      "closed by both ends", "reset", "replaced by a new connection on its ports",
-      "no longer followed: too many connections at a time", "still open when the capture ends"};
+      "closed by both ends", "reset", "replaced by a new connection with the same ports",
+      "no longer followed: too many connections are open", "still open when the capture ends"};
   return kTexts[static_cast<std::size_t>(how)];
 }
 
@@ -72,12 +72,12 @@ std::vector<std::string> remarks(const ConnectionInfo& info, const frames::Close
     }
     if (info.guessed[i] && (info.startup_seen[0] || info.startup_seen[1])) {
       out.push_back(
-          fmt::format("the capture lacks a part of startup: CRC and marker use of {} is inferred "
-                      "from the frames",
+          fmt::format("the capture lacks part of MPA startup: whether {} uses CRCs and markers is "
+                      "inferred from the frames",
                       name));
     }
     if (closed.unanswered[i] != 0) {
-      out.push_back(fmt::format("not answered in the capture: {} of {}",
+      out.push_back(fmt::format("not answered in the capture: {} from {}",
                                 counted(closed.unanswered[i], "request"), name));
     }
     if (tcp.missing != 0) {
@@ -212,9 +212,9 @@ void TextReport::skipped(const ConnectionInfo& info, const frames::Skipped& skip
   auto text = fmt::format("{}   {} {} {}", info.number, at, arrow(skipped.from),
                           counted(skipped.octets, "octet"));
   if (skipped.missing == skipped.octets) {
-    text += fmt::format(" not in the capture, at {} of the stream", skipped.offset);
+    text += fmt::format(" not in the capture, at offset {} of the stream", skipped.offset);
   } else {
-    text += fmt::format(" in no frame, at {} of the stream", skipped.offset);
+    text += fmt::format(" in no frame, at offset {} of the stream", skipped.offset);
     if (skipped.missing != 0) {
       text += fmt::format(", {} of them not in the capture", skipped.missing);
     }
@@ -264,7 +264,7 @@ void TextReport::summary(const frames::Connections::Counts& counts) {
       std::pair{PacketKind::kOther, "without TCP"},
       std::pair{PacketKind::kFragment, "of fragmented IP datagrams, which are not reassembled"},
       std::pair{PacketKind::kCut, "truncated by the capture within the headers"},
-      std::pair{PacketKind::kMalformed, "whose lengths contradict each other"}};
+      std::pair{PacketKind::kMalformed, "with contradictory length fields"}};
   const auto leave_out = [&](std::uint64_t n, std::string_view what, std::string_view text) {
     if (n != 0) out_(fmt::format("left out: {} {}\n", counted(n, what), text));
   };
@@ -276,8 +276,9 @@ void TextReport::summary(const frames::Connections::Counts& counts) {
     leave_out(of(kind) - (is_other ? counts.datagrams + counts.roce : 0), "packet", text);
   }
   if (counts.set_aside != 0) {
-    out_(fmt::format("no longer followed: {}, because too many were open at a time\n",
-                     counted(counts.set_aside, "connection")));
+    out_(fmt::format(
+        "no longer followed: {}, because too many connections were open at the same time\n",
+        counted(counts.set_aside, "connection")));
   }
 }
 

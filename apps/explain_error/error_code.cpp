@@ -25,30 +25,27 @@ struct Status {
   std::string_view meaning;
   std::string_view advice;
 };
-constexpr std::string_view kNever = "this device never reports it";
+constexpr std::string_view kNever = "this device never reports this status";
 constexpr std::array kStatuses{
     Status{"SUCCESS", "success", "the request was completed", ""},
     Status{"LOC_LEN_ERR", "local length error",
-           "a message did not fit into the receive that it arrived in, or a request is longer than "
-           "max_msg_sz",
+           "a message did not fit into the posted receive, or a request is longer than max_msg_sz",
            "post receives as long as the longest message that the peer sends"},
-    Status{
-        "LOC_QP_OP_ERR", "local QP operation error",
-        "this queue pair cannot execute the request, for example an RDMA Read where max_rd_atomic "
-        "is 0, or an atomic to a peer that does not support it",
-        "check the attributes that both ends agreed on with ibv_query_qp()"},
+    Status{"LOC_QP_OP_ERR", "local QP operation error",
+           "this queue pair cannot execute the request, for example an RDMA Read if max_rd_atomic "
+           "is 0, or an atomic operation if the peer does not support it",
+           "use ibv_query_qp() to check the attributes that both ends agreed on"},
     Status{"LOC_EEC_OP_ERR", "local EE context operation error", kNever, ""},
     Status{"LOC_PROT_ERR", "local protection error",
-           "an SGE of the request or receive names memory that is not registered, is in another "
-           "protection domain, is shorter, or lacks IBV_ACCESS_LOCAL_WRITE",
+           "an SGE of the request or receive names memory that is not registered, belongs to "
+           "another protection domain, is shorter than the SGE, or lacks IBV_ACCESS_LOCAL_WRITE",
            "check lkey, addr and length of every SGE, and keep the region registered until the "
            "completion"},
-    Status{
-        "WR_FLUSH_ERR", "Work Request Flushed Error",
-        "the request was not executed because its queue pair had left RTS; this status is a "
-        "consequence, not the cause",
-        "look at the first completion with another status, at its vendor_err, and at the line that "
-        "the library printed when the connection ended"},
+    Status{"WR_FLUSH_ERR", "Work Request Flushed Error",
+           "the request was not executed because its queue pair had left RTS; this status is a "
+           "consequence, not the cause",
+           "look at the first completion that failed with a different status, at its vendor_err, "
+           "and at the line that the library printed when the connection ended"},
     Status{"MW_BIND_ERR", "memory management operation error",
            "a memory window could not be bound, or a key could not be invalidated",
            "bind only to regions with IBV_ACCESS_MW_BIND, and invalidate only keys of this queue "
@@ -56,21 +53,21 @@ constexpr std::array kStatuses{
     Status{"BAD_RESP_ERR", "bad response error", "the peer sent a response that matches no request",
            "capture the connection and run iwarp explain"},
     Status{"LOC_ACCESS_ERR", "local access error",
-           "the access rights of local memory do not permit the peer's message",
-           "check the rights of the region that the receive names"},
+           "the access rights of the local memory do not permit placing the peer's message",
+           "check the access rights of the region that the receive names"},
     Status{
         "REM_INV_REQ_ERR", "remote invalid request error",
         "the peer could not execute the request: the message is longer than the peer's receive, or "
         "the address of an atomic is not a multiple of 8",
-        "compare the length of the message with that of the peer's receives"},
+        "compare the length of the message with the length of the peer's receives"},
     Status{"REM_ACCESS_ERR", "remote access error",
-           "the peer refused the access to its memory: wrong rkey, outside of the region, or "
-           "without the right",
+           "the peer refused access to its memory: the rkey is wrong, the address range is outside "
+           "the region, or an access right is missing",
            "compare rkey, address and length with what the peer registered; vendor_err shows which "
-           "one is wrong"},
+           "of these is wrong"},
     Status{"REM_OP_ERR", "remote operation error",
            "the peer ended the connection for a reason other than memory or receives",
-           "look at vendor_err, and at what the peer printed"},
+           "look at vendor_err and at the messages that the peer printed"},
     Status{"RETRY_EXC_ERR", "transport retry counter exceeded",
            "the peer did not acknowledge the request in time, or its connection was lost",
            "check that the peer's process is alive and that the network reaches it; timeout and "
@@ -85,7 +82,7 @@ constexpr std::array kStatuses{
     Status{"INV_EECN_ERR", "invalid EE context number", kNever, ""},
     Status{"INV_EEC_STATE_ERR", "invalid EE context state", kNever, ""},
     Status{"FATAL_ERR", "fatal error", "the device failed",
-           "look at the line that the library printed before"},
+           "look at the line that the library printed before this completion"},
     Status{"RESP_TIMEOUT_ERR", "response timeout error", kNever, ""},
     Status{"GENERAL_ERR", "general error", kNever, ""},
     Status{"TM_ERR", "TM error", kNever, ""},

@@ -38,7 +38,7 @@ cli::Command explain_error_command() {
   auto words = std::make_shared<std::vector<std::string>>();
   command.arguments("CODE", *words,
                     "A status (WR_FLUSH_ERR, 5), a vendor_err (0x11202) or a Terminate (1/2/02: "
-                    "layer, type and code in hexadecimal); without one, every code");
+                    "layer, type and code in hexadecimal); without CODE, explains every code");
   command.shown = {"iwarp explain-error 0x11202", "iwarp explain-error IBV_WC_WR_FLUSH_ERR",
                    "iwarp explain-error 1/2/02"};
   command.run = [words](const cli::Given&) { return run_explain_error(*words); };

@@ -26,7 +26,7 @@ int save_page(const std::string& path, std::string_view page) {
   out.write(page.data(), static_cast<std::streamsize>(page.size()));
   out.close();
   if (!out) throw Error("cannot write " + path + ": " + errno_text());
-  fmt::print("{}: {} octets, self-contained\n", path, page.size());
+  fmt::print("wrote {} ({} bytes, self-contained)\n", path, page.size());
   return 0;
 }
 

@@ -128,7 +128,7 @@ class Cost(Case):
     def test_report_is_one_file(self):
         page = self.scratch / "report.html"
         text = self.assert_ok(run("cost", "report", "--html", page))
-        self.assertRegex(text, r"report\.html: \d+ octets")
+        self.assertRegex(text, r"report\.html \(\d+ bytes")
         self.assertIn("kernel sockets", page.read_text())
         self.assert_ok(run("cost", "report"))
         self.fails("cannot write", "report", "--html", "/nowhere/report.html", status=1)

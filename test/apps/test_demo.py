@@ -45,8 +45,8 @@ class Demo(Case):
             "3. RDMA Write", "RDMAP RDMA Write",
             "4. RDMA Read", "RDMAP RDMA Read Request", "RDMAP RDMA Read Response",
             "5. Send with Invalidate", "RDMAP Send with Invalidate", "is dead",
-            "6. RDMA Write to the dead STag", "RDMAP Terminate 1/1/00",
-            "I sent the Terminate 1/1/00", "demo passed")]
+            "6. RDMA Write to the invalidated STag", "RDMAP Terminate 1/1/00",
+            "I sent Terminate 1/1/00", "demo passed")]
         self.assertEqual(steps, sorted(steps))
         self.assertEqual(text.count("MPA   FPDU"), 9)
 

@@ -210,7 +210,7 @@ class Spoiled(Case):
         text = self.assert_ok(run("explain", side))
         self.assertIn("the capture contains nothing that 10.0.2.2:22806 sent", text)
         self.assertIn("RDMA Read Response", text)
-        self.assertIn("CRC and marker use of 10.0.2.15:36101 is inferred from the frames\n", text)
+        self.assertIn("whether 10.0.2.15:36101 uses CRCs and markers is inferred from the frames\n", text)
 
     def test_without_crc_headers_in_a_row_tell(self):
         capture = (SIW / "rping-stock.pcap").read_bytes()

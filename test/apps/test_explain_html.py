@@ -25,7 +25,7 @@ class File(Case):
         page = self.scratch / "page.html"
         said = self.assert_ok(run("explain", *options, "--html", page, capture))
         text = page.read_text()
-        self.assertIn(f"{page}: {len(text.encode())} octets, self-contained\n", said)
+        self.assertIn(f"wrote {page} ({len(text.encode())} bytes, self-contained)\n", said)
         return text
 
     def test_it_is_one_file_that_loads_nothing(self):
@@ -57,7 +57,7 @@ class File(Case):
         capture.write_bytes(sends([bytes(2000)] * 14000))
         page = self.scratch / "page.html"
         said = self.assert_ok(run("explain", "--html", page, capture))
-        left_out = int(re.search(r"(\d+) frames are left out, because the page would become too large", said)[1])
+        left_out = int(re.search(r"(\d+) frames were left out because the page would become too large", said)[1])
         self.assertGreater(left_out, 0)
         self.assertIn(f'"left_out":{left_out},', page.read_text()[-400000:])
 

@@ -104,7 +104,7 @@ class Log(Case):
         path = self.scratch / "log"
         path.write_bytes(text_of([HEADER, STARTED, POSTED, refused, forbidden, failed]))
         text = self.explain("--errors", path)
-        self.assertIn("*   failed wr_id=0x7 of the send queue: work request flushed\n", text)
+        self.assertIn("*   request wr_id=0x7 of the send queue failed: work request flushed\n", text)
         self.assertIn("*   refused an RDMA Write of 64 octets at STag=0x11223344 TO=0x1000: "
                       "the registration does not permit this access\n", text)
         self.assertIn("*   refused an RDMA Read of 8 octets at STag=0x11223344 TO=0x1000: "
@@ -184,12 +184,12 @@ class Foreign(Case):
     def test_a_log_of_another_protocol(self):
         quic = [event("quic:packet_sent", {"header": {"packet_type": "1RTT"}})] * 3
         out, said = self.explain(text_of([HEADER, *quic]), 1)
-        self.assertEqual(said, "left out: 3 events of other name spaces, the first is record 2 at octet "
+        self.assertEqual(said, "left out: 3 events from other name spaces; the first is record 2 at octet "
                          f"{len(text_of([HEADER]))}: quic:packet_sent\n"
                          "contains no event of an iWARP connection\n")
         self.assertIn("4 records, 0 TCP connections, 0 with MPA, ", out)
         out, said = self.explain(text_of([HEADER, quic[0], STARTED, POSTED]), 0)
-        self.assertIn("left out: 1 events of other name spaces", said)
+        self.assertIn("left out: 1 events from other name spaces", said)
         self.assertIn("posted RDMA Write wr_id=0x7, 64 octets, peer's STag=0x11223344 TO=0x1000\n", out)
         self.assertIn("connection 1: 192.0.2.1:40000 --> [2001:db8::2]:7174\n", out)
 

@@ -67,7 +67,7 @@ int run_report(const ReportOptions& options) {
   const auto shares = shares_of(options.measured, question.set.resolve());
   const auto page = page_text(series_json(question, shares, -1));
   write_file(options.html, page);
-  fmt::print("{}: {} octets, self-contained\n", options.html, page.size());
+  fmt::print("wrote {} ({} bytes, self-contained)\n", options.html, page.size());
   return 0;
 }
 

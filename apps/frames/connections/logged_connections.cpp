@@ -71,7 +71,8 @@ const char* LoggedConnections::octets(std::string_view group, bool outbound, std
   const Side side = flow->side(outbound);
   auto& next = flow->next[ReportingFlow::index(side)];
   if (offset < next) return "`offset` is before the end of the previous record";
-  if (offset - next > kMaxMissing) return "`offset` is too far ahead";
+  if (offset - next > kMaxMissing)
+    return "`offset` leaves too large a gap after the previous record";
   last_ = flow->mark = mark;
   if (offset > next) {
     flow->counts[ReportingFlow::index(side)].missing += offset - next;

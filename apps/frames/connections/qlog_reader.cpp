@@ -86,7 +86,7 @@ bool QlogReader::finish() {
     complain_(fmt::format("{} more records were left out", left_out_ - kMaxComplaints));
   }
   if (foreign_ != 0) {
-    complain_(fmt::format("left out: {} events of other name spaces, the first is {}", foreign_,
+    complain_(fmt::format("left out: {} events from other name spaces; the first is {}", foreign_,
                           first_foreign_));
   }
   if (events_ == 0) complain_("contains no event of an iWARP connection");

@@ -14,56 +14,57 @@ constexpr std::array kFields{
               "Sixteen fixed octets that distinguish MPA from other protocols, and a Request from "
               "a Reply."},
     FieldInfo{Field::kMarkersBit, "mpa", "M", "RFC 5044 7.1.1",
-              "The sender of this frame requests markers in the FPDUs that it receives."},
+              "1: the sender of this frame requests markers in the FPDUs that it receives."},
     FieldInfo{
         Field::kCrcBit, "mpa", "C", "RFC 5044 7.1.1",
         "1: the sender of this frame requests CRCs. They are used in both directions if either "
         "end does."},
     FieldInfo{Field::kRejectBit, "mpa", "R", "RFC 5044 7.1.1",
-              "1 in a Reply: the connection is rejected. In a Request it is zero."},
+              "In a Reply, 1 rejects the connection. In a Request, this bit is zero."},
     FieldInfo{Field::kEnhancedBit, "mpa", "S", "RFC 6581 6",
-              "Enhanced connection setup: the private data begins with IRD and ORD."},
+              "1: enhanced connection setup; the private data begins with IRD and ORD."},
     FieldInfo{Field::kStartupReserved, "mpa", "Res", "RFC 5044 7.1.1",
               "Reserved: the sender sets it to zero, the receiver ignores it."},
     FieldInfo{Field::kRevision, "mpa", "Rev", "RFC 5044 7.1.1, RFC 6581 6",
               "1: RFC 5044. 2: the sender of this frame also supports enhanced connection setup."},
     FieldInfo{
         Field::kPdLength, "mpa", "PD_Length", "RFC 5044 7.1.1",
-        "The length of the private data that follows, at most 512 octets. The frame ends there."},
-    FieldInfo{Field::kPeerToPeer, "mpa", "A", "RFC 6581 9",
-              "Requests a ready-to-receive message (RTR), after which the responder may send "
-              "first, too."},
-    FieldInfo{Field::kRtrSend, "mpa", "B", "RFC 6581 9", "The RTR may be a Send without payload."},
+        "The length of the private data, which follows and ends the frame; at most 512 octets."},
+    FieldInfo{
+        Field::kPeerToPeer, "mpa", "A", "RFC 6581 9",
+        "1: the initiator first sends a ready-to-receive message (RTR). Then either end may send."},
+    FieldInfo{Field::kRtrSend, "mpa", "B", "RFC 6581 9", "1: the RTR may be a zero-length Send."},
     FieldInfo{Field::kIrd, "mpa", "IRD", "RFC 6581 9",
               "The number of Reads and atomics that the sender of this frame can answer at the "
               "same time."},
     FieldInfo{Field::kRtrWrite, "mpa", "C (RTR)", "RFC 6581 9",
-              "The RTR may be an RDMA Write without payload."},
+              "1: the RTR may be a zero-length RDMA Write."},
     FieldInfo{Field::kRtrRead, "mpa", "D", "RFC 6581 9",
-              "The RTR may be an RDMA Read of no octets."},
+              "1: the RTR may be a zero-length RDMA Read."},
     FieldInfo{
         Field::kOrd, "mpa", "ORD", "RFC 6581 9",
         "The number of Reads and atomics that the sender of this frame wants to have outstanding."},
     FieldInfo{Field::kSmbIrd, "ulp", "IRD (SMB Direct)", "MS-SMBD 6.1",
               "For SMB Direct: the number of RDMA Reads that the sender of this frame can answer "
-              "at the same time. MPA of revision 1 has no field for it."},
+              "at the same time. MPA revision 1 has no field for this number."},
     FieldInfo{Field::kSmbOrd, "ulp", "ORD (SMB Direct)", "MS-SMBD 6.1",
               "For SMB Direct: the number of RDMA Reads that the sender of this frame wants to "
               "have outstanding."},
     FieldInfo{Field::kPrivateData, "ulp", "Private data", "RFC 5044 7.1.1",
-              "Octets for the programs, exchanged before the stream exists: often the first STag "
+              "Data for the applications, exchanged before the stream exists; often the first STag "
               "and address."},
-    FieldInfo{Field::kExtensionsTag, "ulp", "Extensions tag", "decision 0010",
-              "Only between two ends of this stack: shows that the sender supports RFC 7306, for "
-              "which the startup frames have no bit."},
+    FieldInfo{
+        Field::kExtensionsTag, "ulp", "Extensions tag", "decision 0010",
+        "Used only between two ends of this stack: shows that the sender supports RFC 7306, for "
+        "which the startup frames have no bit."},
     FieldInfo{Field::kMarkerReserved, "marker", "Marker, reserved", "RFC 5044 4.2",
               "The first half of a marker, always zero. The second half is FPDUPTR."},
     FieldInfo{Field::kFpduptr, "marker", "FPDUPTR", "RFC 5044 4.2, 4.3",
               "The distance in octets back to the beginning of this FPDU. There is a marker every "
-              "512 octets, so a receiver that has lost the FPDU boundaries finds them again."},
+              "512 octets, so a receiver that has lost the FPDU boundaries can find them again."},
     FieldInfo{Field::kUlpduLength, "mpa", "ULPDU_Length", "RFC 5044 4.1",
-              "The length of the DDP segment. TCP keeps no message boundaries, so this length says "
-              "where the FPDU ends. It does not count markers, PAD and CRC."},
+              "The length of the DDP segment. TCP preserves no message boundaries, so this length "
+              "says where the FPDU ends. It excludes markers, PAD and CRC."},
     FieldInfo{Field::kPad, "mpa", "PAD", "RFC 5044 4.1",
               "Up to three zero octets, so that every FPDU and every marker begins at a multiple "
               "of four octets."},
@@ -73,31 +74,31 @@ constexpr std::array kFields{
     FieldInfo{Field::kNoHeader, "ddp", "Too short", "RFC 5041 4",
               "The segment is shorter than any DDP header."},
     FieldInfo{Field::kTagged, "ddp", "T", "RFC 5041 4.1",
-              "1: tagged, the segment says where in memory its payload goes. 0: untagged, the "
+              "1: tagged; the segment says where in memory its payload goes. 0: untagged; the "
               "payload goes to the next buffer of a queue."},
     FieldInfo{Field::kLast, "ddp", "L", "RFC 5041 4.1",
               "1: the last segment of its message, so the message can be delivered."},
     FieldInfo{Field::kDdpReserved, "ddp", "Rsvd", "RFC 5041 4.1",
               "Reserved: the sender sets it to zero, the receiver ignores it."},
     FieldInfo{Field::kDdpVersion, "ddp", "DV", "RFC 5041 4.1",
-              "The version of DDP, 1 in all segments."},
+              "The DDP version, which is always 1."},
     FieldInfo{Field::kStag, "ddp", "STag", "RFC 5041 4.2",
-              "Names a buffer of the receiver. The receiver has advertised it to its peer, which "
-              "may access the buffer with it."},
+              "Names a buffer of the receiver. The receiver has advertised this STag to its peer, "
+              "which uses it to access the buffer."},
     FieldInfo{Field::kTo, "ddp", "TO", "RFC 5041 4.2",
-              "Tagged Offset: where in that buffer the payload goes. This lets segments be placed "
-              "in any order."},
+              "Tagged Offset: where in the buffer of the STag the payload goes. This lets the "
+              "receiver place segments in any order."},
     FieldInfo{
         Field::kQn, "ddp", "QN", "RFC 5041 4.3",
         "Queue number. 0: Sends, 1: Read and Atomic Requests, 2: Terminate, 3: Atomic Responses."},
     FieldInfo{Field::kMsn, "ddp", "MSN", "RFC 5041 4.3",
-              "Message sequence number, which starts at 1 in each queue. It selects the buffer of "
-              "the queue that receives this message."},
+              "Message sequence number, which starts at 1 in each queue. It selects which buffer "
+              "of the queue receives this message."},
     FieldInfo{Field::kMo, "ddp", "MO", "RFC 5041 4.3",
-              "Message offset: where in that buffer the payload of this segment goes."},
+              "Message offset: where in the buffer of the MSN the payload of this segment goes."},
     FieldInfo{Field::kRdmapVersion, "rdmap", "RV", "RFC 5040 4.1",
-              "The version of RDMAP, 1. This octet is the one that the DDP header reserves for the "
-              "protocol above DDP."},
+              "The RDMAP version, which is always 1. It is in the octet that the DDP header "
+              "reserves for the protocol above DDP."},
     FieldInfo{Field::kRdmapReserved, "rdmap", "Rsv", "RFC 5040 4.1",
               "Reserved: the sender sets it to zero, the receiver ignores it."},
     FieldInfo{Field::kOpcode, "rdmap", "Opcode", "RFC 5040 4.1",
@@ -106,17 +107,17 @@ constexpr std::array kFields{
               "Zero, because this message invalidates no STag."},
     FieldInfo{
         Field::kInvalidateStag, "rdmap", "Invalidate STag", "RFC 5040 4.1",
-        "The receiver's STag that this message invalidates: the sender cannot use it any more."},
+        "The receiver's STag that this message invalidates; the sender can no longer use it."},
     FieldInfo{Field::kSinkStag, "rdmap", "Data Sink STag", "RFC 5040 4.4",
               "The requester's own buffer, where the tagged segments of the response are placed."},
     FieldInfo{Field::kSinkTo, "rdmap", "Data Sink Tagged Offset", "RFC 5040 4.4",
-              "Where in that buffer the response begins."},
+              "The Tagged Offset in the requester's buffer at which the response begins."},
     FieldInfo{Field::kReadSize, "rdmap", "RDMA Read Message Size", "RFC 5040 4.4",
-              "The number of octets to read. The response has the same number of octets."},
+              "The number of octets to read, which is also the length of the response."},
     FieldInfo{Field::kSourceStag, "rdmap", "Data Source STag", "RFC 5040 4.4",
-              "The buffer of the peer that is read. The peer's program is not involved."},
+              "The peer's buffer from which to read. The peer's program is not involved."},
     FieldInfo{Field::kSourceTo, "rdmap", "Data Source Tagged Offset", "RFC 5040 4.4",
-              "Where in that buffer the Read begins."},
+              "The Tagged Offset in the peer's buffer at which the Read begins."},
     FieldInfo{Field::kTerminateLayer, "rdmap", "Layer", "RFC 5040 4.8",
               "The layer that found the error. 0: RDMAP, 1: DDP, 2: MPA or below."},
     FieldInfo{Field::kErrorType, "rdmap", "EType", "RFC 5040 4.8",
@@ -134,8 +135,9 @@ constexpr std::array kFields{
               "message."},
     FieldInfo{Field::kTerminatedRdmaHeader, "rdmap", "Terminated RDMA Header", "RFC 5040 4.8",
               "The Read Request that was rejected."},
-    FieldInfo{Field::kImmediate, "rdmap", "Immediate Data", "RFC 7306 6.3",
-              "Eight octets that the receiver gets in its completion. No buffer is written."},
+    FieldInfo{
+        Field::kImmediate, "rdmap", "Immediate Data", "RFC 7306 6.3",
+        "Eight octets that the receiver finds in its completion. They are written to no buffer."},
     FieldInfo{Field::kAtomicReserved, "rdmap", "Reserved", "RFC 7306 5.2.1",
               "Reserved: the sender sets it to zero, the receiver ignores it."},
     FieldInfo{Field::kAtomicOpcode, "rdmap", "AOpCode", "RFC 7306 5.2.1",
@@ -145,22 +147,22 @@ constexpr std::array kFields{
     FieldInfo{Field::kRemoteStag, "rdmap", "Remote STag", "RFC 7306 5.2.1",
               "The peer's buffer that contains the 64-bit word."},
     FieldInfo{Field::kRemoteTo, "rdmap", "Remote Tagged Offset", "RFC 7306 5.2.1",
-              "Where the word is in that buffer, a multiple of 8."},
+              "The Tagged Offset of the word in the peer's buffer; a multiple of 8."},
     FieldInfo{Field::kAddOrSwap, "rdmap", "Add or Swap Data", "RFC 7306 5.2.1",
               "FetchAdd: the number to add. CmpSwap: the new value of the word."},
     FieldInfo{Field::kAddOrSwapMask, "rdmap", "Add or Swap Mask", "RFC 7306 5.2.1",
-              "FetchAdd: the highest bit of each part of the word that is added separately. "
-              "CmpSwap: the bits that may change."},
+              "FetchAdd: a 1 marks the highest bit of each part of the word that is added "
+              "separately. CmpSwap: a 1 marks each bit that may change."},
     FieldInfo{Field::kCompare, "rdmap", "Compare Data", "RFC 7306 5.2.1",
-              "CmpSwap: the value that the word must have, so that it is changed."},
+              "CmpSwap: the word changes only if it has this value."},
     FieldInfo{Field::kCompareMask, "rdmap", "Compare Mask", "RFC 7306 5.2.1",
-              "CmpSwap: the bits that are compared."},
+              "CmpSwap: a 1 marks each bit that is compared."},
     FieldInfo{Field::kOriginalRequestId, "rdmap", "Original Request Identifier", "RFC 7306 5.2.2",
               "The Request Identifier of the request that this response answers."},
     FieldInfo{Field::kOriginalValue, "rdmap", "Original Remote Data Value", "RFC 7306 5.2.2",
-              "The value that the word had before."},
+              "The value of the word before the operation."},
     FieldInfo{Field::kPayload, "ulp", "Payload", "RFC 5041 4",
-              "The octets of the program, which the layers below do not interpret."},
+              "The application's data, which the layers below do not interpret."},
 };
 
 constexpr bool fields_in_order() {

@@ -48,18 +48,18 @@ std::string line(const verbs::WorkPosted& e) {
     }
     if (has(e.flags, verbs::SendFlags::kFence)) out += ", with a read fence";
   }
-  return e.early ? out + ", before the connection" : out;
+  return e.early ? out + ", before the connection was established" : out;
 }
 
 std::string line(const verbs::PostsMissed& e) {
-  return fmt::format("posted {} more to the {} queue, which are not in the log", e.count,
+  return fmt::format("posted {} more requests to the {} queue, which are not in the log", e.count,
                      queue_name(e.queue));
 }
 
 std::string line(const verbs::WorkCompleted& e) {
   if (e.status != verbs::WcStatus::kSuccess) {
-    return fmt::format("failed wr_id=0x{:x} of the {} queue: {}", e.wr_id, queue_name(e.queue),
-                       to_string(e.status));
+    return fmt::format("request wr_id=0x{:x} of the {} queue failed: {}", e.wr_id,
+                       queue_name(e.queue), to_string(e.status));
   }
   auto out = fmt::format("completed {} wr_id=0x{:x}", to_string(e.opcode), e.wr_id);
   if (e.length != 0) out += fmt::format(", {} octets", e.length);
@@ -87,10 +87,10 @@ std::string line(const verbs::MemoryUsed& e) {
 std::string line(const verbs::MemoryRefused& e) {
   constexpr std::array<std::string_view, 7> kWhy{
       "unknown or invalidated STag",
-      "outside the registered octets",
+      "outside the registered memory",
       "the registration does not permit this access",
       "the STag belongs to another protection domain or stream",
-      "TO and length exceed 2^64",
+      "TO plus length exceeds 2^64",
       "not on an 8-octet boundary",
       "the queue pair does not permit this operation"};
   static_assert(kWhy.size() == static_cast<std::size_t>(rdmap::AccessError::kNotEnabled) + 1);

@@ -111,7 +111,8 @@ void judge_atomic_request(Explained& e) {
 void judge_terminate(Explained& e) {
   const auto terminate = rdmap::decode_terminate(e.payload);
   if (!terminate) {
-    if (e.payload.size() == e.payload_size) note(e, Rule::kTerminateHeader, "it is truncated");
+    if (e.payload.size() == e.payload_size)
+      note(e, Rule::kTerminateHeader, "the Terminate is truncated");
     return;
   }
   const auto& fault = terminate->fault;

@@ -427,7 +427,7 @@ void Session::State::read_response(Explained& e, End& sender, End& receiver) {
   if (due.read && !is_its(due)) {
     note(e, Rule::kReadSink,
          fmt::format(
-             "STag 0x{:08x} TO 0x{:x}, the request in frame {} names STag 0x{:08x} TO 0x{:x}",
+             "STag 0x{:08x} TO 0x{:x}, but the request in frame {} names STag 0x{:08x} TO 0x{:x}",
              h.stag.value, h.to.value, due.frame, due.read->sink_stag.value,
              due.read->sink_to.value + e.octets_before));
   }
