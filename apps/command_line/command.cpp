@@ -223,9 +223,9 @@ Option& Command::size(std::string names, std::uint64_t& value, Range range, std:
                 if (!octets) return bad("a size such as 4096, 64K or 1M", words.back());
                 const auto number = static_cast<double>(*octets);
                 if (number < range.low || number > range.high) {
-                  return bad(
-                      fmt::format("from {} to {}", size_bound(range.low), size_bound(range.high)),
-                      words.back());
+                  return bad(fmt::format("in the range from {} to {}", size_bound(range.low),
+                                         size_bound(range.high)),
+                             words.back());
                 }
                 value = *octets;
                 return "";

@@ -113,8 +113,9 @@ cli::Command info_command() {
   auto json = std::make_shared<bool>(false);
   auto gids = std::make_shared<bool>(false);
   command.flag("--json", *json, "Print JSON");
-  command.flag("--gids", *gids,
-               "Print only the GID tables that programs see under iwarp run, with the indices");
+  command.flag(
+      "--gids", *gids,
+      "Print only the GID tables that programs see under iwarp run, with the index of each GID");
   command.run = [json, gids](const cli::Given&) {
     const Json info = *gids ? Json{{"gids", gid_tables()}}
                             : Json{{"iwarp", kVersion},

@@ -157,7 +157,7 @@ std::expected<void, std::string> End::post(const Action& action, const End& peer
   if (error) return std::unexpected(error.message());
   auto text = fmt::format("{} posted, request {}", name, posts_.size() - 1);
   if (is_over_ && qp->state() == verbs::QpState::kIdle) {
-    text += ": it waits for the next connection, but a lab session has only one";
+    text += ": it waits for the next connection, but a lab session has only one connection";
   }
   note(Event::Kind::kPost, std::move(text));
   return {};

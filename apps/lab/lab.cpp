@@ -34,13 +34,14 @@ int run_lab(const LabOptions& options) {
   const auto page = lab::page_file("page");
   if (page.empty()) {
     throw Error(
-        "this iwarp was built without the page (apps/lab.sh in the sources installs clang-19 with "
-        "its libraries for wasm32, esbuild, node-react-dom and node-d3-scale, and builds it)");
+        "this iwarp was built without the lab page (run apps/lab.sh of the sources, which installs "
+        "clang-19 with its libraries for wasm32, esbuild, node-react-dom and node-d3-scale, and "
+        "builds the page)");
   }
   if (!options.save.empty()) return save_page(options.save, page);
   catch_stop_signals();
   lab::PageServer server(static_cast<std::uint16_t>(options.port), page);
-  fmt::print("the lab is at http://127.0.0.1:{}/ until Ctrl-C\n", server.port());
+  fmt::print("the lab is at http://127.0.0.1:{}/ (press Ctrl-C to stop it)\n", server.port());
   std::fflush(stdout);
   server.run(stop_fd());
   return 0;
@@ -53,7 +54,7 @@ cli::Command lab_command() {
       "lab",
       "Serve the lab: a web page in which this stack runs step by step, with faults to inject");
   auto options = std::make_shared<LabOptions>();
-  command.number("--port", "N", options->port, {0, 65535}, "Port of 127.0.0.1; 0: any free one");
+  command.number("--port", "N", options->port, {0, 65535}, "Port on 127.0.0.1; 0: any free port");
   command
       .text("--save", "OUT.html", options->save,
             "Write the page as one self-contained HTML file and exit")

@@ -70,7 +70,8 @@ Session::Applied Session::deliver(std::size_t octets) {
   const Segment* const segment = link_.next();
   if (segment == nullptr) return no("nothing is in flight");
   const auto left = segment->size - link_.arrived(*segment);
-  if (octets > left || (octets == 0) != (left == 0)) return no("fewer octets are in flight");
+  if (octets > left || (octets == 0) != (left == 0))
+    return no("fewer octets are in flight than are to arrive");
   now_ = std::max(now_, link_.due(*segment) + Link::time_of(octets));
   link_.arrive(*segment, octets);
   return {};

@@ -89,8 +89,9 @@ Plan make_plan(const PerfOptions& options, const std::string& test) {
   plan.list = or_default(options.list, measure::default_list(*plan.test, plan.depth));
   measure::validate(plan);
   if (options.interval != 0 && !(options.interval >= kShortestInterval)) {
-    throw UsageError(fmt::format("--interval: {} is not 0 (none) or from {} to 3600",
-                                 options.interval, kShortestInterval));
+    throw UsageError(
+        fmt::format("--interval: {} is neither 0 (none) nor in the range from {} to 3600",
+                    options.interval, kShortestInterval));
   }
   return plan;
 }
@@ -106,7 +107,7 @@ std::string bill(const PerfOptions& options, const Measurement& result) {
 void check_cost(const PerfOptions& options, const Plan& plan) {
   if (!options.cost) return;
   if (plan.is_latency()) throw UsageError("--cost: not supported for latency tests");
-  if (options.json) throw UsageError("--cost and --json exclude each other");
+  if (options.json) throw UsageError("--cost cannot be combined with --json");
   // Check the host before anything is measured: cost_host() throws if it is invalid.
   usage::cost_host(*options.cost);
 }
@@ -197,7 +198,7 @@ int run_perf_server(const PerfOptions& options) {
 }
 
 int run_perf(const PerfOptions& options) {
-  if (options.server && options.self) throw UsageError("--server and --self exclude each other");
+  if (options.server && options.self) throw UsageError("--server cannot be combined with --self");
   return options.server ? run_perf_server(options) : run_client(options);
 }
 
@@ -210,17 +211,19 @@ std::string test_list() {
 }
 
 void add_plan_options(cli::Command& command, PerfOptions& options) {
-  command.size("--size", options.size, {1, 64 << 20}, "Bytes of a message; 64K for -bw, else 64");
+  command.size("--size", options.size, {1, 64 << 20},
+               "Bytes per message; 64K for -bw tests, otherwise 64");
   command.number("--duration", "SECONDS", options.duration, {0.01, 3600}, "Measured time");
   command.number("--warm-up", "SECONDS", options.warm_up, {0, 3600},
                  "Time to run before the measurement");
   command.number("--interval", "SECONDS", options.interval, {0, 3600},
-                 "Print a line at this interval, at least 0.1; 0: none");
+                 "Print a line at this interval, at least 0.1; 0 prints none");
   command.number("--depth", "N", options.depth, {1, 4096},
-                 "Messages in flight per QP; 16 for -bw, 128 for -rate");
+                 "Messages in flight per QP; 16 for -bw tests, 128 for -rate tests");
   command.number("--list", "N", options.list, {1, 4096},
-                 "Messages posted at a time; 16 for -rate, else 1");
-  command.number("--qps", "N", options.plan.qps, {1, 1024}, "Queue pairs, each with a connection");
+                 "Messages per post; 16 for -rate tests, otherwise 1");
+  command.number("--qps", "N", options.plan.qps, {1, 1024},
+                 "Number of queue pairs, each with its own connection");
 }
 
 void add_mode_options(cli::Command& command, PerfOptions& options) {
@@ -228,17 +231,17 @@ void add_mode_options(cli::Command& command, PerfOptions& options) {
   command.flag("--poll", options.poll, "Both ends poll continuously").excludes("--event");
   command
       .flag("--busy-poll", options.busy_poll,
-            "As --event, but the stack's threads busy-poll before they sleep")
+            "Like --event, but the stack's threads busy-poll before they sleep")
       .excludes("--event")
       .excludes("--poll");
   command
       .flag("--epoll", options.epoll,
-            "Both ends sleep in their own epoll_wait(), on the completion channel's descriptor; "
-            "TCP on the socket")
+            "Both ends sleep in their own epoll_wait() on the completion channel's descriptor; the "
+            "TCP tests, on the socket")
       .excludes("--event")
       .excludes("--poll")
       .excludes("--busy-poll");
-  command.flag("--check", options.plan.check, "Compare every byte received; slower");
+  command.flag("--check", options.plan.check, "Check every received byte, which is slower");
   command.flag("--json", options.json, "Print the report as JSON");
   add_option(command, "IWARP_METRICS", options.plan.connection);
   add_log_options(command, options.log);
@@ -250,16 +253,17 @@ void add_mode_options(cli::Command& command, PerfOptions& options) {
 cli::Command perf_command() {
   auto options = std::make_shared<PerfOptions>();
   cli::Command command(
-      "perf", "Measure throughput, latency and message rate between two processes, also of TCP");
+      "perf",
+      "Measure throughput, latency and message rate between two processes, over iWARP or TCP");
   command.usage =
       "iwarp perf [OPTION...] HOST[:PORT] TEST\n       iwarp perf [OPTION...] --self TEST\n"
       "       iwarp perf [OPTION...] --server [TEST]";
-  command.arguments("TEST", options->words, "[HOST[:PORT]] TEST; the port is 7175")
+  command.arguments("TEST", options->words, "[HOST[:PORT]] TEST; the default port is 7175")
       .suggests(test_names());
   command.flag("--self", options->self, "Start a server process on this machine");
   command.flag("--server", options->server,
                "Serve clients, which choose the test; with TEST, only that test");
-  command.text("--listen", "ADDR:PORT", options->listen, "With --server: address to listen on");
+  command.text("--listen", "ADDR:PORT", options->listen, "With --server, the address to listen on");
   add_plan_options(command, *options);
   add_mode_options(command, *options);
   add_common_options(command, options->plan.connection);
@@ -267,7 +271,7 @@ cli::Command perf_command() {
   command.notes = test_list();
   command.shown = {"iwarp perf --self write-bw     this machine, with a separate server process",
                    "iwarp perf --self tcp-stream   plain TCP, for comparison",
-                   "iwarp perf --server            serve one client after the other",
+                   "iwarp perf --server            serve clients, one at a time",
                    "iwarp perf 192.0.2.7 send-lat --poll --json"};
   command.run = [options](const cli::Given&) { return run_perf(*options); };
   return command;

@@ -60,7 +60,7 @@ std::string latency_lines(const Measurement& m) {
       "  {:<16} {}, p99.9 {}, max {}\n", one_way ? "one-way latency" : "latency",
       latency_text(latency.percentile(0), latency.percentile(0.5), latency.percentile(0.99)),
       format_duration(latency.percentile(0.999)), format_duration(latency.percentile(1)));
-  if (one_way) out += fmt::format("  {:<16} half the round trip\n", "");
+  if (one_way) out += fmt::format("  {:<16} half of the round-trip time\n", "");
   out += fmt::format("  {:<16} {:.0f} messages/s\n", "rate",
                      per_second(m.outcome.seconds, static_cast<double>(m.outcome.messages)));
   return out + moved_line(m);

@@ -86,7 +86,8 @@ class Exchange {
       const auto advert =
           decode_advert(slot(wc.wr_id).first(std::min<std::size_t>(wc.byte_len, kAdvertSize)));
       if (!advert || wc.byte_len != kAdvertSize) {
-        throw Error(fmt::format("the peer sent {} octets instead of an advert of 16", wc.byte_len));
+        throw Error(
+            fmt::format("the peer sent {} octets instead of a 16-octet advert", wc.byte_len));
       }
       post(wc.wr_id);
       return *advert;
@@ -226,7 +227,8 @@ void serve_pings(const PingOptions& options, Session& session, Exchange& exchang
     }
     exchange.go_ahead(options.go_ahead, source.stag);
     const auto sink = exchange.receive(kTimeout);
-    if (checked_size(sink) < size) throw Error("the client's sink is smaller than its source");
+    if (checked_size(sink) < size)
+      throw Error("the client's sink buffer is smaller than its source buffer");
     exchange.transfer(WrOpcode::kWrite, *buffer, size, sink);
     exchange.go_ahead(options.go_ahead, sink.stag);
   }
@@ -269,10 +271,11 @@ cli::Command ping_command() {
   auto options = std::make_shared<PingOptions>();
   cli::Command command(
       "ping", "Time a round trip: the server reads a text by RDMA Read and writes it back");
-  command.argument("HOST", options->host, "HOST, HOST:PORT or [V6]:PORT; the port is 7174");
-  command.number("--count", "N", options->count, {0, 1e15}, "Pings to send; 0: until interrupted");
+  command.argument("HOST", options->host, "HOST, HOST:PORT or [V6]:PORT; the default port is 7174");
+  command.number("--count", "N", options->count, {0, 1e15},
+                 "Number of pings; 0: until interrupted");
   command.size("--size", options->size, {0, kPingMaxSize},
-               "Bytes of one ping, up to 4M; rping accepts 26 to 65535");
+               "Bytes per ping, up to 4M; rping accepts 26 to 65535");
   command.flag("--verify", options->verify, "Compare the returned text to the one sent");
   command.flag("-v,--verbose", options->verbose, "Show the text");
   command.flag("-q,--quiet", options->quiet, "Print only the summary");
@@ -281,10 +284,11 @@ cli::Command ping_command() {
   command.flag("--server", options->server, "Answer pings; serves many clients at once");
   command.text("--listen", "ADDR:PORT", options->listen, "Address to listen on");
   command.choice("--go-ahead", options->go_ahead, {"send", "send-se", "send-inv", "send-se-inv"},
-                 "The server's answer; inv also invalidates the buffer just used, "
-                 "which rping does not expect");
-  command.number("--max-clients", "N", options->max_clients, {1, 1024},
-                 "Limit of clients; one more evicts an idle client, or is rejected");
+                 "Message with which the server answers; the -inv messages also invalidate the "
+                 "buffer that was used, which rping does not expect");
+  command.number(
+      "--max-clients", "N", options->max_clients, {1, 1024},
+      "Maximum number of clients; a further client evicts an idle client, or is rejected");
   add_log_options(command, options->log);
   add_common_options(command, options->common);
   add_tls_options(command, options->common);

@@ -26,7 +26,7 @@ net::UniqueFd connect_to(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
-    throw UsageError(path + ": too long for the path of a socket");
+    throw UsageError(path + ": too long for a socket path");
   std::memcpy(address.sun_path, path.data(), path.size());
   net::UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket ||
@@ -37,7 +37,7 @@ net::UniqueFd connect_to(const std::string& path) {
   socklen_t length = sizeof peer;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
       peer.uid != ::geteuid()) {
-    throw Error(path + ": belongs to a program of another user");
+    throw Error(path + ": belongs to another user's program");
   }
   return socket;
 }
@@ -85,10 +85,10 @@ cli::Command fault_command() {
       .required()
       .completes(cli::Completion::kFile);
   command.arguments("RULE", options->rules,
-                    "Rules as in a file of --fault, each quoted as one argument; without rules, "
-                    "lists those in effect");
+                    "Rules as in a --fault file, each quoted as one argument; without rules, lists "
+                    "the rules in effect");
   command.notes =
-      "A rule says when, for which queue pair, and what:\n"
+      "A rule says when a fault occurs, which queue pair it affects, and which fault it is:\n"
       "  now | after N EVENTS | every N EVENTS | from N to N EVENTS | chance P% EVENTS |\n"
       "  after TIME | every TIME\n"
       "  qp any | qp each | qp N | connection any | connection each | connection N\n"

@@ -246,7 +246,8 @@ int execute_watched(const std::vector<std::string>& words, Environment variables
   if (count == 0) return end_as(ending);
   if (!is_quiet) {
     fmt::print(stderr,
-               "iwarp run: careful mode reported {} mistake{} (exit status {}; that of {} is {})\n",
+               "iwarp run: careful mode reported {} mistake{} (exit status {}; the exit status of "
+               "{} is {})\n",
                count, count == 1 ? "" : "s", kMistakes, words.front(), ending.status);
   }
   return kMistakes;
@@ -297,30 +298,31 @@ cli::Command run_command() {
   command.usage = "iwarp run [OPTION...] CMD [ARG...]\n       iwarp run --env [OPTION...]";
   command.takes_command = true;
   add_options(command, options::Group::kProgram, options->settings);
-  command.statuses = {{"0 to 255", "the status of CMD; a signal that ends CMD also ends iwarp run"},
-                      {"1", "the libraries of this stack were not found"},
-                      {"2", "the command line is invalid, so CMD was not run"},
-                      {std::to_string(kMistakes), "with --careful=fail: a mistake was reported"},
-                      {std::to_string(kCannotRun), "CMD cannot be executed"},
-                      {std::to_string(kNotFound), "CMD was not found"}};
+  command.statuses = {
+      {"0 to 255", "the exit status of CMD; a signal that ends CMD also ends iwarp run"},
+      {"1", "the libraries of this stack were not found"},
+      {"2", "the command line is invalid, so CMD was not run"},
+      {std::to_string(kMistakes), "with --careful=fail: a mistake was reported"},
+      {std::to_string(kCannotRun), "CMD cannot be executed"},
+      {std::to_string(kNotFound), "CMD was not found"}};
   command.flag("--quiet", options->quiet, "The same as --log off").excludes("--log");
   command.flag("--env", options->print_environment,
-               "Print the variables, one NAME=VALUE per line, and run nothing");
+               "Print the environment variables, one NAME=VALUE per line, and run nothing");
   add_common_options(command, options->settings);
   add_tls_options(command, options->settings);
   command.notes =
-      "CMD finds one RDMA device, iwarp0, by libibverbs and below /sys and /dev. All words\n"
+      "CMD finds one RDMA device, iwarp0, through libibverbs and below /sys and /dev. All words\n"
       "after CMD are its arguments. Each option sets an environment variable for the drop-in\n"
       "libraries (--crc off: IWARP_CRC=off); variables whose option is not given keep their\n"
-      "values. --env prints lines without quotes, for docker --env-file, and\n"
-      "for export if no value contains a space: export $(iwarp run --env). In the name of\n"
-      "--trace, %p stands for the process id. --log connections shows the ports in use, the\n"
-      "program's and TCP's.\n"
+      "values. --env prints lines without quotes, for docker --env-file or, if no value contains\n"
+      "a space, for the shell: export $(iwarp run --env). In the file name of --trace, %p stands\n"
+      "for the process id. --log connections shows the port numbers of the program and of TCP,\n"
+      "which can differ.\n"
       "With TLS, a peer needs a certificate for the address that CMD connects to, unless\n"
       "--tls-peer names it. A process that listens, or connects queue pairs without rdma_cm,\n"
       "needs a certificate of its own. With TLS, datagrams are refused.\n"
-      "Exit status: that of CMD; 127 if CMD does not exist, 126 if it cannot be run. With\n"
-      "--careful=fail: 99 if careful mode reported a mistake of CMD, or of a process that it\n"
+      "The exit status is that of CMD; 127 if CMD does not exist; 126 if it cannot be run; with\n"
+      "--careful=fail, 99 if careful mode reported a mistake by CMD, or by a process that CMD\n"
       "started, before CMD ended.";
   command.shown = {"iwarp run ibv_devinfo",
                    "iwarp run rping -s -a 127.0.0.1 -C 10 &  iwarp run rping -c -a 127.0.0.1 -C 10",

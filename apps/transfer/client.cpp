@@ -12,7 +12,7 @@ namespace iwarp::apps {
 void add_client_options(cli::Command& command, ClientOptions& options) {
   command.number("--timeout", "SECONDS", options.timeout_s, {1, 3600},
                  "Time limit for the server's next message");
-  command.flag("-q,--quiet", options.quiet, "No progress bar and no report");
+  command.flag("-q,--quiet", options.quiet, "Print no progress bar and no report");
   usage::add_cost_option(command, options.cost);
   add_common_options(command, options.common);
   add_tls_options(command, options.common);

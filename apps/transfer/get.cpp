@@ -120,8 +120,9 @@ int run_get(const GetOptions& options) {
 
 cli::Command get_command() {
   auto options = std::make_shared<GetOptions>();
-  cli::Command command("get", "Fetch a file: the server RDMA Writes it to this end");
-  command.argument("URL", options->url, "iwarp://HOST[:PORT]/NAME; the port is 7480").required();
+  cli::Command command("get", "Fetch a file, which the server writes to this end by RDMA Write");
+  command.argument("URL", options->url, "iwarp://HOST[:PORT]/NAME; the default port is 7480")
+      .required();
   command
       .argument("OUT", options->out,
                 "File or directory; the default is NAME in the current directory")

@@ -62,7 +62,7 @@ class StreamOutput final : public Output {
       : fd_(::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)), path_(path) {
     if (fd_) return;
     throw Error(path + ": " +
-                (errno == ENXIO ? "no process has it open for reading" : errno_text()));
+                (errno == ENXIO ? "no process has this FIFO open for reading" : errno_text()));
   }
 
   void write_at(std::uint64_t, bytes::View octets) override {

@@ -118,13 +118,14 @@ int run_put(const PutOptions& options) {
 
 cli::Command put_command() {
   auto options = std::make_shared<PutOptions>();
-  cli::Command command("put", "Store a file: the server RDMA Reads it from this end");
+  cli::Command command("put", "Store a file, which the server reads from this end by RDMA Read");
   command.argument("FILE", options->file, "The file to send")
       .required()
       .completes(cli::Completion::kFile);
   command
       .argument("URL", options->url,
-                "iwarp://HOST[:PORT]/[NAME]; the defaults are port 7480 and the name of FILE")
+                "iwarp://HOST[:PORT]/[NAME]; the default port is 7480, and the default name is "
+                "that of FILE")
       .required();
   add_client_options(command, options->client);
   command.notes =

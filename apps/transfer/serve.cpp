@@ -137,18 +137,17 @@ int run_serve(const ServeOptions& options) {
 
 cli::Command serve_command() {
   auto options = std::make_shared<ServeOptions>();
-  cli::Command command("serve", "Offer the files of a directory to get and put");
+  cli::Command command("serve", "Serve the files of a directory to iwarp get and iwarp put");
   command.argument("DIR", options->directory, "The directory to serve")
       .required()
       .completes(cli::Completion::kDirectory);
   command.text("--listen", "ADDR:PORT", options->listen, "Address to listen on");
   command.flag("--read-only", options->read_only, "Reject put");
-  command.number(
-      "--max-clients", "N", options->max_clients, {1, 1024},
-      "Limit of clients, each with 8 MiB of buffers; one more evicts an idle client, or is "
-      "rejected");
+  command.number("--max-clients", "N", options->max_clients, {1, 1024},
+                 "Maximum number of clients, each with 8 MiB of buffers; a further client evicts "
+                 "an idle client, or is rejected");
   command.number("--timeout", "SECONDS", options->timeout_s, {1, 3600},
-                 "Time limit for a silent client");
+                 "How long a client may be silent before it is disconnected");
   add_option(command, "IWARP_METRICS", options->common);
   add_log_options(command, options->log);
   add_common_options(command, options->common);
@@ -159,8 +158,9 @@ cli::Command serve_command() {
       "address is reachable only from this machine. With --tls-ca or --tls-psk, clients\n"
       "need a certificate or a key. Files in sub-directories, hidden files and symbolic\n"
       "links are not served.";
-  command.shown = {"iwarp serve /srv/images --read-only --listen :7480    every address, port 7480",
-                   "iwarp serve . --listen [::1]:0                        a free port, printed"};
+  command.shown = {
+      "iwarp serve /srv/images --read-only --listen :7480    listen on port 7480 of every address",
+      "iwarp serve . --listen [::1]:0                        listen on a free port, and print it"};
   command.run = [options](const cli::Given&) { return run_serve(*options); };
   return command;
 }

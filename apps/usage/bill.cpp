@@ -45,9 +45,8 @@ std::string transfer_text(double octets, double message) {
 void add_cost_option(cli::Command& command, std::optional<std::string>& host) {
   command.optional_text(
       "--cost", "HOST", host,
-      "Print the processor time of this end, and that of a TOE or an RNIC for the same "
-      "transfer; HOST is a preset or a host.json, the default is the newest "
-      "preset");
+      "Print the processor time of this end, and the predicted time of a TOE or an RNIC for the "
+      "same transfer; HOST is a preset or a host.json file; the default is the newest preset");
 }
 
 model::ParameterSet cost_host(const std::string& host) {
@@ -67,7 +66,7 @@ std::string bill(const model::ParameterSet& host, model::Observed run, double oc
   const auto ledger = account(p, run);
   auto out = fmt::format("Processor time of this end, accounted with {}\n", title_of(host));
   out += components(ledger);
-  out += fmt::format("  {:<16}{:>12}   measured {} in all, including other work of the program\n",
+  out += fmt::format("  {:<16}{:>12}   measured: {}, which includes other work of the program\n",
                      "accounted", time_text(ledger.total()), time_text(run.cpu_ns));
   const model::Workload each{.size = message};
   auto cached = each;
@@ -76,12 +75,12 @@ std::string bill(const model::ParameterSet& host, model::Observed run, double oc
     const auto cost = transfer_cost(mode, p, workload, octets);
     return time_text((sender ? cost.tx : cost.rx).total());
   };
-  out += fmt::format("The same {} at this end, predicted by the model\n",
+  out += fmt::format("Transferring the same {} at this end, predicted by the model\n",
                      transfer_text(octets, message));
   for (const auto mode : {Mode::kSockets, Mode::kSoftware, Mode::kToe, Mode::kRnic}) {
     out += fmt::format("  {:<16}{:>12}\n", to_string(mode), this_end(mode, each));
   }
-  return out + fmt::format("  {:<16}{:>12}   with its registrations cached\n", "RNIC",
+  return out + fmt::format("  {:<16}{:>12}   with cached registrations\n", "RNIC",
                            this_end(Mode::kRnic, cached));
 }
 

@@ -36,7 +36,7 @@ model::ParameterSet load_host(const std::string& preset, const std::string& file
   const auto set = model::parse_parameters(read_text(file), &*base);
   if (!set) throw UsageError(file + ": " + set.error());
   if (!set->filled.empty()) {
-    fmt::print(stderr, "iwarp: {} lacks {}: marked \"preset\" and taken from {}\n", file,
+    fmt::print(stderr, "iwarp: {} lacks {} (taken from {} and marked \"preset\")\n", file,
                fmt::join(set->filled, ", "), base->name);
   }
   return *set;

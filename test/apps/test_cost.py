@@ -156,7 +156,7 @@ class Cost(Case):
         host = self.json_file("host.json", {"parameters": {}})
         result = run("cost", "predict", "--host", host, "--preset", "2007", "--json")
         self.assertEqual(result.returncode, 0)
-        self.assertRegex(result.stderr, r"lacks .*packet_rx \(us\).*taken from 2007")
+        self.assertRegex(result.stderr, r"lacks .*packet_rx \(us\).*\(taken from 2007")
         marks = {p["mark"] for p in json.loads(result.stdout)["parameters"]}
         self.assertEqual(marks, {"preset"})
 

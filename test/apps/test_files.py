@@ -82,7 +82,7 @@ class Content(Case):
         os.mkfifo(fifo)
         with Server("serve", self.dir) as server:
             self.assert_ok(run("put", source, server.url()))
-            self.assert_fails(run("get", server.url("f"), fifo), 1, "no process has it open for reading$")
+            self.assert_fails(run("get", server.url("f"), fifo), 1, "no process has this FIFO open for reading$")
             with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
                 held = os.open(fifo, os.O_RDWR)  # remains open at least until `cat` has opened the FIFO
                 result = []

@@ -91,7 +91,7 @@ class With(Case):
 @unittest.skipIf(HAS_PAGE, "built with the page")
 class Without(Case):
     def test_it_is_refused(self):
-        self.assert_fails(run("lab"), 1, "built without the page")
+        self.assert_fails(run("lab"), 1, "built without the lab page")
 
 
 class Sources(Case):

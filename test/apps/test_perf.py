@@ -118,7 +118,7 @@ class Perf(Case):
         with Server("perf", "--server", "write-bw") as server:
             self.measure(server.address, "write-bw")
             self.assert_fails(run("perf", server.address, "read-bw", *SHORT), 1,
-                              "the peer reports: this server serves write-bw only, not read-bw$")
+                              "the peer reports: this server serves only write-bw, not read-bw$")
 
     def test_the_text_has_everything(self):
         text = self.assert_ok(run("perf", "--self", "write-bw", *SHORT))
@@ -138,7 +138,7 @@ class Perf(Case):
                 lines = text.splitlines()
                 self.assertRegex(lines[1], rf"^ +0.00-[\d.]+ +s {three} +\d+ messages/s")
                 self.assertRegex(lines[2], rf"^  {name} +{three}, p99.9 {duration}, max {duration}$")
-                self.assertEqual("half the round trip" in text, test != "read-lat")
+                self.assertEqual("half of the round-trip time" in text, test != "read-lat")
                 self.assertRegex(text, r"\n  rate +\d+ messages/s\n  moved +[\d.]+ MB in [\d.]+ s\n")
 
     def test_a_line_for_each_interval(self):
@@ -236,30 +236,30 @@ class Perf(Case):
                 (("write-bw",), "HOST and TEST are required"),
                 (("--self",), "--self requires exactly one argument, TEST"),
                 (("--self", "127.0.0.1", "write-bw"), "--self requires exactly one argument, TEST"),
-                (("--self", "--server"), "exclude each other"),
+                (("--self", "--server"), "--server cannot be combined with --self"),
                 (("--server", "127.0.0.1", "write-bw"), "--server accepts no HOST"),
                 (("--self", "write-wb"), 'unknown test "write-wb"; did you mean write-bw'),
                 (("--self", "write-bw", "--size", "0x"), "not a size"),
-                (("--self", "write-bw", "--size", "1G"), '--size: "1G" is not from 1 to 64M'),
-                (("--self", "write-bw", "--size", 0), '--size: "0" is not from 1 to 64M'),
-                (("--self", "write-bw", "--interval", 0.05), "--interval: 0.05 is not 0"),
+                (("--self", "write-bw", "--size", "1G"), '--size: "1G" is not in the range from 1 to 64M'),
+                (("--self", "write-bw", "--size", 0), '--size: "0" is not in the range from 1 to 64M'),
+                (("--self", "write-bw", "--interval", 0.05), "--interval: 0.05 is neither 0"),
                 (("--self", "write-bw", "--interval", -1), "--interval"),
                 (("--self", "write-bw", "--size", "64M"), "of buffers; at most"),
                 (("--self", "write-bw", "--depth", 0), "--depth"),
                 (("--self", "write-bw", "--depth", 5000), '--depth: "5000" is not a number from 1 to 4096'),
-                (("--self", "write-bw", "--list", 17), "--list: 17 is not from 1 to 16"),
+                (("--self", "write-bw", "--list", 17), "--list: 17 is not in the range from 1 to 16"),
                 (("--self", "write-bw", "--duration", 0), "--duration"),
                 (("--self", "write-bw", "--duration", "soon"), "--duration"),
                 (("--self", "write-bw", "--poll", "--event"), "excludes"),
                 (("--self", "send-lat", "--epoll", "--poll"), "--poll excludes --epoll"),
                 (("--self", "send-lat", "--epoll", "--event"), "--event excludes --epoll"),
                 (("--self", "send-lat", "--epoll", "--busy-poll"), "--busy-poll excludes --epoll"),
-                (("--self", "write-lat", "--epoll", "--extensions", "off"), "write-lat without polling requires auto"),
-                (("--self", "send-lat", "--qps", 2), "--qps 2: send-lat has one connection"),
-                (("--self", "send-lat", "--depth", 2), "send-lat has one message in flight"),
-                (("--self", "tcp-stream", "--list", 2), "tcp-stream posts no lists"),
+                (("--self", "write-lat", "--epoll", "--extensions", "off"), "write-lat without --poll requires auto"),
+                (("--self", "send-lat", "--qps", 2), "--qps 2: send-lat uses only one connection"),
+                (("--self", "send-lat", "--depth", 2), "send-lat keeps only one message in flight"),
+                (("--self", "tcp-stream", "--list", 2), "tcp-stream does not post lists"),
                 (("--self", "tcp-stream", "--busy-poll"), "tcp-stream has no worker threads"),
-                (("--self", "write-lat", "--extensions", "off"), "write-lat without polling requires auto"),
+                (("--self", "write-lat", "--extensions", "off"), "write-lat without --poll requires auto"),
                 (("--self", "write-bw", "--congestion", "nope"), "not an allowed TCP congestion control"),
                 (("127.0.0.1:port", "write-bw"), "not an address")):
             with self.subTest(words=words):
@@ -417,9 +417,9 @@ class Perf(Case):
                                  (plan("99999999999", "on", 0), "--size: 99999999999"),
                                  (plan("-1", "on", 0), "size: not an integer, or out of range"),
                                  (plan("1e300", "on", 0), "size: not an integer"),
-                                 (plan("0", "on", 0), "--size: 0 is not from 1 to 64M"),
-                                 (plan("64", "on", 5), "does not accept counted streams"),
-                                 (plan("1073741824", "on", 5), "does not accept counted streams"),
+                                 (plan("0", "on", 0), "--size: 0 is not in the range from 1 to 64M"),
+                                 (plan("64", "on", 5), "does not accept a fixed number of messages"),
+                                 (plan("1073741824", "on", 5), "does not accept a fixed number of messages"),
                                  (plan("64", "on", -1), "messages"),
                                  (plan("64", "on", 0).replace("event", "nap"), "unknown waiting mode: .*nap"),
                                  (plan('"a"', "on", 0), "size: not an integer"),

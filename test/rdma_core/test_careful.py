@@ -191,7 +191,7 @@ class Failing(Case):
                 result = self.run_program(MISTAKES, "read", number, statuses=(REPORTED,), **FAIL)
                 self.assertEqual(len(said(result)), 1, result)
                 self.assertRegex(result.err, r"(?m)^iwarp run: careful mode reported 1 mistake "
-                                             rf"\(exit status 99; that of \S*mistakes is {number}\)$")
+                                             rf"\(exit status 99; the exit status of \S*mistakes is {number}\)$")
 
     def test_without_a_report_the_status_is_that_of_the_program(self):
         self.assertEqual(self.status(MISTAKES, "read", 3, **CAREFUL), 3)

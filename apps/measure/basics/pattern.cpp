@@ -45,8 +45,8 @@ void each_word(Octets octets, std::uint64_t lane, std::uint64_t number, With wit
 
 [[noreturn]] void complain(std::size_t at, std::uint64_t lane, std::uint64_t number, std::byte is,
                            std::byte due) {
-  throw Error(fmt::format("octet {} of message {} of connection {} is {:#04x}, not {:#04x}", at,
-                          number, lane, std::to_integer<unsigned>(is),
+  throw Error(fmt::format("octet {} of message {} on connection {} is {:#04x} instead of {:#04x}",
+                          at, number, lane, std::to_integer<unsigned>(is),
                           std::to_integer<unsigned>(due)));
 }
 

@@ -33,13 +33,15 @@ constexpr std::array kTests{
     Test{"write-bw", Operation::kWrite, Shape::kStream, "RDMA Writes, throughput"},
     Test{"read-bw", Operation::kRead, Shape::kStream, "RDMA Reads, throughput"},
     Test{"send-bw", Operation::kSend, Shape::kStream, "Sends, throughput"},
-    Test{"write-rate", Operation::kWrite, Shape::kRate, "small RDMA Writes in lists"},
-    Test{"send-rate", Operation::kSend, Shape::kRate, "small Sends in lists"},
-    Test{"write-lat", Operation::kWrite, Shape::kLatency, "RDMA Writes, half the round trip"},
-    Test{"read-lat", Operation::kRead, Shape::kLatency, "one RDMA Read, the whole round trip"},
-    Test{"send-lat", Operation::kSend, Shape::kLatency, "Sends, half the round trip"},
-    Test{"tcp-stream", Operation::kTcp, Shape::kStream, "baseline: send() and recv()"},
-    Test{"tcp-pingpong", Operation::kTcp, Shape::kLatency, "baseline: half the round trip"},
+    Test{"write-rate", Operation::kWrite, Shape::kRate, "small RDMA Writes, posted in lists"},
+    Test{"send-rate", Operation::kSend, Shape::kRate, "small Sends, posted in lists"},
+    Test{"write-lat", Operation::kWrite, Shape::kLatency,
+         "RDMA Writes, half of the round-trip time"},
+    Test{"read-lat", Operation::kRead, Shape::kLatency, "RDMA Reads, the full round-trip time"},
+    Test{"send-lat", Operation::kSend, Shape::kLatency, "Sends, half of the round-trip time"},
+    Test{"tcp-stream", Operation::kTcp, Shape::kStream, "TCP baseline: send() and recv()"},
+    Test{"tcp-pingpong", Operation::kTcp, Shape::kLatency,
+         "TCP baseline: half of the round-trip time"},
 };
 
 constexpr std::uint64_t kMaxCountedSize = 1 << 30;
@@ -57,7 +59,8 @@ std::string size_text(std::uint64_t value) {
 
 void check_range(const char* option, std::uint64_t value, std::uint64_t low, std::uint64_t high) {
   if (value >= low && value <= high) return;
-  throw UsageError(fmt::format("{}: {} is not from {} to {}", option, value, low, size_text(high)));
+  throw UsageError(
+      fmt::format("{}: {} is not in the range from {} to {}", option, value, low, size_text(high)));
 }
 
 template <std::size_t N>
@@ -102,12 +105,13 @@ void validate_connection(const CommonOptions& o) {
 void validate_counted(const Plan& plan) {
   const auto& c = plan.counted;
   check_range("messages", c.messages, 1, kMaxCounted);
-  check_range("octets of a receive call", c.read, plan.is_tcp() ? 1 : 0, kMaxRead);
+  check_range("octets per receive call", c.read, plan.is_tcp() ? 1 : 0, kMaxRead);
   check_word("processors", c.cpus, std::array<std::string_view, 3>{"other", "same", "any"});
   const bool stream = plan.test->shape == Shape::kStream &&
                       (plan.is_tcp() || plan.test->operation == Operation::kWrite);
   if (!stream || plan.qps != 1 || plan.list != 1 || plan.check) {
-    throw UsageError("a fixed number of messages requires one plain stream of Writes or of TCP");
+    throw UsageError(
+        "a fixed number of messages requires one plain stream of RDMA Writes or of TCP data");
   }
   const auto kernels = crc32c::kernels();
   const auto is_this = [&](const auto& k) { return c.crc_kernel == k.name && k.supported(); };
@@ -120,14 +124,15 @@ void validate_counted(const Plan& plan) {
 /// Throws UsageError if an option cannot be combined with the test.
 void validate_shape(const Plan& plan) {
   if (plan.is_latency() && plan.depth != 1) {
-    throw UsageError(
-        fmt::format("--depth {}: {} has one message in flight", plan.depth, plan.test->name));
+    throw UsageError(fmt::format("--depth {}: {} keeps only one message in flight", plan.depth,
+                                 plan.test->name));
   }
   if (plan.qps != 1 && (plan.is_latency() || plan.is_tcp())) {
-    throw UsageError(fmt::format("--qps {}: {} has one connection", plan.qps, plan.test->name));
+    throw UsageError(
+        fmt::format("--qps {}: {} uses only one connection", plan.qps, plan.test->name));
   }
   if (plan.list != 1 && (plan.is_latency() || plan.is_tcp())) {
-    throw UsageError(fmt::format("--list {}: {} posts no lists", plan.list, plan.test->name));
+    throw UsageError(fmt::format("--list {}: {} does not post lists", plan.list, plan.test->name));
   }
   if (plan.connection.tls.wanted() && plan.is_tcp()) {
     throw UsageError(fmt::format("--tls: {} uses plain TCP", plan.test->name));
@@ -140,14 +145,15 @@ void validate_shape(const Plan& plan) {
 void validate_memory(const Plan& plan) {
   const auto memory = plan.size * plan.places() * plan.qps;
   if (memory > kMaxMemory && !plan.is_counted()) {
-    throw UsageError(
-        fmt::format("--size x --depth x --qps need {} of buffers; at most {} are allowed",
-                    format_octets(static_cast<double>(memory)),
-                    format_octets(static_cast<double>(kMaxMemory))));
+    throw UsageError(fmt::format(
+        "--size, --depth and --qps together require {} of buffers; at most {} is allowed",
+        format_octets(static_cast<double>(memory)),
+        format_octets(static_cast<double>(kMaxMemory))));
   }
   if (plan.depth * plan.qps > kMaxMessages) {
-    throw UsageError(fmt::format("--depth x --qps: {} messages in flight; at most {} are allowed",
-                                 plan.depth * plan.qps, kMaxMessages));
+    throw UsageError(
+        fmt::format("--depth and --qps together allow {} messages in flight; the maximum is {}",
+                    plan.depth * plan.qps, kMaxMessages));
   }
 }
 
@@ -270,8 +276,8 @@ void validate(const Plan& plan) {
                          plan.waiting != Waiting::kPoll;
   if (immediate && !plan.connection.connection.startup.extensions) {
     throw UsageError(
-        "--extensions: write-lat without polling requires auto (immediate data wakes the "
-        "receiver)");
+        "--extensions: write-lat without --poll requires auto, because Immediate Data wakes the "
+        "receiver");
   }
   if (plan.is_counted()) validate_counted(plan);
 }

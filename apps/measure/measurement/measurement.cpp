@@ -159,10 +159,12 @@ void serve_plan(const ServeOptions& options, Control& control) {
   plan.connection.tls = options.tls;
   if (options.only != nullptr && options.only != plan.test) {
     throw Error(
-        fmt::format("this server serves {} only, not {}", options.only->name, plan.test->name));
+        fmt::format("this server serves only {}, not {}", options.only->name, plan.test->name));
   }
   if (plan.is_counted() && !options.own_process) {
-    throw Error("this server does not accept counted streams: it serves other clients, too");
+    throw Error(
+        "this server does not accept a fixed number of messages, because it serves other clients "
+        "as well");
   }
   set_up_process(plan, false);
   if (plan.is_tcp()) {

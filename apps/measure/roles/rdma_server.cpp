@@ -63,7 +63,7 @@ class RdmaServer final : public ServerRole {
     const bool is_send = is(Operation::kSend) && wc.opcode == verbs::WcOpcode::kRecv;
     const bool is_write = is(Operation::kWrite) && wc.opcode == verbs::WcOpcode::kRecvImmediate;
     if (!plan_.is_latency() ? !is_send : !is_send && !is_write) {
-      throw Error("the client sent a message that the test does not use");
+      throw Error("the client sent a kind of message that the test does not use");
     }
     if (is_send && wc.byte_len != plan_.size) {
       throw Error(fmt::format("the client sent a message of {} bytes instead of {}", wc.byte_len,
@@ -109,7 +109,8 @@ class RdmaServer final : public ServerRole {
   }
 
   void check_round(Lane& lane, const Signal& signal) {
-    if (signal.count > plan_.depth) throw Error("the client's round exceeds the depth");
+    if (signal.count > plan_.depth)
+      throw Error("the client's round has more messages than the depth");
     for (auto i = signal.first; i < signal.first + signal.count; ++i) {
       check_pattern(endpoint_.slot(lane, i), lane.index, i);
     }

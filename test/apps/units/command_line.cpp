@@ -103,7 +103,7 @@ TEST_CASE("the bounds of a range are valid values") {
   CHECK(Toy().fault({"--size", "1M"}) == "");
   CHECK(Toy().fault({"--count", "0"}) == "--count: \"0\" is not a number from 1 to 9");
   CHECK(Toy().fault({"--count", "10"}) == "--count: \"10\" is not a number from 1 to 9");
-  CHECK(Toy().fault({"--size", "1025K"}) == "--size: \"1025K\" is not from 1 to 1M");
+  CHECK(Toy().fault({"--size", "1025K"}) == "--size: \"1025K\" is not in the range from 1 to 1M");
   CHECK(Toy().fault({"--seconds", "nan"}) == "--seconds: \"nan\" is not a number from 0.1 to 10");
 }
 
