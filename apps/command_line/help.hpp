@@ -32,7 +32,7 @@ std::string spelling(const Option& option);
 /// `text` begins a new line.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
 
-/// Returns the help text of an option, followed by its default: "Bytes of a message [64K]".
+/// Returns the help text of an option, followed by its default: "Bytes per message [64K]".
 std::string explanation(const Option& option);
 
 }  // namespace iwarp::apps::cli

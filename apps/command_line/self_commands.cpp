@@ -97,18 +97,18 @@ int run_help(const Command& root, const std::string& version, const HelpOptions&
 Command help_command(const Command& root, const std::string& version) {
   auto options = std::make_shared<HelpOptions>();
   Command command("help", "Explain a command or the options of a connection");
-  auto& words = command
-                    .arguments("COMMAND", options->words,
-                               "Command to explain, as iwarp COMMAND --help does, or connection "
-                               "for the options of a connection")
-                    .suggests(known_words(root, true));
+  auto& words =
+      command
+          .arguments("COMMAND", options->words,
+                     "Command whose help to show, or the word connection for connection options")
+          .suggests(known_words(root, true));
   words.take = [&root, store = words.take](const Option::Words& given) {
     auto fault = unknown_in(root, given);
     return fault.empty() ? store(given) : fault;
   };
   command
       .text("--manual", "DIR", options->manual,
-            "Write a man page for each command into this directory instead")
+            "Instead, write a man page for each command into this directory")
       .completes(Completion::kDirectory);
   command.shown = {"iwarp help get", "iwarp help connection"};
   command.run = [&root, version, options](const Given&) {

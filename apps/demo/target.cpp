@@ -58,7 +58,7 @@ class Target {
     accept();
     advertise();
     check_after_invalidate();
-    session_.send_inline(std::as_bytes(std::span(std::string_view("all octets as written"))));
+    session_.send_inline(std::as_bytes(std::span(std::string_view("all octets match"))));
     const auto terminate = await_terminate(session_, verbs::AsyncEventType::kTerminateSent);
     check_memory();
     report_.line("terminated " +

@@ -309,7 +309,7 @@ cli::Command explain_command() {
       .completes(cli::Completion::kFile);
   command.shown = {"iwarp explain demo.pcap", "iwarp explain --html demo.html demo.pcap",
                    "iwarp explain --errors -v big.pcapng",
-                   "tcpdump -U -w - | iwarp explain -  explain frames as they are captured",
+                   "tcpdump -U -w - | iwarp explain -  explain during the capture",
                    "iwarp demo --trace demo.qlog && iwarp explain demo.qlog"};
   command.statuses[1].when = "part of a file could not be read, or --stream matches no connection";
   command.statuses.push_back(

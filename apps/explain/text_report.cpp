@@ -140,10 +140,10 @@ void TextReport::frame(const ConnectionInfo& info, const frames::Explained& e,
   if (!filter_.wants(info, e)) return;
   introduce(info);
   if (e.frame->unsure && unsure_.emplace(info.number, e.frame->from).second) {
-    out_(
-        fmt::format("{}frames {} marked \"(unsure)\" were recognized by consecutive headers: "
-                    "without a CRC they may be parts of payloads, so no rule is checked for them\n",
-                    kMargin, arrow(e.frame->from)));
+    out_(fmt::format(
+        "{}frames {} marked \"(unsure)\" were recognized only by consecutive headers; without a "
+        "CRC they may be parts of payloads, so they are not checked against the rules\n",
+        kMargin, arrow(e.frame->from)));
   }
   std::string text;
   text.reserve(kUsualLine);

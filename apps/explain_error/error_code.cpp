@@ -30,7 +30,7 @@ constexpr std::array kStatuses{
     Status{"SUCCESS", "success", "the request was completed", ""},
     Status{"LOC_LEN_ERR", "local length error",
            "a message did not fit into the posted receive, or a request is longer than max_msg_sz",
-           "post receives as long as the longest message that the peer sends"},
+           "post receives that are at least as long as the longest message that the peer sends"},
     Status{"LOC_QP_OP_ERR", "local QP operation error",
            "this queue pair cannot execute the request, for example an RDMA Read if max_rd_atomic "
            "is 0, or an atomic operation if the peer does not support it",
@@ -55,11 +55,10 @@ constexpr std::array kStatuses{
     Status{"LOC_ACCESS_ERR", "local access error",
            "the access rights of the local memory do not permit placing the peer's message",
            "check the access rights of the region that the receive names"},
-    Status{
-        "REM_INV_REQ_ERR", "remote invalid request error",
-        "the peer could not execute the request: the message is longer than the peer's receive, or "
-        "the address of an atomic is not a multiple of 8",
-        "compare the length of the message with the length of the peer's receives"},
+    Status{"REM_INV_REQ_ERR", "remote invalid request error",
+           "the peer could not execute the request: the message is longer than the peer's receive, "
+           "or the address of an atomic operation is not a multiple of 8",
+           "compare the length of the message with the length of the peer's receives"},
     Status{"REM_ACCESS_ERR", "remote access error",
            "the peer refused access to its memory: the rkey is wrong, the address range is outside "
            "the region, or an access right is missing",
@@ -124,9 +123,10 @@ ErrorCode about(const Fault& fault) {
 }
 
 ErrorCode injected() {
-  return {.title = fmt::format("vendor_err {:#x}", verbs::kInjectedVendorError),
-          .meaning = "an injected fault chose the status of this completion (iwarp fault)",
-          .advice = "nothing is wrong with the request: the program is being tested"};
+  return {
+      .title = fmt::format("vendor_err {:#x}", verbs::kInjectedVendorError),
+      .meaning = "a rule of iwarp fault, or of a --fault file, set the status of this completion",
+      .advice = "nothing is wrong with the request: the program is being tested"};
 }
 
 ErrorCode without_detail() {

@@ -22,8 +22,8 @@ namespace {
 constexpr std::string_view kNotFound =
     "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 constexpr std::string_view kOtherHost =
-    "HTTP/1.1 421 Misdirected Request\r\nContent-Type: text/plain\r\nContent-Length: 54\r\n"
-    "Connection: close\r\n\r\nthe lab answers only as 127.0.0.1, localhost or [::1]\n";
+    "HTTP/1.1 421 Misdirected Request\r\nContent-Type: text/plain\r\nContent-Length: 55\r\n"
+    "Connection: close\r\n\r\nthe lab answers only for 127.0.0.1, localhost or [::1]\n";
 // Interval in ms at which poll() returns, so that the server can check the timeouts of its clients.
 constexpr int kLookAtClocks = 1000;
 

@@ -34,7 +34,7 @@ std::expected<void, std::string> Session::apply(const Action& action) {
       break;
     case Verb::kConnect:
       if (link_.is_cut() || link_.sent(Side::kNear) != 0)
-        return no("the link is cut, or the ends have connected before");
+        return no("the link is cut, or the ends have already connected");
       at(Side::kNear).connection->connect({}, now_);
       break;
     case Verb::kFlip:
@@ -71,7 +71,7 @@ Session::Applied Session::deliver(std::size_t octets) {
   if (segment == nullptr) return no("nothing is in flight");
   const auto left = segment->size - link_.arrived(*segment);
   if (octets > left || (octets == 0) != (left == 0))
-    return no("fewer octets are in flight than are to arrive");
+    return no("fewer octets are in flight than the action delivers");
   now_ = std::max(now_, link_.due(*segment) + Link::time_of(octets));
   link_.arrive(*segment, octets);
   return {};

@@ -262,7 +262,7 @@ cli::Command perf_command() {
       .suggests(test_names());
   command.flag("--self", options->self, "Start a server process on this machine");
   command.flag("--server", options->server,
-               "Serve clients, which choose the test; with TEST, only that test");
+               "Serve clients, which choose the test; with TEST, allow only that test");
   command.text("--listen", "ADDR:PORT", options->listen, "With --server, the address to listen on");
   add_plan_options(command, *options);
   add_mode_options(command, *options);

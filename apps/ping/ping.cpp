@@ -276,7 +276,8 @@ cli::Command ping_command() {
                  "Number of pings; 0: until interrupted");
   command.size("--size", options->size, {0, kPingMaxSize},
                "Bytes per ping, up to 4M; rping accepts 26 to 65535");
-  command.flag("--verify", options->verify, "Compare the returned text to the one sent");
+  command.flag("--verify", options->verify,
+               "Compare the returned text with the text that was sent");
   command.flag("-v,--verbose", options->verbose, "Show the text");
   command.flag("-q,--quiet", options->quiet, "Print only the summary");
   add_option(command, "IWARP_METRICS", options->common);

@@ -81,7 +81,7 @@ int run_fault(const FaultOptions& options) {
 cli::Command fault_command() {
   auto options = std::make_shared<FaultOptions>();
   cli::Command command("fault", "Inject faults into a program under iwarp run --fault-socket");
-  command.argument("SOCKET", options->socket, "PATH that was given to --fault-socket")
+  command.argument("SOCKET", options->socket, "The PATH given to --fault-socket")
       .required()
       .completes(cli::Completion::kFile);
   command.arguments("RULE", options->rules,

@@ -302,7 +302,7 @@ cli::Command run_command() {
       {"0 to 255", "the exit status of CMD; a signal that ends CMD also ends iwarp run"},
       {"1", "the libraries of this stack were not found"},
       {"2", "the command line is invalid, so CMD was not run"},
-      {std::to_string(kMistakes), "with --careful=fail: a mistake was reported"},
+      {std::to_string(kMistakes), "with --careful=fail, careful mode reported a mistake"},
       {std::to_string(kCannotRun), "CMD cannot be executed"},
       {std::to_string(kNotFound), "CMD was not found"}};
   command.flag("--quiet", options->quiet, "The same as --log off").excludes("--log");

@@ -53,7 +53,7 @@ class Siw(Case):
 
     def test_numbers_of_frames_and_operations_are_explained_once(self):
         text = self.explain(SIW / "term-stock.pcap")
-        self.assertRegex(text, r"\AN\.M: frame M of connection N; #K: operation K of a connection, .*\nconnection 1: ")
+        self.assertRegex(text, r"\AN\.M: frame M of connection N; #K: operation K of a connection; .*\nconnection 1: ")
         self.assertEqual(text.count("#K"), 1)
         self.assertNotIn("#K", run("explain", SIW / "term-stock.pcap", "--stream", "9").stdout)
 
@@ -248,7 +248,7 @@ class Spoiled(Case):
         packets[-2] = packets[-2][:16 + 54 + 12] + struct.pack(">I", 5) + packets[-2][16 + 54 + 16:]
         path.write_bytes(capture[:24] + b"".join(packets))
         text = self.assert_ok(run("explain", path))
-        self.assertEqual(text.count("! [DDP-31] the MSN does not follow the previous one: 5 instead of 2\n"), 1)
+        self.assertEqual(text.count("! [DDP-31] the MSN does not follow the previous MSN: 5 instead of 2\n"), 1)
         self.assertEqual(text.count("1 octets ! [DDP-31] again\n"), 1)
         self.assertIn("3 instead of 6", self.assert_ok(run("explain", "-v", path)))
 

@@ -97,7 +97,7 @@ class Without(Case):
     def test_it_is_refused(self):
         page = self.scratch / "page.html"
         self.assert_fails(run("explain", "--html", page, SIW / "rping-stock.pcap"), 1,
-                          "built without the page")
+                          "built without the HTML page")
         self.assertFalse(page.exists())
 
 

@@ -351,7 +351,7 @@ cli::Command calibrate_command() {
                  "Number of rounds of the socket sweep");
   command.number("--seconds", "S", options->seconds, {0.01, 10},
                  "Approximate duration of each run in the sweep");
-  command.notes = "Takes about 20 seconds. The machine should be idle.";
+  command.notes = "The calibration takes about 20 seconds. The machine should be idle.";
   command.run = [options](const cli::Given&) { return run_calibrate(*options); };
   return command;
 }

@@ -157,7 +157,7 @@ std::string judgement_text(const model::Judgement& j) {
 std::string published_text(const std::vector<model::PublishedRow>& rows) {
   return tolerance_text(rows, Use::kIdentity, "identities: arithmetic that must hold") +
          tolerance_text(rows, Use::kCalibrated, "calibrated: a preset was fitted to them") +
-         tolerance_text(rows, Use::kDerived, "derived: sums of figures from the paper") +
+         tolerance_text(rows, Use::kDerived, "derived: sums of published figures") +
          predictions_text(rows);
 }
 

@@ -15,10 +15,9 @@ constexpr std::array kFields{
               "a Reply."},
     FieldInfo{Field::kMarkersBit, "mpa", "M", "RFC 5044 7.1.1",
               "1: the sender of this frame requests markers in the FPDUs that it receives."},
-    FieldInfo{
-        Field::kCrcBit, "mpa", "C", "RFC 5044 7.1.1",
-        "1: the sender of this frame requests CRCs. They are used in both directions if either "
-        "end does."},
+    FieldInfo{Field::kCrcBit, "mpa", "C", "RFC 5044 7.1.1",
+              "1: the sender of this frame requests CRCs. CRCs are used in both directions if "
+              "either end requests them."},
     FieldInfo{Field::kRejectBit, "mpa", "R", "RFC 5044 7.1.1",
               "In a Reply, 1 rejects the connection. In a Request, this bit is zero."},
     FieldInfo{Field::kEnhancedBit, "mpa", "S", "RFC 6581 6",

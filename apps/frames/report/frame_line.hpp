@@ -17,7 +17,7 @@ std::string frame_line(const Explained& e);
 /// uses an STag, they include the frame that has probably advertised this STag.
 std::vector<std::string> relations(const Explained& e);
 
-/// Returns a line such as "[DDP-31] the MSN does not follow the previous one: 7 instead of 6".
+/// Returns a line such as "[DDP-31] the MSN does not follow the previous MSN: 7 instead of 6".
 std::string violation_line(const Violation& violation);
 
 /// Returns the result of the CRC check in a word: "good", "BAD", "off" or "unknown".

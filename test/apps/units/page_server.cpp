@@ -101,7 +101,7 @@ TEST_CASE("a request that names another host than this machine is refused (DNS r
     CAPTURE(host);
     const auto answer = ask(host);
     CHECK(answer.starts_with("HTTP/1.1 421 "));
-    CHECK(answer.ends_with("\r\n\r\nthe lab answers only as 127.0.0.1, localhost or [::1]\n"));
+    CHECK(answer.ends_with("\r\n\r\nthe lab answers only for 127.0.0.1, localhost or [::1]\n"));
   }
 }
 
