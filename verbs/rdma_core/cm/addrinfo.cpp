@@ -94,11 +94,6 @@ int get(const char* node, const char* service, const rdma_addrinfo* given, rdma_
 }
 
 }  // namespace
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 int rdma_getaddrinfo(const char* node, const char* service, const rdma_addrinfo* hints,
@@ -125,3 +120,5 @@ void rdma_freeaddrinfo(rdma_addrinfo* info) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

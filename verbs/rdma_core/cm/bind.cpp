@@ -242,11 +242,6 @@ int bind_to(CmId& id, const sockaddr& address) {
   return 0;
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
@@ -285,3 +280,5 @@ int rdma_listen(rdma_cm_id* id, int backlog) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

@@ -328,11 +328,6 @@ void end_connection(Core& core, verbs::QpNum num) {
   }
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 int rdma_connect(rdma_cm_id* id, rdma_conn_param* param) {
@@ -394,3 +389,5 @@ int rdma_notify(rdma_cm_id* id, ibv_event_type /*event*/) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

@@ -21,11 +21,6 @@ ibv_pd* default_pd(ibv_context* verbs) {
   return pd;
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 ibv_context** rdma_get_devices(int* count) {
@@ -42,3 +37,5 @@ ibv_context** rdma_get_devices(int* count) {
 void rdma_free_devices(ibv_context** list) { std::free(static_cast<void*>(list)); }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

@@ -56,11 +56,6 @@ int create_ep(rdma_cm_id** out, const rdma_addrinfo& info, ibv_pd* pd, ibv_qp_in
 }
 
 }  // namespace
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 int rdma_create_ep(rdma_cm_id** id, rdma_addrinfo* info, ibv_pd* pd, ibv_qp_init_attr* attr) {
@@ -77,3 +72,5 @@ void rdma_destroy_ep(rdma_cm_id* id) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

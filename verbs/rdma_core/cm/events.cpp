@@ -428,11 +428,6 @@ void queue_event(std::unique_ptr<CmEventRecord> event) noexcept {
   owner.channel().events.push_made(event.release()->place);
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 rdma_event_channel* rdma_create_event_channel() {
@@ -483,3 +478,5 @@ int rdma_ack_cm_event(rdma_cm_event* event) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

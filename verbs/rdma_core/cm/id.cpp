@@ -263,11 +263,6 @@ void report_device_removed() {
   }
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 int rdma_create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context,
@@ -290,3 +285,5 @@ __be16 rdma_get_src_port(rdma_cm_id* id) { return htons(port_of(CmId::of(id).sou
 __be16 rdma_get_dst_port(rdma_cm_id* id) { return htons(port_of(CmId::of(id).destination())); }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

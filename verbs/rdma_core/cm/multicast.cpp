@@ -54,11 +54,6 @@ int leave_group(CmId& id, const sockaddr* address) {
 }
 
 }  // namespace
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 int rdma_join_multicast(rdma_cm_id* id, sockaddr* address, void* context) {
@@ -88,3 +83,5 @@ int rdma_leave_multicast(rdma_cm_id* id, sockaddr* address) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

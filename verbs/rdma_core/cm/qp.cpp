@@ -228,11 +228,6 @@ void destroy_stand_in(CmId& id) {
   ibv_destroy_cq(cq);
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 int rdma_create_qp(rdma_cm_id* id, ibv_pd* pd, ibv_qp_init_attr* attr) {
@@ -294,3 +289,5 @@ int rdma_set_option(rdma_cm_id* id, int level, int name, void* value, std::size_
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

@@ -67,12 +67,9 @@ void acknowledge_last(CmId& id) {
   if (id.abi.event != nullptr) rdma_ack_cm_event(std::exchange(id.abi.event, nullptr));
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" int rdma_get_request(rdma_cm_id* listener, rdma_cm_id** id) {
   const CallSite here(__builtin_return_address(0), "rdma_get_request");
   return cm_result([&] { return request_of(CmId::of(listener), id); });
 }
+
+}  // namespace iwarp::rdma_core

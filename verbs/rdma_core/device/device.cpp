@@ -48,11 +48,6 @@ bool is_device_removed() {
   return core != nullptr && core->hooks() != nullptr && core->hooks()->is_device_removed();
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 #undef ibv_get_device_list
@@ -71,3 +66,5 @@ const char* ibv_get_device_name(ibv_device* of) { return of->name; }
 int ibv_get_device_index(ibv_device*) { return 0; }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

@@ -125,11 +125,6 @@ ibv_gid to_gid(const verbs::IpAddress& ip) {
 
 ibv_gid sender_of(const ibv_grh& grh) { return ends_of(grh).peer; }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
@@ -184,3 +179,5 @@ ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh, std::uint8_t
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

@@ -50,11 +50,6 @@ bool has_interrupting_handler() {
   return false;
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
@@ -102,3 +97,5 @@ void ibv_ack_cq_events(ibv_cq* cq, unsigned count) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

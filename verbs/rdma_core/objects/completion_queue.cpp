@@ -130,11 +130,6 @@ int modify_cq(ibv_cq*, ibv_modify_cq_attr*) {
   return refused("ibv_modify_cq", "this device does not moderate completion events");
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_channel* channel,
@@ -182,3 +177,5 @@ int ibv_destroy_cq(ibv_cq* cq) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

@@ -46,11 +46,6 @@ ibv_context* default_context() {
   return context->handle();
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 ibv_context* ibv_open_device(ibv_device* of) {
@@ -68,3 +63,5 @@ int ibv_close_device(ibv_context* handle) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

@@ -190,11 +190,6 @@ int dealloc_mw(ibv_mw* handle) {
   });
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 ibv_pd* ibv_alloc_pd(ibv_context* handle) {
@@ -318,3 +313,5 @@ int ibv_dereg_mr(ibv_mr* handle) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

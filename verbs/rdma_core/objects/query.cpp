@@ -156,11 +156,6 @@ int query_device_ex(ibv_context*, const ibv_query_device_ex_input* input, ibv_de
   });
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 #undef ibv_query_port
@@ -240,3 +235,5 @@ __be64 ibv_get_device_guid(ibv_device*) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

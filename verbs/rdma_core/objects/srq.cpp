@@ -70,11 +70,6 @@ int get_srq_num(ibv_srq*, std::uint32_t*) {
   return refused("ibv_get_srq_num", "only XRC shared receive queues have a number");
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attr) {
@@ -136,3 +131,5 @@ int ibv_query_srq(ibv_srq* srq, ibv_srq_attr* attr) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

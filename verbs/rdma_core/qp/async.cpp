@@ -117,11 +117,6 @@ std::unique_ptr<Service> make_async_events(Core& core, Persona persona) {
   return std::make_unique<AsyncEvents>(core, persona);
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
@@ -160,3 +155,5 @@ void ibv_ack_async_event(ibv_async_event* event) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

@@ -308,12 +308,9 @@ void enable_builders(Qp& qp) {
   abi.wr_set_xrc_srqn = wr_set_xrc_srqn;
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) {
   Qp& self = Qp::of(qp);
   return self.staged != nullptr ? &self.abi : nullptr;
 }
+
+}  // namespace iwarp::rdma_core

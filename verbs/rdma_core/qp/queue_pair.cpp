@@ -219,11 +219,6 @@ void report_last_wqe(Qp& qp) {
   qp.last_wqe_reported = true;
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
@@ -252,3 +247,5 @@ int ibv_destroy_qp(ibv_qp* qp) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

@@ -442,11 +442,6 @@ void qp_announce(RcQp& qp, verbs::Announce which) {
   report_last_wqe(qp);
 }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
@@ -492,3 +487,5 @@ int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

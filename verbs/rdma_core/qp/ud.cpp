@@ -170,11 +170,6 @@ void UdQp::end() {
 
 void UdQp::abandon() noexcept { (void)core.release(); }
 
-}  // namespace iwarp::rdma_core
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
-
 extern "C" {
 
 int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
@@ -182,8 +177,8 @@ int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
     Qp& self = Qp::of(known(qp));
     if (!self.context.alive()) return EIO;
     const auto group = to_ip(*gid);
-    if (!iwarp::net::is_multicast(group)) return EINVAL;
-    return self.attach(group, interfaces_of_groups(look_at_port(), iwarp::net::is_ipv4(group)));
+    if (!net::is_multicast(group)) return EINVAL;
+    return self.attach(group, interfaces_of_groups(look_at_port(), net::is_ipv4(group)));
   });
 }
 
@@ -196,3 +191,5 @@ int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core

@@ -95,27 +95,23 @@ std::optional<std::span<const iovec>> list(const iovec* pieces, std::size_t coun
 }
 
 }  // namespace
-}  // namespace iwarp::rdma_core::rsockets
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
 
 extern "C" {
 
-int rsocket(int domain, int type, int protocol) { return rsockets::make(domain, type, protocol); }
+int rsocket(int domain, int type, int protocol) { return make(domain, type, protocol); }
 
 int rbind(int number, const sockaddr* address, socklen_t length) {
-  return rsockets::with(number, [&](auto& socket) { return socket.bind(address, length); });
+  return with(number, [&](auto& socket) { return socket.bind(address, length); });
 }
 
 int rlisten(int number, int backlog) {
-  return rsockets::with(number, [&](auto& socket) { return socket.listen(backlog); });
+  return with(number, [&](auto& socket) { return socket.listen(backlog); });
 }
 
 int raccept(int number, sockaddr* address, socklen_t* length) {
   int out = -1;
-  const int code = rsockets::with(number, [&](auto& socket) {
-    const auto accepted = rsockets::Service::get().accept(socket, address, length);
+  const int code = with(number, [&](auto& socket) {
+    const auto accepted = Service::get().accept(socket, address, length);
     if (!accepted) return accepted.error();
     out = *accepted;
     return 0;
@@ -124,41 +120,41 @@ int raccept(int number, sockaddr* address, socklen_t* length) {
 }
 
 int rconnect(int number, const sockaddr* address, socklen_t length) {
-  return rsockets::with(number, [&](auto& socket) { return socket.connect(address, length); });
+  return with(number, [&](auto& socket) { return socket.connect(address, length); });
 }
 
 int rshutdown(int number, int how) {
-  return rsockets::with(number, [&](auto& socket) { return socket.shutdown(how); });
+  return with(number, [&](auto& socket) { return socket.shutdown(how); });
 }
 
 int rclose(int number) {
-  const int code = guarded([&] { return rsockets::Service::get().close(number); });
+  const int code = guarded([&] { return Service::get().close(number); });
   return code == 0 ? 0 : minus_one(code);
 }
 
 ssize_t rrecv(int number, void* buffer, size_t length, int flags) {
-  const iovec into = rsockets::piece(buffer, length);
-  return rsockets::receive(number, {&into, 1}, flags);
+  const iovec into = piece(buffer, length);
+  return receive(number, {&into, 1}, flags);
 }
 
 ssize_t rrecvfrom(int number, void* buffer, size_t length, int flags, sockaddr* address,
                   socklen_t* address_length) {
-  const iovec into = rsockets::piece(buffer, length);
-  rsockets::Arrival arrival;
-  const ssize_t count = rsockets::receive(number, {&into, 1}, flags, &arrival);
-  if (count >= 0) rsockets::copy_sender(arrival, address, address_length);
+  const iovec into = piece(buffer, length);
+  Arrival arrival;
+  const ssize_t count = receive(number, {&into, 1}, flags, &arrival);
+  if (count >= 0) copy_sender(arrival, address, address_length);
   return count;
 }
 
 // Does the same as recvmsg(2), but never returns ancillary data.
 ssize_t rrecvmsg(int number, msghdr* message, int flags) {
-  const auto into = rsockets::list(message->msg_iov, message->msg_iovlen);
+  const auto into = list(message->msg_iov, message->msg_iovlen);
   if (!into) return -1;
-  rsockets::Arrival arrival;
-  const ssize_t count = rsockets::receive(number, *into, flags, &arrival);
+  Arrival arrival;
+  const ssize_t count = receive(number, *into, flags, &arrival);
   if (count < 0) return -1;
   auto* const sender = static_cast<sockaddr*>(message->msg_name);
-  rsockets::copy_sender(arrival, sender, &message->msg_namelen);
+  copy_sender(arrival, sender, &message->msg_namelen);
   message->msg_controllen = 0;
   message->msg_flags = arrival.cut ? MSG_TRUNC : 0;
   return count;
@@ -167,19 +163,19 @@ ssize_t rrecvmsg(int number, msghdr* message, int flags) {
 ssize_t rread(int number, void* buffer, size_t length) { return rrecv(number, buffer, length, 0); }
 
 ssize_t rreadv(int number, const iovec* pieces, int count) {
-  const auto into = rsockets::list(pieces, static_cast<std::size_t>(count));
-  return into ? rsockets::receive(number, *into, 0) : -1;
+  const auto into = list(pieces, static_cast<std::size_t>(count));
+  return into ? receive(number, *into, 0) : -1;
 }
 
 ssize_t rsend(int number, const void* buffer, size_t length, int flags) {
-  const iovec from = rsockets::piece(buffer, length);
-  return rsockets::send(number, {&from, 1}, flags);
+  const iovec from = piece(buffer, length);
+  return send(number, {&from, 1}, flags);
 }
 
 ssize_t rsendto(int number, const void* buffer, size_t length, int flags, const sockaddr* address,
                 socklen_t address_length) {
-  const iovec from = rsockets::piece(buffer, length);
-  return rsockets::counted(number, [&](auto& socket) -> rsockets::Socket::Result {
+  const iovec from = piece(buffer, length);
+  return counted(number, [&](auto& socket) -> Socket::Result {
     const bool names = address != nullptr || address_length != 0;
     if (names && !socket.names_peers()) return std::unexpected(EISCONN);
     return socket.send({&from, 1}, flags, address, address_length);
@@ -188,9 +184,9 @@ ssize_t rsendto(int number, const void* buffer, size_t length, int flags, const 
 
 ssize_t rsendmsg(int number, const msghdr* message, int flags) {
   if (message->msg_control != nullptr && message->msg_controllen != 0) return minus_one(ENOTSUP);
-  const auto from = rsockets::list(message->msg_iov, message->msg_iovlen);
+  const auto from = list(message->msg_iov, message->msg_iovlen);
   const auto* const to = static_cast<const sockaddr*>(message->msg_name);
-  return from ? rsockets::send(number, *from, flags, to, message->msg_namelen) : -1;
+  return from ? send(number, *from, flags, to, message->msg_namelen) : -1;
 }
 
 ssize_t rwrite(int number, const void* buffer, size_t length) {
@@ -198,31 +194,29 @@ ssize_t rwrite(int number, const void* buffer, size_t length) {
 }
 
 ssize_t rwritev(int number, const iovec* pieces, int count) {
-  const auto from = rsockets::list(pieces, static_cast<std::size_t>(count));
-  return from ? rsockets::send(number, *from, 0) : -1;
+  const auto from = list(pieces, static_cast<std::size_t>(count));
+  return from ? send(number, *from, 0) : -1;
 }
 
 int rgetpeername(int number, sockaddr* address, socklen_t* length) {
-  return rsockets::with(number, [&](auto& socket) { return socket.peer_address(address, length); });
+  return with(number, [&](auto& socket) { return socket.peer_address(address, length); });
 }
 
 int rgetsockname(int number, sockaddr* address, socklen_t* length) {
-  return rsockets::with(number,
-                        [&](auto& socket) { return socket.local_address(address, length); });
+  return with(number, [&](auto& socket) { return socket.local_address(address, length); });
 }
 
 int rsetsockopt(int number, int level, int name, const void* value, socklen_t length) {
-  const int result = rsockets::with(
-      number, [&](auto& socket) { return socket.set_option(level, name, value, length); });
+  const int result =
+      with(number, [&](auto& socket) { return socket.set_option(level, name, value, length); });
   // Wakes up the thread of the Service, because the option may have changed the time of the next
   // keepalive.
-  if (result == 0) rsockets::Service::get().recheck();
+  if (result == 0) Service::get().recheck();
   return result;
 }
 
 int rgetsockopt(int number, int level, int name, void* value, socklen_t* length) {
-  return rsockets::with(
-      number, [&](auto& socket) { return socket.get_option(level, name, value, length); });
+  return with(number, [&](auto& socket) { return socket.get_option(level, name, value, length); });
 }
 
 int rfcntl(int number, int command, ...) {
@@ -232,23 +226,25 @@ int rfcntl(int number, int command, ...) {
   const int argument = sets ? va_arg(arguments, int) : 0;
   va_end(arguments);
   return static_cast<int>(
-      rsockets::counted(number, [&](auto& socket) { return socket.control(command, argument); }));
+      counted(number, [&](auto& socket) { return socket.control(command, argument); }));
 }
 
 off_t riomap(int number, void* buffer, size_t length, int protection, int /*flags*/, off_t offset) {
-  return rsockets::counted(
-      number, [&](auto& socket) { return socket.map(buffer, length, protection, offset); });
+  return counted(number,
+                 [&](auto& socket) { return socket.map(buffer, length, protection, offset); });
 }
 
 int riounmap(int number, void* buffer, size_t length) {
-  return rsockets::with(number, [&](auto& socket) { return socket.unmap(buffer, length); });
+  return with(number, [&](auto& socket) { return socket.unmap(buffer, length); });
 }
 
 size_t riowrite(int number, const void* buffer, size_t length, off_t offset, int flags) {
   const std::span from(static_cast<const std::byte*>(buffer), length);
-  return static_cast<size_t>(rsockets::counted(number, [&](auto& socket) {
+  return static_cast<size_t>(counted(number, [&](auto& socket) {
     return socket.write_mapped(from, static_cast<std::uint64_t>(offset), flags);
   }));
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core::rsockets

@@ -174,22 +174,19 @@ int counted_or_errno(Function function) noexcept {
 }
 
 }  // namespace
-}  // namespace iwarp::rdma_core::rsockets
-
-// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
-using namespace iwarp::rdma_core;
 
 extern "C" {
 
 int rpoll(pollfd* fds, nfds_t count, int timeout) {
-  if (!rsockets::Service::get().has_any()) return ::poll(fds, count, timeout);
-  return rsockets::counted_or_errno([&] { return rsockets::poll(std::span(fds, count), timeout); });
+  if (!Service::get().has_any()) return ::poll(fds, count, timeout);
+  return counted_or_errno([&] { return rsockets::poll(std::span(fds, count), timeout); });
 }
 
 int rselect(int limit, fd_set* read, fd_set* write, fd_set* except, timeval* timeout) {
-  if (!rsockets::Service::get().has_any()) return ::select(limit, read, write, except, timeout);
-  return rsockets::counted_or_errno(
-      [&] { return rsockets::select(limit, read, write, except, timeout); });
+  if (!Service::get().has_any()) return ::select(limit, read, write, except, timeout);
+  return counted_or_errno([&] { return rsockets::select(limit, read, write, except, timeout); });
 }
 
 }  // extern "C"
+
+}  // namespace iwarp::rdma_core::rsockets
