@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <type_traits>
 
 #include "iwarp/verbs/datagram_types.hpp"
 #include "iwarp/verbs/types.hpp"
@@ -71,82 +72,46 @@ class Hooks {
 
   // The library calls the following functions before it carries out a call of the program.
   /// Throws std::system_error if an injected fault makes the registration of memory fail.
-  virtual void registering() {
-    on([](Hooks& hooks) { hooks.registering(); });
-  }
+  virtual void registering() { on(&Hooks::registering); }
   /// Throws std::system_error if an injected fault makes the creation of an object fail.
-  virtual void creating() {
-    on([](Hooks& hooks) { hooks.creating(); });
-  }
+  virtual void creating() { on(&Hooks::creating); }
   /// Called before a call of the program changes the state of a queue pair or ends a connection.
-  virtual void changing_state() {
-    on([](Hooks& hooks) { hooks.changing_state(); });
-  }
+  virtual void changing_state() { on(&Hooks::changing_state); }
   /// Called before the program's call ends the connection of the queue pair `num`.
-  virtual void disconnecting(verbs::QpNum num) {
-    on([num](Hooks& hooks) { hooks.disconnecting(num); });
-  }
+  virtual void disconnecting(verbs::QpNum num) { on(&Hooks::disconnecting, num); }
   /// Called before a thread takes an event in ibv_get_cq_event(). `blocks` is false if the
   /// channel's descriptor is set to O_NONBLOCK.
   virtual void sleeping(CompChannel& channel, bool blocks) {
-    on([&](Hooks& hooks) { hooks.sleeping(channel, blocks); });
+    on(&Hooks::sleeping, channel, blocks);
   }
   /// Called before `call`, a function of librdmacm, sends private data of `size` bytes. `limit` is
   /// the maximum with RoCE.
   virtual void sending_private_data(const char* call, std::size_t size, std::size_t limit) {
-    on([&](Hooks& hooks) { hooks.sending_private_data(call, size, limit); });
+    on(&Hooks::sending_private_data, call, size, limit);
   }
 
   // The library calls each of the following functions after the event that its name states, or
   // before the event if the name ends in -ing.
-  virtual void opened(Context& context) {
-    on([&](Hooks& hooks) { hooks.opened(context); });
-  }
-  virtual void closed(Context& context) {
-    on([&](Hooks& hooks) { hooks.closed(context); });
-  }
-  virtual void registered(Mr& mr) {
-    on([&](Hooks& hooks) { hooks.registered(mr); });
-  }
-  virtual void deregistering(Mr& mr) {
-    on([&](Hooks& hooks) { hooks.deregistering(mr); });
-  }
+  virtual void opened(Context& context) { on(&Hooks::opened, context); }
+  virtual void closed(Context& context) { on(&Hooks::closed, context); }
+  virtual void registered(Mr& mr) { on(&Hooks::registered, mr); }
+  virtual void deregistering(Mr& mr) { on(&Hooks::deregistering, mr); }
   /// Called when the queue was created or resized.
-  virtual void sized(Cq& cq, std::size_t capacity) {
-    on([&](Hooks& hooks) { hooks.sized(cq, capacity); });
-  }
+  virtual void sized(Cq& cq, std::size_t capacity) { on(&Hooks::sized, cq, capacity); }
   /// Called after sized() when the queue was created with ibv_create_cq_ex().
-  virtual void made_extended(Cq& cq) {
-    on([&](Hooks& hooks) { hooks.made_extended(cq); });
-  }
-  virtual void took_event(Cq& cq) {
-    on([&](Hooks& hooks) { hooks.took_event(cq); });
-  }
-  virtual void destroying(Cq& cq) {
-    on([&](Hooks& hooks) { hooks.destroying(cq); });
-  }
-  virtual void destroying(Srq& srq) {
-    on([&](Hooks& hooks) { hooks.destroying(srq); });
-  }
-  virtual void made(Qp& qp) {
-    on([&](Hooks& hooks) { hooks.made(qp); });
-  }
+  virtual void made_extended(Cq& cq) { on(&Hooks::made_extended, cq); }
+  virtual void took_event(Cq& cq) { on(&Hooks::took_event, cq); }
+  virtual void destroying(Cq& cq) { on<Cq&>(&Hooks::destroying, cq); }
+  virtual void destroying(Srq& srq) { on<Srq&>(&Hooks::destroying, srq); }
+  virtual void made(Qp& qp) { on(&Hooks::made, qp); }
   /// Called when the queue pair has gone to RESET.
-  virtual void reset(Qp& qp) {
-    on([&](Hooks& hooks) { hooks.reset(qp); });
-  }
+  virtual void reset(Qp& qp) { on(&Hooks::reset, qp); }
   /// Called when the program has moved the queue pair from SQE to RTS, and so has handled its
   /// failed requests.
-  virtual void recovered(Qp& qp) {
-    on([&](Hooks& hooks) { hooks.recovered(qp); });
-  }
-  virtual void destroying(Qp& qp) {
-    on([&](Hooks& hooks) { hooks.destroying(qp); });
-  }
+  virtual void recovered(Qp& qp) { on(&Hooks::recovered, qp); }
+  virtual void destroying(Qp& qp) { on<Qp&>(&Hooks::destroying, qp); }
   /// Called when the queue pair will send no more data.
-  virtual void silenced(Qp& qp) {
-    on([&](Hooks& hooks) { hooks.silenced(qp); });
-  }
+  virtual void silenced(Qp& qp) { on(&Hooks::silenced, qp); }
   /// Called in the child of a fork. After that, the child calls no other function of this object.
   virtual void abandon() noexcept {
     if (behind_) behind_->abandon();
@@ -162,9 +127,10 @@ class Hooks {
   Hooks& behind() { return *behind_; }
 
  private:
-  template <typename Call>
-  void on(Call call) {
-    if (behind_) call(*behind_);
+  // Calls the function `call` of the next object in the chain, if there is one.
+  template <typename... Args>
+  void on(void (Hooks::*call)(Args...), std::type_identity_t<Args>... args) {
+    if (behind_) (*behind_.*call)(args...);
   }
 
   const std::unique_ptr<Hooks> behind_;
