@@ -7,8 +7,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "iwarp/bytes/parse_json.hpp"
 #include "iwarp/offload_model/parameters.hpp"
-#include "iwarp/offload_model/parse_json.hpp"
 
 namespace iwarp::offload_model {
 
@@ -111,7 +111,7 @@ std::expected<void, std::string> read_values(const Json& given, const ParameterS
 
 std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
                                                           const ParameterSet* base) {
-  const auto parsed = parse_json<Json>(json);
+  const auto parsed = bytes::parse_json<Json>(json);
   if (!parsed) return Complaint(parsed.error());
   const Json& root = *parsed;
   if (!root.is_object() || !root.contains("parameters") || !root["parameters"].is_object()) {

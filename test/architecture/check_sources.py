@@ -30,7 +30,7 @@ LAYERS = {
     "verbs/net": (*BELOW_VERBS, "verbs", "trace", "net"),
     "verbs/tls": ("bytes", "verbs", "net", "tls"),
     "verbs/rdma_core": (*BELOW_VERBS, "verbs", "options", "trace", "net", "tls", "rdma_core"),
-    "offload_model": ("verbs", "offload_model"),
+    "offload_model": ("bytes", "verbs", "offload_model"),
 }
 # Folder of apps/ -> the folders whose headers it may include, besides its own. No folder may include conform
 # (decision 0013). Every folder may use the common parts of command lines (FOR_ALL_APPS).

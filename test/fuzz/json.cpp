@@ -8,8 +8,8 @@
 
 #include "common/base/error.hpp"
 #include "cost/bench/record.hpp"
+#include "iwarp/bytes/parse_json.hpp"
 #include "iwarp/offload_model/parameters.hpp"
-#include "iwarp/offload_model/parse_json.hpp"
 #include "measure/basics/plan.hpp"
 #include "target.hpp"
 
@@ -24,7 +24,7 @@ constexpr std::uint8_t kChanges = 0x80;
 /// Parses `text`. If `changes` is false, returns the parsed JSON. Otherwise applies this JSON to
 /// `right` as a merge patch, and returns the patched `right`.
 Json changed(std::string_view text, bool changes, Json right) {
-  auto json = model::parse_json<Json>(text);
+  auto json = bytes::parse_json<Json>(text);
   if (!json) return {};
   if (!changes) return *json;
   right.merge_patch(*json);

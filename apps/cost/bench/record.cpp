@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "common/base/error.hpp"
-#include "iwarp/offload_model/parse_json.hpp"
+#include "iwarp/bytes/parse_json.hpp"
 #include "usage/json_number.hpp"
 #include "usage/observed_json.hpp"
 
@@ -57,7 +57,7 @@ std::vector<Record> read_records(const std::string& path) {
   if (!in) throw UsageError("cannot open " + path + ": " + errno_text());
   std::ostringstream text;
   text << in.rdbuf();
-  const auto root = model::parse_json<Json>(text.view());
+  const auto root = bytes::parse_json<Json>(text.view());
   if (!root) throw UsageError(path + ": " + root.error());
   if (!root->is_array()) throw UsageError(path + ": not a JSON array of records");
   std::vector<Record> out;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "frames/connections/qlog_event.hpp"
+#include "iwarp/bytes/parse_json.hpp"
 #include "iwarp/verbs/log_record.hpp"
 
 namespace iwarp::apps::frames {
@@ -118,18 +119,11 @@ void QlogReader::end_record() {
 
 const char* QlogReader::record(std::string_view text) {
   if (text.back() != '\n') return "truncated";
-  using Event = json::parse_event_t;
-  bool too_deep = false;
-  const auto is_within = [&](int depth, Event event, json&) {
-    too_deep |= depth >= kMaxDepth && (event == Event::object_start || event == Event::array_start);
-    return !too_deep;
-  };
-  const auto object = json::parse(text, is_within, false);
-  if (too_deep) return "nested too deep";
-  if (object.is_discarded()) return "not JSON";
-  if (!object.is_object()) return "not a JSON object";
-  if (number_ == 1 && member(object, "name") == nullptr) return header(object);
-  return event(object);
+  const auto object = bytes::parse_json<json>(text, kMaxDepth);
+  if (!object) return object.error();
+  if (!object->is_object()) return "not a JSON object";
+  if (number_ == 1 && member(*object, "name") == nullptr) return header(*object);
+  return event(*object);
 }
 
 const char* QlogReader::header(const json& header) {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "iwarp/offload_model/parse_json.hpp"
+#include "iwarp/bytes/parse_json.hpp"
 
 using namespace iwarp::offload_model;
 
@@ -124,7 +124,7 @@ TEST_CASE("a host's description is kept as text") {
 TEST_CASE("JSON that is nested too deep is refused; brackets inside a string do not count") {
   using Json = nlohmann::json;
   const auto parse = [](const char* text, int deepest) {
-    const auto parsed = parse_json<Json>(text, deepest);
+    const auto parsed = iwarp::bytes::parse_json<Json>(text, deepest);
     return parsed ? parsed->dump() : parsed.error();
   };
   CHECK(parse("[[]]", 2) == "[[]]");

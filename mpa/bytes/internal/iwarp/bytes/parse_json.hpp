@@ -6,7 +6,7 @@
 #include <expected>
 #include <string_view>
 
-namespace iwarp::offload_model {
+namespace iwarp::bytes {
 
 /// The deepest nesting allowed. Files of this project have only a few levels.
 inline constexpr int kDeepestJson = 32;
@@ -26,4 +26,4 @@ std::expected<Json, const char*> parse_json(std::string_view text, int deepest =
   return out;
 }
 
-}  // namespace iwarp::offload_model
+}  // namespace iwarp::bytes
