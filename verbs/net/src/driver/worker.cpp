@@ -2,8 +2,6 @@
 // Worker: runs the thread and its reactor.
 #include "driver/worker.hpp"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 
 #include <boost/asio/detail/reactor.hpp>
@@ -11,6 +9,7 @@
 #include <system_error>
 
 #include "driver/gather_timer.hpp"
+#include "iwarp/net/quiet_thread.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -63,20 +62,7 @@ void ensure_wakers(asio::io_context&) {}
 Worker::Worker(std::chrono::microseconds busy_poll)
     : busy_poll_(busy_poll), gather_timer_(std::make_unique<GatherTimer>(*this)) {
   ensure_wakers(context_);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  // Do not block the signals that report faults of the thread itself. If such a signal were
-  // blocked, the kernel would end the process without calling a handler.
-  for (const int fault : {SIGBUS, SIGFPE, SIGILL, SIGSEGV}) sigdelset(&all, fault);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread inherits the mask
-  try {
-    thread_ = std::thread([this] { run(); });
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = quiet_thread([this] { run(); });
 }
 
 Worker::~Worker() { join(); }

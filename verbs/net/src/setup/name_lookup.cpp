@@ -3,15 +3,13 @@
 #include "iwarp/net/name_lookup.hpp"
 
 #include <netdb.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include <array>
 #include <atomic>
 #include <cassert>
-#include <thread>
 
 #include "iwarp/net/channel.hpp"
+#include "iwarp/net/quiet_thread.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -64,17 +62,7 @@ struct NameLookup::State {
 };
 
 NameLookup::NameLookup(std::string host) : state_(std::make_shared<State>()) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);  // the thread blocks all signals
-  try {
-    std::thread([state = state_, host = std::move(host)] { state->look_up(host); }).detach();
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  quiet_thread([state = state_, host = std::move(host)] { state->look_up(host); }).detach();
 }
 
 NameLookup::~NameLookup() = default;
