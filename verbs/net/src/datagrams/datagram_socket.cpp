@@ -25,12 +25,6 @@ constexpr IpAddress kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 constexpr std::size_t kIpv4At = 12;
 constexpr int kV6All = 29;  // IPV6_MULTICAST_ALL, which <netinet/in.h> lacks
 
-std::error_code failure() { return {errno, std::generic_category()}; }
-
-bool set(int fd, int level, int name, int value) {
-  return ::setsockopt(fd, level, name, &value, sizeof value) == 0;
-}
-
 in_addr to_v4(const IpAddress& address) {
   in_addr out{};
   std::memcpy(&out, address.data() + kIpv4At, sizeof out);
@@ -192,22 +186,24 @@ void take_destination(msghdr& message, DatagramPath& path) {
 
 /// Makes the kernel report the local address of each datagram.
 bool request_destination(int fd, bool as_v6) {
-  return as_v6 ? set(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1) : set(fd, IPPROTO_IP, IP_PKTINFO, 1);
+  return as_v6 ? set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)
+               : set_option(fd, IPPROTO_IP, IP_PKTINFO, 1);
 }
 
 std::expected<UniqueFd, std::error_code> open_socket(bool as_v6) {
   constexpr int kKind = SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC;
   const int raw = ::socket(as_v6 ? AF_INET6 : AF_INET, kKind, 0);
-  if (raw < 0) return std::unexpected(failure());
+  if (raw < 0) return std::unexpected(last_error());
   UniqueFd fd(raw);
-  const bool ready = set(raw, IPPROTO_IP, IP_RECVTTL, 1) && set(raw, IPPROTO_IP, IP_RECVTOS, 1) &&
-                     (!as_v6 || (set(raw, IPPROTO_IPV6, IPV6_V6ONLY, 0) &&
-                                 set(raw, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1) &&
-                                 set(raw, IPPROTO_IPV6, IPV6_RECVTCLASS, 1)));
-  if (!ready) return std::unexpected(failure());
+  const bool ready = set_option(raw, IPPROTO_IP, IP_RECVTTL, 1) &&
+                     set_option(raw, IPPROTO_IP, IP_RECVTOS, 1) &&
+                     (!as_v6 || (set_option(raw, IPPROTO_IPV6, IPV6_V6ONLY, 0) &&
+                                 set_option(raw, IPPROTO_IPV6, IPV6_RECVHOPLIMIT, 1) &&
+                                 set_option(raw, IPPROTO_IPV6, IPV6_RECVTCLASS, 1)));
+  if (!ready) return std::unexpected(last_error());
   // Allow fragmentation, so that a datagram larger than the path MTU is not dropped.
-  if (as_v6) set(raw, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
-  set(raw, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
+  if (as_v6) set_option(raw, IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_DONT);
+  set_option(raw, IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DONT);
   return fd;
 }
 
@@ -215,7 +211,7 @@ std::error_code bind_to(int fd, bool as_v6, const IpAddress& at, unsigned interf
                         std::uint16_t port) {
   Endpoint endpoint{};
   const socklen_t size = put(endpoint, as_v6, at, interface, port);
-  return ::bind(fd, &endpoint.any, size) == 0 ? std::error_code{} : failure();
+  return ::bind(fd, &endpoint.any, size) == 0 ? std::error_code{} : last_error();
 }
 
 /// Sets the hop limit and the traffic class of all datagrams that the socket sends. A value of 0
@@ -223,9 +219,9 @@ std::error_code bind_to(int fd, bool as_v6, const IpAddress& at, unsigned interf
 bool set_header_fields(int fd, bool as_v6, const DatagramPath& path) {
   const int level = as_v6 ? IPPROTO_IPV6 : IPPROTO_IP;
   return (path.hop_limit == 0 ||
-          set(fd, level, as_v6 ? IPV6_UNICAST_HOPS : IP_TTL, path.hop_limit)) &&
+          set_option(fd, level, as_v6 ? IPV6_UNICAST_HOPS : IP_TTL, path.hop_limit)) &&
          (path.traffic_class == 0 ||
-          set(fd, level, as_v6 ? IPV6_TCLASS : IP_TOS, path.traffic_class));
+          set_option(fd, level, as_v6 ? IPV6_TCLASS : IP_TOS, path.traffic_class));
 }
 
 std::error_code bind_in_range(int fd, bool as_v6, PortRange range) {
@@ -243,11 +239,11 @@ std::error_code join_group(int fd, const IpAddress& group, unsigned interface) {
                            .imr_ifindex = static_cast<int>(interface)};
     const bool done =
         ::setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &request, sizeof request) == 0;
-    return done ? std::error_code{} : failure();
+    return done ? std::error_code{} : last_error();
   }
   const ipv6_mreq request{.ipv6mr_multiaddr = to_v6(group), .ipv6mr_interface = interface};
   const bool done = ::setsockopt(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &request, sizeof request) == 0;
-  return done ? std::error_code{} : failure();
+  return done ? std::error_code{} : last_error();
 }
 
 }  // namespace
@@ -270,7 +266,7 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open(std::uint16_
     fd = open_socket(false);
   }
   if (!fd) return std::unexpected(fd.error());
-  if (!request_destination(fd->get(), as_v6)) return std::unexpected(failure());
+  if (!request_destination(fd->get(), as_v6)) return std::unexpected(last_error());
   const auto error = port == 0 && range.last != 0 ? bind_in_range(fd->get(), as_v6, range)
                                                   : bind_to(fd->get(), as_v6, {}, 0, port);
   if (error) return std::unexpected(error);
@@ -284,13 +280,14 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open_at(const IpA
   const bool as_v6 = !is_ipv4(at);
   auto fd = open_socket(as_v6);
   if (!fd) return std::unexpected(fd.error());
-  if (!request_destination(fd->get(), as_v6)) return std::unexpected(failure());
+  if (!request_destination(fd->get(), as_v6)) return std::unexpected(last_error());
   const bool is_group = is_multicast(at);
-  if (is_group && !set(fd->get(), SOL_SOCKET, SO_REUSEADDR, 1)) return std::unexpected(failure());
+  if (is_group && !set_option(fd->get(), SOL_SOCKET, SO_REUSEADDR, 1))
+    return std::unexpected(last_error());
   // Without this option the socket would receive the datagrams of all groups that any program of
   // this host has joined. A kernel may lack the option.
   if (is_group)
-    set(fd->get(), as_v6 ? IPPROTO_IPV6 : IPPROTO_IP, as_v6 ? kV6All : IP_MULTICAST_ALL, 0);
+    set_option(fd->get(), as_v6 ? IPPROTO_IPV6 : IPPROTO_IP, as_v6 ? kV6All : IP_MULTICAST_ALL, 0);
   auto error = bind_to(fd->get(), as_v6, at, interface, port);
   if (!error && is_group) error = join_group(fd->get(), at, interface);
   if (error) return std::unexpected(error);
@@ -323,19 +320,19 @@ std::expected<DatagramSocket, std::error_code> DatagramSocket::open_to(const Dat
   Endpoint peer{};
   const socklen_t size = put(peer, as_v6, path.peer, path.interface, port);
   if (!set_header_fields(out.fd(), as_v6, path) || ::connect(out.fd(), &peer.any, size) != 0) {
-    return std::unexpected(failure());
+    return std::unexpected(last_error());
   }
   return out;
 }
 
 void DatagramSocket::share_port(bool may) const {
-  set(fd_.get(), SOL_SOCKET, SO_REUSEPORT, may ? 1 : 0);
+  set_option(fd_.get(), SOL_SOCKET, SO_REUSEPORT, may ? 1 : 0);
 }
 
 void DatagramSocket::request_room(int octets) const {
   // Most processes lack the privilege for SO_RCVBUFFORCE, so fall back to SO_RCVBUF.
-  if (!set(fd_.get(), SOL_SOCKET, SO_RCVBUFFORCE, octets)) {
-    set(fd_.get(), SOL_SOCKET, SO_RCVBUF, octets);
+  if (!set_option(fd_.get(), SOL_SOCKET, SO_RCVBUFFORCE, octets)) {
+    set_option(fd_.get(), SOL_SOCKET, SO_RCVBUF, octets);
   }
 }
 

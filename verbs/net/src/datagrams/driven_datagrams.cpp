@@ -51,6 +51,15 @@ DatagramSocket::Sending sending(const OutgoingDatagram& from, iovec& piece) {
   return {.path = from.path, .port = from.port, .pieces = {&piece, 1}};
 }
 
+/// Returns both ends of a datagram, which the socket of `door` sends or has received.
+template <typename Datagram>
+verbs::DatagramEnds ends_of(const DatagramDoor& door, const Datagram& datagram) {
+  return {.own = datagram.path.own,
+          .own_port = door.socket.port(),
+          .peer = datagram.path.peer,
+          .peer_port = datagram.port};
+}
+
 }  // namespace
 
 DrivenDatagrams::DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQpInit& init,
@@ -327,22 +336,12 @@ void DrivenDatagrams::report_sent(std::span<const DatagramSocket::Sending> sent)
       const auto* const from = static_cast<const std::byte*>(part.iov_base);
       octets.insert(octets.end(), from, from + part.iov_len);
     }
-    tap_->datagram(true,
-                   {.own = one.path.own,
-                    .own_port = doors_.front()->socket.port(),
-                    .peer = one.path.peer,
-                    .peer_port = one.port},
-                   octets, now);
+    tap_->datagram(true, ends_of(*doors_.front(), one), octets, now);
   }
 }
 
 void DrivenDatagrams::report_received(const Door& door, const DatagramSocket::Received& one) {
-  tap_->datagram(false,
-                 {.own = one.path.own,
-                  .own_port = door.socket.port(),
-                  .peer = one.path.peer,
-                  .peer_port = one.port},
-                 one.room.first(one.size), mpa::Clock::now());
+  tap_->datagram(false, ends_of(door, one), one.room.first(one.size), mpa::Clock::now());
 }
 
 // Drops the datagrams that arrived while no receive was posted, as a hardware adapter does. Keeps

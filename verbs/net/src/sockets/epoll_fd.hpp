@@ -4,24 +4,23 @@
 
 #include <cstdint>
 
+#include "iwarp/net/unique_fd.hpp"
+
 namespace iwarp::net {
 
 class EpollFd {
  public:
   /// Throws std::system_error if no descriptor is available.
   EpollFd();
-  ~EpollFd();
-  EpollFd(const EpollFd&) = delete;
-  EpollFd& operator=(const EpollFd&) = delete;
 
-  int get() const { return fd_; }
+  int get() const { return fd_.get(); }
   /// Returns false if the kernel refuses the descriptor.
   bool add(int fd, std::uint32_t events, void* reported) const;
   void change(int fd, std::uint32_t events, void* reported) const;
   void remove(int fd) const;
 
  private:
-  const int fd_;
+  const UniqueFd fd_;
 };
 
 }  // namespace iwarp::net

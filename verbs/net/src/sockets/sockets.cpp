@@ -22,14 +22,16 @@
 namespace iwarp::net {
 namespace {
 
-bool set_option(int fd, int level, int name, int value) {
-  return ::setsockopt(fd, level, name, &value, sizeof value) == 0;
-}
-
 int get_option(int fd, int level, int name, int otherwise) {
   int value = 0;
   socklen_t size = sizeof value;
   return ::getsockopt(fd, level, name, &value, &size) == 0 ? value : otherwise;
+}
+
+// Returns the events of `wanted`, and the errors, that poll(2) reports within `limit`.
+int poll_for(int fd, short wanted, std::chrono::milliseconds limit = {}) {
+  pollfd one{.fd = fd, .events = wanted, .revents = 0};
+  return ::poll(&one, 1, static_cast<int>(limit.count())) > 0 ? one.revents : 0;
 }
 
 // Minimum backlog for listen(2). The Acceptor quickly accepts the connections in that backlog, and
@@ -98,6 +100,10 @@ bool is_local(const Address& peer, const Address& own) {
   const auto at = to_socket_address({ip, 0});
   const UniqueFd probe(::socket(at.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   return probe && ::bind(probe.get(), at.get(), at.length) == 0;
+}
+
+bool set_option(int fd, int level, int name, int value) {
+  return ::setsockopt(fd, level, name, &value, sizeof value) == 0;
 }
 
 std::error_code last_error() { return {errno, std::generic_category()}; }
@@ -232,25 +238,13 @@ std::error_code pending_error(int fd) {
   return {get_option(fd, SOL_SOCKET, SO_ERROR, EIO), std::generic_category()};
 }
 
-bool writable(int fd) {
-  pollfd want{.fd = fd, .events = POLLOUT, .revents = 0};
-  return ::poll(&want, 1, 0) > 0;
-}
+bool writable(int fd) { return poll_for(fd, POLLOUT) != 0; }
 
-bool is_broken(int fd) {
-  pollfd want{.fd = fd, .events = 0, .revents = 0};
-  return ::poll(&want, 1, 0) > 0 && (want.revents & POLLERR) != 0;
-}
+bool is_broken(int fd) { return (poll_for(fd, 0) & POLLERR) != 0; }
 
-void await_octets(int fd, std::chrono::milliseconds limit) {
-  pollfd want{.fd = fd, .events = POLLIN, .revents = 0};
-  ::poll(&want, 1, static_cast<int>(limit.count()));
-}
+void await_octets(int fd, std::chrono::milliseconds limit) { poll_for(fd, POLLIN, limit); }
 
-bool is_closed(int fd) {
-  pollfd want{.fd = fd, .events = POLLRDHUP, .revents = 0};
-  return ::poll(&want, 1, 0) > 0;
-}
+bool is_closed(int fd) { return poll_for(fd, POLLRDHUP) != 0; }
 
 std::chrono::milliseconds silent_for(int fd) {
   tcp_info info{};

@@ -37,6 +37,8 @@ Address peer_address(int fd);
 bool is_local(const Address& peer, const Address& own);
 
 std::error_code last_error();
+/// Sets an option of type int. If the kernel refuses it, returns false with errno set.
+bool set_option(int fd, int level, int name, int value);
 /// Returns the verbs code for an error of the operating system or of the resolver.
 std::error_code to_errc(const std::error_code& error);
 /// Opens a TCP socket, non-blocking and close-on-exec.
