@@ -458,41 +458,29 @@ std::optional<TimePoint> Connection::timeout() const {
 }
 
 void Connection::handle_timeout(TimePoint now) {
-  struct Passed {
-    Deadline deadline;
-    void (*act)(Connection& connection, TimePoint now);
-  };
-  static constexpr std::array kPassed{
-      Passed{Deadline::kReceive, [](Connection& c, TimePoint at) { c.receive_overdue(at); }},
-      Passed{Deadline::kFirstFpdu,
-             [](Connection& c, TimePoint at) {
-               c.open_gate();
-               c.settle(at);
-             }},
-      Passed{Deadline::kAckRequest, [](Connection& c, TimePoint at) { c.settle(at); }},
-      Passed{Deadline::kRtr,  // reset TCP, because no Terminate may be sent yet [MPA-93]
-             [](Connection& c, TimePoint) {
-               c.over(ConnectionCause::kLost, SocketAction::kReset,
-                      {.fault = mpa::kStartupTimeout, .timed_out = true});
-             }},
-      Passed{Deadline::kClose,
-             [](Connection& c, TimePoint) {
-               const StreamPort* const port = c.full_->port;
-               const bool terminating = port != nullptr && port->state() == QpState::kTerminate;
-               c.note_end(StreamEnd::Cause::kCloseTimeout);
-               c.over(terminating ? ConnectionCause::kClosed : ConnectionCause::kLost,
-                      SocketAction::kReset);
-             }},
-  };
   if (full_ == nullptr) {
     startup_.handle_timeout(now);
     startup_progress(now);
   }
   give_up_if_due(now);
-  for (const Passed& passed : kPassed) {
-    if (full_ != nullptr && full_->deadlines.has_passed(passed.deadline, now)) {
-      passed.act(*this, now);
-    }
+  const auto passed = [&](Deadline deadline) {
+    return full_ != nullptr && full_->deadlines.has_passed(deadline, now);
+  };
+  if (passed(Deadline::kReceive)) receive_overdue(now);
+  if (passed(Deadline::kFirstFpdu)) {
+    open_gate();
+    settle(now);
+  }
+  if (passed(Deadline::kAckRequest)) settle(now);
+  if (passed(Deadline::kRtr)) {  // reset TCP, because no Terminate may be sent yet [MPA-93]
+    over(ConnectionCause::kLost, SocketAction::kReset,
+         {.fault = mpa::kStartupTimeout, .timed_out = true});
+  }
+  if (passed(Deadline::kClose)) {
+    const StreamPort* const port = full_->port;
+    const bool terminating = port != nullptr && port->state() == QpState::kTerminate;
+    note_end(StreamEnd::Cause::kCloseTimeout);
+    over(terminating ? ConnectionCause::kClosed : ConnectionCause::kLost, SocketAction::kReset);
   }
 }
 

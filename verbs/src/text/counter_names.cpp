@@ -39,23 +39,7 @@ static_assert(sizeof(Counters) == kCounters.size() * sizeof(std::uint64_t), "a c
 std::span<const CounterName> counter_names() { return kCounters; }
 
 Counters& Counters::operator+=(const Counters& o) {
-  octets_placed += o.octets_placed;
-  octets_copied += o.octets_copied;
-  octets_crced += o.octets_crced;
-  octets_sent += o.octets_sent;
-  octets_received += o.octets_received;
-  fpdus_sent += o.fpdus_sent;
-  fpdus_received += o.fpdus_received;
-  markers_sent += o.markers_sent;
-  markers_received += o.markers_received;
-  pad_sent += o.pad_sent;
-  pad_received += o.pad_received;
-  send_calls += o.send_calls;
-  receive_calls += o.receive_calls;
-  wait_calls += o.wait_calls;
-  wakeups += o.wakeups;
-  completions += o.completions;
-  registrations += o.registrations;
+  for (const CounterName& one : kCounters) this->*one.member += o.*one.member;
   return *this;
 }
 
