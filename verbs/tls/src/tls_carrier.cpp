@@ -174,10 +174,10 @@ ssize_t TlsCarrier::send(std::span<const iovec> plan) {
   if (!is_closed_ && !establish()) return failure_ ? fail_with_errno() : 0;
   if (!socket_.flush()) return fail_with_errno();
   std::size_t taken = 0;
-  Gather from(plan);
-  while (!from.at_end()) {
+  PlanCursor from(plan);
+  while (from.left() != 0) {
     std::array<std::byte, kRecord> record;
-    const auto size = from.copy(record);
+    const auto size = from.copy_to(record);
     if (size == 0) {  // The next octets are in memory that the program has unmapped.
       if (taken != 0) break;
       errno = EFAULT;
@@ -215,13 +215,13 @@ ssize_t TlsCarrier::receive(std::span<const iovec> plan) {
   if (!establish()) return fail_with_errno();
   is_drained_ = false;
   std::size_t taken = 0;
-  Scatter to(plan);
-  while (to.room() != 0) {
+  PlanCursor to(plan);
+  while (to.left() != 0) {
     std::array<std::byte, kRecord> record;
     std::size_t size = 0;
     ERR_clear_error();
     const int result =
-        SSL_read_ex(ssl_.get(), record.data(), std::min(to.room(), record.size()), &size);
+        SSL_read_ex(ssl_.get(), record.data(), std::min(to.left(), record.size()), &size);
     if (result != 1) {
       const int error = SSL_get_error(ssl_.get(), result);
       is_drained_ = error == SSL_ERROR_WANT_READ && socket_.is_dry();
@@ -229,7 +229,7 @@ ssize_t TlsCarrier::receive(std::span<const iovec> plan) {
       fail(result);
       return taken != 0 ? static_cast<ssize_t>(taken) : fail_with_errno();
     }
-    if (!to.copy(std::span(record).first(size))) {
+    if (!to.copy_from(std::span(record).first(size))) {
       errno = EFAULT;
       return -1;
     }
