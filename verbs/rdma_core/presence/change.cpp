@@ -25,7 +25,7 @@ int change(int directory, const char* path, int refusal, System system) {
     errno = refusal;
     return -1;
   }
-  return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
+  return redirect(place, directory, path, system);
 }
 
 template <typename System>

@@ -233,20 +233,19 @@ Held acquire() {
 std::mutex making;
 std::atomic<const Held*> held{nullptr};
 
-bool started_inside() {
-  static const bool kInside = [] {
-    const Inside guard;
-    std::array<char, PATH_MAX> cwd{};
-    return ::getcwd(cwd.data(), cwd.size()) != nullptr && outside_name(cwd.data());
-  }();
-  return kInside;
-}
-
 /// Returns whether the working directory is in a simulated folder. If it is, exec must not remove
 /// the folder, because the new program would have no working directory.
 bool works_inside() {
   std::array<char, PATH_MAX> cwd{};
   return ::getcwd(cwd.data(), cwd.size()) != nullptr && outside_name(cwd.data());
+}
+
+bool started_inside() {
+  static const bool kInside = [] {
+    const Inside guard;
+    return works_inside();
+  }();
+  return kInside;
 }
 
 [[gnu::destructor]] void at_exit() { give_back(End::kProcess); }

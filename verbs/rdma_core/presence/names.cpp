@@ -44,8 +44,7 @@ ssize_t give(const std::string& text, char* out, size_t size) {
 template <typename System>
 ssize_t read_link(int directory, const char* path, char* out, size_t size, System system) {
   const ResolvedPath place = resolve(directory, path, false);
-  const ssize_t count =
-      place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
+  const ssize_t count = redirect(place, directory, path, system);
   if (count <= 0 || *out != '/' || Inside::now() || !folder_matters()) return count;
   const std::string real(out, static_cast<size_t>(count));
   const std::string name = synthetic_name(real.c_str());
@@ -90,12 +89,6 @@ char* working_folder(char* out, size_t size) {
   if (size > name.size()) return copy_out(name, out);
   errno = size == 0 ? EINVAL : ERANGE;
   return nullptr;
-}
-
-template <typename System>
-auto in_folder(int directory, const char* path, System system) {
-  const ResolvedPath place = resolve(directory, path, true);
-  return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
 }
 
 /// Makes glob(3) read folders with the functions of this library. Call only if the program has not
@@ -148,7 +141,7 @@ char* canonicalize_file_name(const char* path) noexcept { return real_path(path,
 
 int chdir(const char* path) noexcept {
   static Next<int(const char*)> next("chdir");
-  return in_folder(AT_FDCWD, path, [](int, const char* to) { return next(to); });
+  return redirect(AT_FDCWD, path, true, [](int, const char* to) { return next(to); });
 }
 char* getcwd(char* out, size_t size) noexcept { return working_folder(out, size); }
 char* __getcwd_chk(char* out, size_t size, size_t room) {
@@ -159,7 +152,7 @@ char* get_current_dir_name() noexcept { return working_folder(nullptr, 0); }
 
 DIR* opendir(const char* path) {
   static Next<DIR*(const char*)> next("opendir");
-  return in_folder(AT_FDCWD, path, [](int, const char* to) { return next(to); });
+  return redirect(AT_FDCWD, path, true, [](int, const char* to) { return next(to); });
 }
 dirent* readdir(DIR* folder) {
   static Next<dirent*(DIR*)> next("readdir");
@@ -171,26 +164,26 @@ dirent64* readdir64(DIR* folder) {
 }
 int scandir(const char* path, dirent*** names, Select<dirent> select, Compare<dirent> compare) {
   static Next<Scan> next("scandir");
-  return in_folder(AT_FDCWD, path,
-                   [=](int, const char* to) { return next(to, names, select, compare); });
+  return redirect(AT_FDCWD, path, true,
+                  [=](int, const char* to) { return next(to, names, select, compare); });
 }
 int scandir64(const char* path, dirent64*** names, Select<dirent64> select,
               Compare<dirent64> compare) {
   static Next<Scan64> next("scandir64");
-  return in_folder(AT_FDCWD, path,
-                   [=](int, const char* to) { return next(to, names, select, compare); });
+  return redirect(AT_FDCWD, path, true,
+                  [=](int, const char* to) { return next(to, names, select, compare); });
 }
 int scandirat(int directory, const char* path, dirent*** names, Select<dirent> select,
               Compare<dirent> compare) {
   static Next<ScanAt> next("scandirat");
-  return in_folder(directory, path,
-                   [=](int at, const char* to) { return next(at, to, names, select, compare); });
+  return redirect(directory, path, true,
+                  [=](int at, const char* to) { return next(at, to, names, select, compare); });
 }
 int scandirat64(int directory, const char* path, dirent64*** names, Select<dirent64> select,
                 Compare<dirent64> compare) {
   static Next<ScanAt64> next("scandirat64");
-  return in_folder(directory, path,
-                   [=](int at, const char* to) { return next(at, to, names, select, compare); });
+  return redirect(directory, path, true,
+                  [=](int at, const char* to) { return next(at, to, names, select, compare); });
 }
 
 int glob(const char* pattern, int flags, int (*failed)(const char*, int), glob_t* result) noexcept {

@@ -2,6 +2,8 @@
 // Determines whether a path of the program leads to a simulated file or to a file of the system.
 #pragma once
 
+#include <fcntl.h>
+
 #include <string>
 
 namespace iwarp::rdma_core::presence {
@@ -20,6 +22,16 @@ struct ResolvedPath {
 /// name and does not start in a simulated folder, because it then cannot lead to a simulated file.
 ResolvedPath resolve(int directory, const char* path, bool follow);
 
+/// Calls `system`, a function of the C library, with the directory and the path of the file in the
+/// real file system.
+template <typename System>
+auto redirect(const ResolvedPath& place, int directory, const char* path, System system) {
+  return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
+}
+template <typename System>
+auto redirect(int directory, const char* path, bool follow, System system) {
+  return redirect(resolve(directory, path, follow), directory, path, system);
+}
 /// Returns the name of the file to which an open descriptor refers, and whether the file is
 /// simulated. ResolvedPath::path is empty. Returns quickly if the descriptor cannot belong to a
 /// simulated file.

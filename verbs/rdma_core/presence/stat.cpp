@@ -89,12 +89,6 @@ int stat_at(int directory, const char* path, struct stat64* about, int flags) {
               [=](int at, const char* to) { return next_fstatat64(at, to, about, flags); });
 }
 
-template <typename System>
-auto redirect(int directory, const char* path, bool follow, System system) {
-  const ResolvedPath place = resolve(directory, path, follow);
-  return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
-}
-
 // The versions of struct stat that have the same layout as the kernel's struct stat on all 64-bit
 // machines.
 constexpr int kOldest = 0;
