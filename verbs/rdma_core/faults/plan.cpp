@@ -29,21 +29,15 @@ const T* find(const std::array<Named<T>, N>& in, std::string_view name) {
   return it != in.end() ? &it->value : nullptr;
 }
 
+// The names of events; a plan may also use the plural.
 constexpr std::array kEvents{
     Named<Event>{"completion", Event::kCompletions},
-    Named<Event>{"completions", Event::kCompletions},
     Named<Event>{"send", Event::kSends},
-    Named<Event>{"sends", Event::kSends},
     Named<Event>{"receive", Event::kReceives},
-    Named<Event>{"receives", Event::kReceives},
     Named<Event>{"registration", Event::kRegistrations},
-    Named<Event>{"registrations", Event::kRegistrations},
     Named<Event>{"creation", Event::kCreations},
-    Named<Event>{"creations", Event::kCreations},
     Named<Event>{"octet", Event::kOctets},
-    Named<Event>{"octets", Event::kOctets},
     Named<Event>{"datagram", Event::kDatagrams},
-    Named<Event>{"datagrams", Event::kDatagrams},
 };
 
 // The statuses that a plan may contain, with their numbers from <infiniband/verbs.h> (IBV_WC_*).
@@ -196,7 +190,9 @@ bool chance(std::string_view text, std::uint64_t& out) {
 
 Why parse_event(Line& line, Rule& rule) {
   const auto word = line.take();
-  const Event* const event = find(kEvents, word);
+  auto singular = word;
+  if (word.ends_with('s')) singular.remove_suffix(1);
+  const Event* const event = find(kEvents, singular);
   if (event == nullptr) {
     return instead_of(
         "one of completions, sends, receives, registrations, creations, octets, datagrams", word);
@@ -298,13 +294,11 @@ Why parse_value(Line& line, Rule& rule) {
       return parse_name(line, kErrors, "", "an error such as ENOMEM", rule.value);
     case Act::kTell:
       return parse_name(line, kTold, "IBV_EVENT_", "an event such as GID_CHANGE", rule.value);
+    case Act::kPortDown:
+      if (line.done()) return {};
+      [[fallthrough]];
     case Act::kRnr:
     case Act::kDelay: {
-      const auto word = line.take();
-      return duration(word, rule.duration) ? "" : instead_of("a time such as 500ms or 2s", word);
-    }
-    case Act::kPortDown: {
-      if (line.done()) return {};
       const auto word = line.take();
       return duration(word, rule.duration) ? "" : instead_of("a time such as 500ms or 2s", word);
     }
