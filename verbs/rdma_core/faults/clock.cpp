@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "faults/clock.hpp"
 
-#include <pthread.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,13 +8,12 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <system_error>
-#include <thread>
 
 #include "faults/injector.hpp"
 #include "iwarp/net/insist.hpp"
+#include "iwarp/net/quiet_thread.hpp"
 #include "iwarp/net/unix_socket.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
@@ -54,25 +51,8 @@ timespec to_timespec(Book::Time time) {
 }  // namespace
 
 void Clock::start() {
-  wake_ = net::UniqueFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wake_) throw std::system_error(errno, std::generic_category());
   if (!socket_.empty()) open_socket();
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread([this] { run(); }).detach();
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-
-void Clock::wake() {
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(wake_.get(), &one, sizeof one);
+  net::quiet_thread([this] { run(); }).detach();
 }
 
 void Clock::open_socket() {
@@ -96,28 +76,21 @@ void Clock::run() {
         next ? to_timespec(std::max(*next - injector_.now(), Book::Time(0))) : timespec{};
     auto waiting = net::insist([&] { return descriptors(accepts); });
     if (::ppoll(waiting.data(), waiting.size(), next ? &wait : nullptr, nullptr) <= 0) continue;
-    std::uint64_t count = 0;
-    [[maybe_unused]] const auto n = ::read(wake_.get(), &count, sizeof count);
+    while (wake_.take()) {
+    }
     auto entry = waiting.begin() + 2;
     std::erase_if(clients_, [&](Client& client) {
       if ((entry++)->revents == 0) return false;
       bool stays = false;
-      (void)guarded([&] {
-        stays = serve(client);
-        return 0;
-      });
+      (void)guarded([&] { stays = serve(client); });
       return !stays;
     });
-    if (waiting[1].revents == 0) continue;
-    (void)guarded([&] {
-      accept();
-      return 0;
-    });
+    if (waiting[1].revents != 0) (void)guarded([&] { accept(); });
   }
 }
 
 std::vector<pollfd> Clock::descriptors(bool accepts) const {
-  std::vector<pollfd> out{{.fd = wake_.get(), .events = POLLIN, .revents = 0},
+  std::vector<pollfd> out{{.fd = wake_.fd(), .events = POLLIN, .revents = 0},
                           {.fd = accepts ? listener_.get() : -1, .events = POLLIN, .revents = 0}};
   for (const Client& client : clients_) {
     out.push_back({.fd = client.socket.get(), .events = POLLIN, .revents = 0});

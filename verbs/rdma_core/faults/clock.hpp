@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "iwarp/net/event_fd.hpp"
 #include "iwarp/net/unique_fd.hpp"
 
 namespace iwarp::rdma_core::fault {
@@ -32,7 +33,7 @@ class Clock {
   void start();
   /// Wakes up the thread. Call when a timed rule has become due, or when the time at which the next
   /// one is due has changed.
-  void wake();
+  void wake() { wake_.signal(); }
 
  private:
   struct Client {
@@ -49,7 +50,7 @@ class Clock {
 
   Injector& injector_;
   const std::string socket_;  ///< path of the socket
-  net::UniqueFd wake_;
+  net::EventFd wake_;
   net::UniqueFd listener_;
   std::vector<Client> clients_;
   /// The time at which to call accept() again after a lack of descriptors.

@@ -12,7 +12,7 @@
 #include "process/acks.hpp"
 #include "process/call_site.hpp"
 #include "process/errno_table.hpp"
-#include "process/interruption.hpp"
+#include "process/polling.hpp"
 #include "process/refusal.hpp"
 
 namespace iwarp::rdma_core {

@@ -257,7 +257,6 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const int unknown = guarded_call([&] {
     known(handle);
     if (changes_pd) known(new_pd);
-    return 0;
   });
   if (unknown != 0) return IBV_REREG_MR_ERR_CMD;
   Mr& mr = Mr::of(handle);

@@ -27,37 +27,14 @@ bool with_immediate(const verbs::WorkCompletion& wc) {
 }  // namespace
 
 ibv_wc_status wc_status(WcStatus status) {
-  switch (status) {
-    case WcStatus::kSuccess:
-      return IBV_WC_SUCCESS;
-    case WcStatus::kLocalLength:
-      return IBV_WC_LOC_LEN_ERR;
-    case WcStatus::kLocalQpOperation:
-      return IBV_WC_LOC_QP_OP_ERR;
-    case WcStatus::kLocalProtection:
-      return IBV_WC_LOC_PROT_ERR;
-    case WcStatus::kWrFlush:
-      return IBV_WC_WR_FLUSH_ERR;
-    case WcStatus::kMwBind:
-      return IBV_WC_MW_BIND_ERR;
-    case WcStatus::kBadResponse:
-      return IBV_WC_BAD_RESP_ERR;
-    case WcStatus::kLocalAccess:
-      return IBV_WC_LOC_ACCESS_ERR;
-    case WcStatus::kRemoteInvalidRequest:
-      return IBV_WC_REM_INV_REQ_ERR;
-    case WcStatus::kRemoteAccess:
-      return IBV_WC_REM_ACCESS_ERR;
-    case WcStatus::kRemoteOperation:
-      return IBV_WC_REM_OP_ERR;
-    case WcStatus::kRnrRetryExceeded:
-      return IBV_WC_RNR_RETRY_EXC_ERR;
-    case WcStatus::kRetryExceeded:
-      return IBV_WC_RETRY_EXC_ERR;
-    case WcStatus::kFatal:
-      return IBV_WC_FATAL_ERR;
-  }
-  return IBV_WC_GENERAL_ERR;
+  // In the order of the enumerators of WcStatus.
+  static constexpr std::array kStatuses{
+      IBV_WC_SUCCESS,         IBV_WC_LOC_LEN_ERR,    IBV_WC_LOC_QP_OP_ERR, IBV_WC_LOC_PROT_ERR,
+      IBV_WC_WR_FLUSH_ERR,    IBV_WC_MW_BIND_ERR,    IBV_WC_BAD_RESP_ERR,  IBV_WC_LOC_ACCESS_ERR,
+      IBV_WC_REM_INV_REQ_ERR, IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_OP_ERR,    IBV_WC_RNR_RETRY_EXC_ERR,
+      IBV_WC_RETRY_EXC_ERR,   IBV_WC_FATAL_ERR};
+  static_assert(kStatuses.size() == static_cast<std::size_t>(WcStatus::kFatal) + 1);
+  return kStatuses[static_cast<std::size_t>(status)];
 }
 
 ibv_wc_opcode wc_opcode(const verbs::WorkCompletion& wc) {
@@ -129,7 +106,6 @@ void report_failure(Core& core, const verbs::WorkCompletion& wc) {
   // Ignores the result, because a poll must not fail for lack of memory for a log line.
   (void)guarded([&] {
     for (const auto& service : core.services()) service->completion_failed(wc.qp_num, flushed);
-    return 0;
   });
 }
 

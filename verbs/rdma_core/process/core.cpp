@@ -7,18 +7,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstdint>
 #include <cstdlib>
-#include <limits>
 #include <string>
 #include <system_error>
-#include <thread>
 
 #include "iwarp/net/fork.hpp"
 #include "iwarp/net/insist.hpp"
+#include "iwarp/net/quiet_thread.hpp"
 #include "process/errno_table.hpp"
+#include "process/polling.hpp"
 #include "process/refusal.hpp"
 
 namespace iwarp::rdma_core {
@@ -57,15 +54,6 @@ void watch_forks() {
                                                   abandon_in_child();
                                                 });
   if (kRegistered != 0) throw std::bad_alloc();
-}
-
-// Returns the time from now until `end` as a timeout for poll(2), in milliseconds, rounded up.
-int milliseconds_until(Service::TimePoint end) {
-  if (end == Service::TimePoint::max()) return -1;
-  const auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(end - Service::TimePoint::clock::now());
-  return static_cast<int>(
-      std::clamp<std::int64_t>(left.count(), 0, std::numeric_limits<int>::max()));
 }
 
 }  // namespace
@@ -119,21 +107,9 @@ Core::Core(TlsCarriers carriers, const Parts& parts)
   for (const auto& service : services_) {
     watched.push_back({.fd = service->fd(), .events = POLLIN, .revents = 0});
   }
-  // Blocks all signals in the dispatcher thread, because the program expects its own threads to
-  // handle signals.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    // Fills `watched` before the thread starts, because the thread could not report a lack of
-    // memory.
-    std::thread([this, all_of = std::move(watched)]() mutable { dispatch(all_of); }).detach();
-  } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  // `watched` is filled before the thread starts, because the thread could not report a lack of
+  // memory.
+  net::quiet_thread([this, all = std::move(watched)]() mutable { dispatch(all); }).detach();
 }
 
 // Starts to serve statistics at the address `where`. If that fails, only logs the reason, because
@@ -163,7 +139,7 @@ void Core::dispatch(std::span<pollfd> watched) {
   const auto of_services = watched.last(services_.size());
   auto until = Service::TimePoint::max();
   for (;;) {
-    ::poll(watched.data(), watched.size(), milliseconds_until(until));
+    ::poll(watched.data(), watched.size(), poll_timeout(until));
     const std::lock_guard lock(dispatching_);
     while (auto event = cm_channel_.poll()) dispatch(std::move(*event));
     while (const auto event = async.poll()) {
@@ -174,12 +150,7 @@ void Core::dispatch(std::span<pollfd> watched) {
       Service& service = *services_[i];
       // If check() fails, the descriptor of the service stays readable, so the next poll() reports
       // it again.
-      if (of_services[i].revents != 0) {
-        (void)guarded([&] {
-          service.check();
-          return 0;
-        });
-      }
+      if (of_services[i].revents != 0) (void)guarded([&] { service.check(); });
       until = std::min(until, net::insist([&] { return service.finish_turn(); }));
     }
   }
@@ -198,26 +169,6 @@ void Core::dispatch(const verbs::AsyncEvent& event) {
   for (const auto& service : services_) {
     if (service->takes(event)) return;
   }
-}
-
-void Core::add(verbs::QpNum num, RcQp& qp) {
-  const std::lock_guard lock(qps_mutex_);
-  connections_[num] = &qp;
-}
-
-void Core::add(verbs::QpNum num, UdQp& qp) {
-  const std::lock_guard lock(qps_mutex_);
-  datagrams_[num] = &qp;
-}
-
-void Core::remove_connection(verbs::QpNum num) {
-  const std::lock_guard lock(qps_mutex_);
-  connections_.erase(num);
-}
-
-void Core::remove_datagrams(verbs::QpNum num) {
-  const std::lock_guard lock(qps_mutex_);
-  datagrams_.erase(num);
 }
 
 void Core::add(const void* core_object, void* object) {

@@ -18,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -82,22 +83,28 @@ class Core {
 
   // The functions below add and remove queue pairs, and find a queue pair by its number. Events and
   // rdma_conn_param contain only the number of a queue pair.
-  void add(verbs::QpNum num, RcQp& qp);
-  void add(verbs::QpNum num, UdQp& qp);
-  void remove_connection(verbs::QpNum num);
-  void remove_datagrams(verbs::QpNum num);
+  template <typename Queue>
+  void add(verbs::QpNum num, Queue& qp) {
+    const std::lock_guard lock(qps_mutex_);
+    std::get<ByNumber<Queue>>(qps_)[num] = &qp;
+  }
+  template <typename Queue>
+  void remove(verbs::QpNum num) {
+    const std::lock_guard lock(qps_mutex_);
+    std::get<ByNumber<Queue>>(qps_).erase(num);
+  }
   /// Calls `use` with the RcQp whose number is `num`. The queue pair cannot be destroyed while
   /// `use` runs. Returns false if there is no RcQp with this number.
   template <typename Function>
   bool with_qp(verbs::QpNum num, Function use) {
     const std::lock_guard lock(qps_mutex_);
-    return use_of(connections_, num, use);
+    return use_of<RcQp>(num, use);
   }
   /// Does the same as with_qp(), but also finds a UdQp.
   template <typename Function>
   bool with_any_qp(verbs::QpNum num, Function use) {
     const std::lock_guard lock(qps_mutex_);
-    return use_of(connections_, num, use) || use_of(datagrams_, num, use);
+    return use_of<RcQp>(num, use) || use_of<UdQp>(num, use);
   }
 
   /// Does the same as with_any_qp(), but the dispatcher dispatches no event while `use` runs. So
@@ -136,7 +143,8 @@ class Core {
   using ByNumber = std::unordered_map<verbs::QpNum, Queue*>;
 
   template <typename Queue, typename Function>
-  static bool use_of(const ByNumber<Queue>& qps, verbs::QpNum num, Function& use) {
+  bool use_of(verbs::QpNum num, Function& use) {
+    const auto& qps = std::get<ByNumber<Queue>>(qps_);
     const auto it = qps.find(num);
     if (it == qps.end()) return false;
     use(*it->second);
@@ -164,8 +172,7 @@ class Core {
   /// await_dispatcher().
   std::recursive_mutex dispatching_;
   std::mutex qps_mutex_;  ///< locked before the locks of the CM and of event queues
-  ByNumber<RcQp> connections_;
-  ByNumber<UdQp> datagrams_;
+  std::tuple<ByNumber<RcQp>, ByNumber<UdQp>> qps_;
   std::mutex objects_mutex_;  ///< locked before the locks of event queues
   std::unordered_map<const void*, void*> objects_;
   UnloggedEnds unlogged_ends_;

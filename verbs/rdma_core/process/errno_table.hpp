@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <new>
 #include <system_error>
+#include <type_traits>
 
 #include "process/refusal.hpp"
 
@@ -20,13 +21,18 @@ inline int minus_one(int code) {
   return -1;
 }
 
-/// Calls `function` and returns its result. If `function` throws an exception, returns the errno
-/// for that exception, because no exception may leave the C interface, and logs the reason as
-/// refused() does.
+/// Calls `function` and returns its result, or 0 if it returns void. If `function` throws an
+/// exception, returns the errno for that exception, because no exception may leave the C interface,
+/// and logs the reason as refused() does.
 template <typename Function>
 int guarded(Function function) noexcept {
   try {
-    return function();
+    if constexpr (std::is_void_v<std::invoke_result_t<Function&>>) {
+      function();
+      return 0;
+    } else {
+      return function();
+    }
   } catch (const std::bad_alloc&) {
     return ENOMEM;
   } catch (const std::system_error& error) {
@@ -54,14 +60,7 @@ int guarded_call(Function function) noexcept {
 template <typename Pointer, typename Function>
 Pointer* guarded_pointer(Function function) noexcept {
   Pointer* out = nullptr;
-  const int code = guarded([&] {
-    out = function();
-    return 0;
-  });
-  if (code != 0) {
-    explain_failure(code);
-    errno = code;
-  }
+  (void)guarded_call([&] { out = function(); });
   return out;
 }
 

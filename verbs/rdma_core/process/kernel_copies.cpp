@@ -9,6 +9,35 @@
 #include <cstdint>
 #include <cstring>
 
+namespace {
+
+/// Copies a path record. The two structures have the same fields, but not all have the same type.
+template <typename To, typename From>
+void copy_path(To& to, const From& from) {
+  static_assert(sizeof to.dgid == sizeof from.dgid);
+  std::memcpy(&to.dgid, &from.dgid, sizeof to.dgid);
+  std::memcpy(&to.sgid, &from.sgid, sizeof to.sgid);
+  to.dlid = from.dlid;
+  to.slid = from.slid;
+  to.raw_traffic = static_cast<decltype(to.raw_traffic)>(from.raw_traffic);
+  to.flow_label = from.flow_label;
+  to.hop_limit = from.hop_limit;
+  to.traffic_class = from.traffic_class;
+  to.reversible = static_cast<decltype(to.reversible)>(from.reversible);
+  to.numb_path = from.numb_path;
+  to.pkey = from.pkey;
+  to.sl = from.sl;
+  to.mtu_selector = from.mtu_selector;
+  to.mtu = static_cast<decltype(to.mtu)>(from.mtu);
+  to.rate_selector = from.rate_selector;
+  to.rate = from.rate;
+  to.packet_life_time_selector = from.packet_life_time_selector;
+  to.packet_life_time = from.packet_life_time;
+  to.preference = from.preference;
+}
+
+}  // namespace
+
 extern "C" {
 
 // Declares the functions here because no public header declares them.
@@ -64,47 +93,11 @@ void ibv_copy_qp_attr_from_kern(ibv_qp_attr* dst, const ib_uverbs_qp_attr* src) 
 }
 
 void ibv_copy_path_rec_from_kern(ibv_sa_path_rec* dst, const ib_user_path_rec* src) {
-  std::memcpy(dst->dgid.raw, src->dgid, sizeof dst->dgid);
-  std::memcpy(dst->sgid.raw, src->sgid, sizeof dst->sgid);
-  dst->dlid = src->dlid;
-  dst->slid = src->slid;
-  dst->raw_traffic = static_cast<int>(src->raw_traffic);
-  dst->flow_label = src->flow_label;
-  dst->hop_limit = src->hop_limit;
-  dst->traffic_class = src->traffic_class;
-  dst->reversible = static_cast<int>(src->reversible);
-  dst->numb_path = src->numb_path;
-  dst->pkey = src->pkey;
-  dst->sl = src->sl;
-  dst->mtu_selector = src->mtu_selector;
-  dst->mtu = static_cast<std::uint8_t>(src->mtu);
-  dst->rate_selector = src->rate_selector;
-  dst->rate = src->rate;
-  dst->packet_life_time_selector = src->packet_life_time_selector;
-  dst->packet_life_time = src->packet_life_time;
-  dst->preference = src->preference;
+  copy_path(*dst, *src);
 }
 
 void ibv_copy_path_rec_to_kern(ib_user_path_rec* dst, const ibv_sa_path_rec* src) {
-  std::memcpy(dst->dgid, src->dgid.raw, sizeof dst->dgid);
-  std::memcpy(dst->sgid, src->sgid.raw, sizeof dst->sgid);
-  dst->dlid = src->dlid;
-  dst->slid = src->slid;
-  dst->raw_traffic = static_cast<std::uint32_t>(src->raw_traffic);
-  dst->flow_label = src->flow_label;
-  dst->reversible = static_cast<std::uint32_t>(src->reversible);
-  dst->mtu = src->mtu;
-  dst->pkey = src->pkey;
-  dst->hop_limit = src->hop_limit;
-  dst->traffic_class = src->traffic_class;
-  dst->numb_path = src->numb_path;
-  dst->sl = src->sl;
-  dst->mtu_selector = src->mtu_selector;
-  dst->rate_selector = src->rate_selector;
-  dst->rate = src->rate;
-  dst->packet_life_time_selector = src->packet_life_time_selector;
-  dst->packet_life_time = src->packet_life_time;
-  dst->preference = src->preference;
+  copy_path(*dst, *src);
 }
 
 }  // extern "C"
