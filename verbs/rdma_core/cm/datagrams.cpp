@@ -52,30 +52,14 @@ sockaddr_storage to_sockaddr(const verbs::IpAddress& ip, std::uint16_t port) {
   return out;
 }
 
-void put_private_data(CmEventRecord& event, std::vector<std::byte> data) {
-  event.private_data = std::move(data);
-  auto& ud = event.abi.param.ud;
-  ud.private_data = event.private_data.empty() ? nullptr : event.private_data.data();
-  ud.private_data_len = static_cast<std::uint8_t>(event.private_data.size());
-}
-
 void request_received(CmId& listener, const SidrEnd::Peer& from, SidrMessage message) {
-  auto child = std::make_unique<CmId>();
-  child->abi.ps = listener.abi.ps;
-  child->abi.qp_type = listener.abi.qp_type;
-  child->abi.channel = listener.abi.channel;
-  child->abi.route.addr.src_storage = to_sockaddr(from.path.own, listener.sidr->socket.port());
-  child->abi.route.addr.dst_storage = to_sockaddr(from.path.peer, from.port);
-  (void)child->life.step(IdEvent::kRequest);
-  child->passive = true;
-  use_device(*child);
+  auto child = make_child(listener, to_sockaddr(from.path.own, listener.sidr->socket.port()),
+                          to_sockaddr(from.path.peer, from.port));
   child->sidr = listener.sidr;
   child->asked_by = from;
   auto record = make_event(listener, RDMA_CM_EVENT_CONNECT_REQUEST);
-  put_private_data(*record, std::move(message.private_data));
-  record->child = std::move(child);
-  record->abi.id = &record->child->abi;
-  record->abi.listen_id = &listener.abi;
+  set_private_data(*record, record->abi.param.ud, std::move(message.private_data));
+  set_child(*record, listener, std::move(child));
   ++listener.waiting_requests;
   queue_event(std::move(record));
 }
@@ -85,8 +69,8 @@ void answer_received(CmId& asker, const SidrMessage& message) {
   (void)asker.life.step(accepted ? IdEvent::kEstablished : IdEvent::kOver);
   auto record = make_event(asker, accepted ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_UNREACHABLE,
                            accepted ? 0 : -ECONNREFUSED);
-  put_private_data(*record, message.private_data);
   auto& ud = record->abi.param.ud;
+  set_private_data(*record, ud, message.private_data);
   ud.qp_num = message.qp_num;
   ud.qkey = message.q_key;
   ud.ah_attr = way_to(asker, shown_gid(asker.destination(), look_at_port()));

@@ -26,7 +26,6 @@
 #include "cm/address.hpp"
 #include "cm/ib_attr.hpp"
 #include "cm/id.hpp"
-#include "cm/outcome.hpp"
 #include "cm/reaction.hpp"
 #include "iwarp/net/event_fd.hpp"
 #include "iwarp/net/insist.hpp"
@@ -45,15 +44,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kTimeout = std::chrono::milliseconds(200);
 
-/// Sets the private data of the event. The program sees at most the first UINT8_MAX bytes.
-void set_private_data(CmEventRecord& event, std::vector<std::byte> data) {
-  event.private_data = std::move(data);
-  auto& conn = event.abi.param.conn;
-  conn.private_data = event.private_data.empty() ? nullptr : event.private_data.data();
-  conn.private_data_len =
-      static_cast<std::uint8_t>(std::min<std::size_t>(event.private_data.size(), UINT8_MAX));
-}
-
 CmId* listener_of(const sockaddr& address) {
   CmId* everywhere = nullptr;
   for (CmId* id : cm().listening) {
@@ -64,21 +54,6 @@ CmId* listener_of(const sockaddr& address) {
     if (is_any(id->source()) && family) everywhere = id;
   }
   return everywhere;
-}
-
-std::unique_ptr<CmId> make_child(CmId& listener, std::unique_ptr<net::ConnectRequest> request) {
-  auto child = std::make_unique<CmId>();
-  child->abi.ps = listener.abi.ps;
-  child->abi.qp_type = listener.abi.qp_type;
-  child->abi.channel = listener.abi.channel;
-  child->abi.route.addr.src_storage = cm().ports.from_tcp(request->local());
-  child->abi.route.addr.dst_storage = cm().ports.from_tcp(request->peer());
-  (void)child->life.step(IdEvent::kRequest);
-  child->passive = true;
-  use_device(*child);
-  if (cm().persona == Persona::kRoce) show_path_as_ib(*child);
-  child->request = std::move(request);
-  return child;
 }
 
 /// Queues a connection request. If the end of an earlier connection to the same port has not been
@@ -118,13 +93,14 @@ void requested(net::CmEvent& event) {
   }
   auto record = make_event(*listener, RDMA_CM_EVENT_CONNECT_REQUEST);
   const auto said = numbers_from(mpa::FrameKind::kRequest, event.offer, event.private_data);
-  set_private_data(*record, std::move(event.private_data));
-  record->child = make_child(*listener, std::move(event.request));
-  record->child->numbers = said.numbers;
-  record->child->peer_sends_numbers = said.are_programs;
+  set_private_data(*record, record->abi.param.conn, std::move(event.private_data));
+  auto child = make_child(*listener, local, cm().ports.from_tcp(event.request->peer()));
+  if (cm().persona == Persona::kRoce) show_path_as_ib(*child);
+  child->request = std::move(event.request);
+  child->numbers = said.numbers;
+  child->peer_sends_numbers = said.are_programs;
   show(said.numbers, cm().persona == Persona::kRoce, record->abi.param.conn);
-  record->abi.id = &record->child->abi;
-  record->abi.listen_id = &listener->abi;
+  set_child(*record, *listener, std::move(child));
   queue_request(std::move(record), port_of(reinterpret_cast<const sockaddr&>(local)));
   ++listener->waiting_requests;
 }
@@ -171,7 +147,7 @@ void describe_event(CmId& id, RcQp& qp, net::CmEvent& event, CmEventRecord& reco
     (void)qp.core->set_ord(id.numbers.initiator_depth);
     describe_connection(id, qp, event.local, record);
   }
-  set_private_data(record, std::move(event.private_data));
+  set_private_data(record, record.abi.param.conn, std::move(event.private_data));
 }
 
 /// Queues the event in `made`, or puts it into Cm::endings. dispatch_endings() then queues it when
@@ -236,10 +212,7 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
                                    .has_unpolled = !established && has_unpolled(qp)});
   if (reaction.is_last) cm().by_qp.erase(it);
   if (id != nullptr) {
-    (void)guarded([&] {
-      note_event(*id, qp, event, is_left);
-      return 0;
-    });
+    (void)guarded([&] { note_event(*id, qp, event, is_left); });
     describe_event(*id, qp, event, *made.front().event);
     report(*id, qp, reaction.report, made);
   }
@@ -280,7 +253,6 @@ void dispatch(Core& core, net::CmEvent& event) {
     log_event({.level = verbs::LogLevel::kError,
                .event = "event_lost",
                .message = fmt::format("a connection event was lost: error {}", code)});
-    return 0;
   });
 }
 
@@ -398,7 +370,6 @@ int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_dat
     net::CmEvent established;
     established.type = Type::kEstablished;
     log_outcome(id, qp, established);
-    return 0;
   });
   net::insist([&] { describe_connection(id, qp, id.request->local(), *record); });
   queue_event(std::move(record));
@@ -420,6 +391,26 @@ std::unique_ptr<CmEventRecord> make_event(CmId& id, rdma_cm_event_type type, int
   out->abi.event = type;
   out->abi.status = status;
   return out;
+}
+
+std::unique_ptr<CmId> make_child(const CmId& listener, const sockaddr_storage& own,
+                                 const sockaddr_storage& peer) {
+  auto child = std::make_unique<CmId>();
+  child->abi.ps = listener.abi.ps;
+  child->abi.qp_type = listener.abi.qp_type;
+  child->abi.channel = listener.abi.channel;
+  child->abi.route.addr.src_storage = own;
+  child->abi.route.addr.dst_storage = peer;
+  (void)child->life.step(IdEvent::kRequest);
+  child->passive = true;
+  use_device(*child);
+  return child;
+}
+
+void set_child(CmEventRecord& event, CmId& listener, std::unique_ptr<CmId> child) {
+  event.abi.id = &child->abi;
+  event.abi.listen_id = &listener.abi;
+  event.child = std::move(child);
 }
 
 void queue_event(std::unique_ptr<CmEventRecord> event) noexcept {

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
 #include "device/gid_table.hpp"
 #include "device/limits.hpp"
+#include "device/peer_address.hpp"
 #include "device/persona.hpp"
 #include "device/port.hpp"
 #include "objects/address_handle.hpp"
@@ -56,16 +56,12 @@ std::uint8_t packet_life_time(const CmId& id) {
   return timeout == 0 ? 0 : static_cast<std::uint8_t>(timeout - 1);
 }
 
-bool is_same(const ibv_gid& a, const ibv_gid& b) {
-  return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
-}
-
 }  // namespace
 
 ibv_gid shown_gid(const sockaddr& address, const Port& port) {
   const ibv_gid own = gid_of(address);
   const bool is_listed =
-      std::ranges::any_of(port.gids, [&](const ibv_gid& gid) { return is_same(gid, own); });
+      std::ranges::any_of(port.gids, [&](const ibv_gid& gid) { return same_ip(gid, own); });
   if (is_listed || !is_loopback(address)) return own;
   const bool ipv4 = net::is_ipv4(to_ip(own));
   const auto found = std::ranges::find_if(port.gids, [&](const ibv_gid& gid) {
@@ -76,7 +72,7 @@ ibv_gid shown_gid(const sockaddr& address, const Port& port) {
 
 std::uint8_t index_of(const ibv_gid& gid, const Port& port) {
   const auto found =
-      std::ranges::find_if(port.gids, [&](const ibv_gid& known) { return is_same(known, gid); });
+      std::ranges::find_if(port.gids, [&](const ibv_gid& known) { return same_ip(known, gid); });
   return found == port.gids.end() ? 0 : static_cast<std::uint8_t>(found - port.gids.begin());
 }
 

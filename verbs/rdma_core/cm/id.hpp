@@ -10,9 +10,11 @@
 
 #include <rdma/rdma_cma.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <deque>
 #include <list>
 #include <memory>
@@ -181,6 +183,21 @@ int bind_to(CmId& id, const sockaddr& address);
 /// channel. Call both functions with Cm::mutex locked.
 std::unique_ptr<CmEventRecord> make_event(CmId& id, rdma_cm_event_type type, int status = 0);
 void queue_event(std::unique_ptr<CmEventRecord> event) noexcept;
+/// Makes the id for a request that `listener` has received: copies the attributes that the two
+/// share, and moves the new id to kRequested.
+std::unique_ptr<CmId> make_child(const CmId& listener, const sockaddr_storage& own,
+                                 const sockaddr_storage& peer);
+/// Puts `child` into `event`, a connection request of `listener`.
+void set_child(CmEventRecord& event, CmId& listener, std::unique_ptr<CmId> child);
+/// Sets the private data of the event and of `param`, which is its `param.conn` or `param.ud`. The
+/// program sees at most the first UINT8_MAX bytes.
+template <typename Param>
+void set_private_data(CmEventRecord& event, Param& param, std::vector<std::byte> data) {
+  event.private_data = std::move(data);
+  param.private_data = event.private_data.empty() ? nullptr : event.private_data.data();
+  param.private_data_len =
+      static_cast<std::uint8_t>(std::min<std::size_t>(event.private_data.size(), UINT8_MAX));
+}
 /// If the id is synchronous, waits for its next event and stores the event in rdma_cm_id::event.
 /// Returns 0 or an errno, which may be the status of the event. If the id is not synchronous,
 /// returns 0 at once.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cm/outcome.hpp"
-
 #include <fmt/format.h>
 
 #include <cerrno>
 
 #include "cm/address.hpp"
+#include "cm/events.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 
