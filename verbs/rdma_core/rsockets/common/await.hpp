@@ -32,7 +32,7 @@ int Socket::await(Lock& lock, bool nonblocking, Deadline deadline, Ready ready) 
     progress();
     if (ready()) return 0;
   }
-  Waiter waiter;
+  net::EventFd waiter;
   while (true) {
     arm();
     progress();

@@ -17,6 +17,14 @@ T limited(int value) {
   return static_cast<T>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<T>::max()));
 }
 
+/// Returns the size that an option of the level SOL_RDMA sets, or null if there is none.
+std::uint16_t Sizes::* size_named(int name) {
+  return name == RDMA_SQSIZE   ? &Sizes::send_requests
+         : name == RDMA_RQSIZE ? &Sizes::receives
+         : name == RDMA_INLINE ? &Sizes::inline_octets
+                               : nullptr;
+}
+
 }  // namespace
 
 int set_limit(std::chrono::microseconds& limit, const void* value, socklen_t length) {
@@ -40,22 +48,14 @@ void set_buffer(std::uint32_t& ring, int value) {
 }
 
 int set_of_rdma(Sizes& sizes, int name, int value) {
-  switch (name) {
-    case RDMA_SQSIZE:
-      sizes.send_requests = limited<std::uint16_t>(value);
-      return 0;
-    case RDMA_RQSIZE:
-      sizes.receives = limited<std::uint16_t>(value);
-      return 0;
-    case RDMA_INLINE:
-      sizes.inline_octets = limited<std::uint16_t>(value);
-      return 0;
-    case RDMA_IOMAPSIZE:
-      sizes.mappings = rounded_mappings(limited<std::uint32_t>(value));
-      return 0;
-    default:
-      return ENOTSUP;
+  if (name == RDMA_IOMAPSIZE) {
+    sizes.mappings = rounded_mappings(limited<std::uint32_t>(value));
+    return 0;
   }
+  const auto size = size_named(name);
+  if (size == nullptr) return ENOTSUP;
+  sizes.*size = limited<std::uint16_t>(value);
+  return 0;
 }
 
 void copy_address(const sockaddr& from, sockaddr* out, socklen_t* length) {
@@ -65,18 +65,10 @@ void copy_address(const sockaddr& from, sockaddr* out, socklen_t* length) {
 }
 
 std::expected<std::int64_t, int> size_of_rdma(const Sizes& sizes, int name) {
-  switch (name) {
-    case RDMA_SQSIZE:
-      return sizes.send_requests;
-    case RDMA_RQSIZE:
-      return sizes.receives;
-    case RDMA_INLINE:
-      return sizes.inline_octets;
-    case RDMA_IOMAPSIZE:
-      return sizes.mappings;
-    default:
-      return std::unexpected(ENOTSUP);
-  }
+  if (name == RDMA_IOMAPSIZE) return sizes.mappings;
+  const auto size = size_named(name);
+  if (size == nullptr) return std::unexpected(ENOTSUP);
+  return sizes.*size;
 }
 
 }  // namespace iwarp::rdma_core::rsockets

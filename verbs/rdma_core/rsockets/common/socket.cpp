@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of class Socket: those in which threads wait, and the default versions of operations
-// that not every kind of rsocket supports.
+// Functions of class Socket, mainly those in which threads wait.
 #include "rsockets/common/socket.hpp"
 
 #include <fcntl.h>
@@ -9,46 +8,22 @@
 #include <array>
 #include <cerrno>
 
-#include "process/interruption.hpp"
+#include "process/polling.hpp"
 #include "rsockets/common/await.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 
 int sleep_on(int first, int second, Socket::Deadline deadline) {
-  using Milliseconds = std::chrono::milliseconds;
   std::array<pollfd, 2> waiting{pollfd{.fd = first, .events = POLLIN, .revents = 0},
                                 pollfd{.fd = second, .events = POLLIN, .revents = 0}};
-  int timeout = -1;
-  if (deadline) {
-    const auto left =
-        std::chrono::ceil<Milliseconds>(*deadline - std::chrono::steady_clock::now()).count();
-    timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, INT32_MAX));
-  }
+  const int timeout = poll_timeout(deadline.value_or(Socket::Time::max()));
   if (::poll(waiting.data(), waiting.size(), timeout) >= 0) return 0;
   if (errno != EINTR) return errno;
   return has_interrupting_handler() ? EINTR : 0;
 }
 
-int Socket::listen(int /*backlog*/) { return EOPNOTSUPP; }
-
-std::expected<std::shared_ptr<Socket>, int> Socket::accept() { return std::unexpected(EOPNOTSUPP); }
-
-std::expected<std::uint64_t, int> Socket::map(void* /*memory*/, std::size_t /*length*/,
-                                              int /*protection*/, std::int64_t /*offset*/) {
-  return std::unexpected(EOPNOTSUPP);
-}
-
-int Socket::unmap(const void* /*memory*/, std::size_t /*length*/) { return EOPNOTSUPP; }
-
-Socket::Result Socket::write_mapped(std::span<const std::byte> /*from*/, std::uint64_t /*offset*/,
-                                    int /*flags*/) {
-  return std::unexpected(EOPNOTSUPP);
-}
-
-Socket::Deadline Socket::keep_alive(Time /*now*/) { return std::nullopt; }
-
 void Socket::wake() {
-  for (Waiter* const waiter : waiters_) waiter->wake();
+  for (net::EventFd* const waiter : waiters_) waiter->signal();
 }
 
 Socket::Deadline Socket::deadline(std::chrono::microseconds limit) {
@@ -60,14 +35,15 @@ bool Socket::is_nonblocking(int flags) const {
   return (options_.status_flags & O_NONBLOCK) != 0 || (flags & MSG_DONTWAIT) != 0;
 }
 
-int Socket::sleep(Lock& lock, Waiter& waiter, Deadline deadline) {
+int Socket::sleep(Lock& lock, net::EventFd& waiter, Deadline deadline) {
   waiters_.push_back(&waiter);
   const int other = fd();
   lock.unlock();
   const int code = sleep_on(waiter.fd(), other, deadline);
   lock.lock();
   std::erase(waiters_, &waiter);
-  waiter.reset();
+  while (waiter.take()) {
+  }
   // If this thread has consumed an event, the completion queue is no longer armed. In that case,
   // wakes up the other waiting threads, which must arm the queue again.
   if (!closed_ && take_events()) wake();
@@ -81,7 +57,7 @@ short Socket::events(short wanted) {
   return state(wanted);
 }
 
-std::optional<int> Socket::begin_waiting(Waiter& waiter, short wanted) {
+std::optional<int> Socket::begin_waiting(net::EventFd& waiter, short wanted) {
   const Lock lock(mutex_);
   if (closed_) return std::nullopt;
   arm();
@@ -91,7 +67,7 @@ std::optional<int> Socket::begin_waiting(Waiter& waiter, short wanted) {
   return fd();
 }
 
-void Socket::end_waiting(Waiter& waiter) {
+void Socket::end_waiting(net::EventFd& waiter) {
   const Lock lock(mutex_);
   std::erase(waiters_, &waiter);
   if (!closed_ && take_events()) wake();

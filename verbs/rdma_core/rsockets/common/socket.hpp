@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <expected>
@@ -21,9 +22,9 @@
 #include <utility>
 #include <vector>
 
+#include "iwarp/net/event_fd.hpp"
 #include "rsockets/common/options.hpp"
 #include "rsockets/common/reserved_fd.hpp"
-#include "rsockets/common/waiter.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 
@@ -49,8 +50,10 @@ class Socket {
   /// A connection from a peer has no descriptor number until raccept() returns one.
   void take(ReservedFd number) { number_ = std::move(number); }
   virtual int bind(const sockaddr* address, socklen_t length) = 0;
-  virtual int listen(int backlog);
-  virtual std::expected<std::shared_ptr<Socket>, int> accept();
+  virtual int listen(int /*backlog*/) { return EOPNOTSUPP; }
+  virtual std::expected<std::shared_ptr<Socket>, int> accept() {
+    return std::unexpected(EOPNOTSUPP);
+  }
   virtual int connect(const sockaddr* address, socklen_t length) = 0;
   virtual int shutdown(int how) = 0;
   /// Closes the socket for all threads that use it. A second call of this function fails with
@@ -66,10 +69,13 @@ class Socket {
   /// passes none. If names_peers() is false, the socket ignores `to`.
   virtual Result send(Pieces from, int flags, const sockaddr* to, socklen_t length) = 0;
 
-  virtual std::expected<std::uint64_t, int> map(void* memory, std::size_t length, int protection,
-                                                std::int64_t offset);
-  virtual int unmap(const void* memory, std::size_t length);
-  virtual Result write_mapped(std::span<const std::byte> from, std::uint64_t offset, int flags);
+  virtual std::expected<std::uint64_t, int> map(void*, std::size_t, int, std::int64_t) {
+    return std::unexpected(EOPNOTSUPP);
+  }
+  virtual int unmap(const void*, std::size_t) { return EOPNOTSUPP; }
+  virtual Result write_mapped(std::span<const std::byte>, std::uint64_t, int) {
+    return std::unexpected(EOPNOTSUPP);
+  }
 
   virtual int local_address(sockaddr* out, socklen_t* length) = 0;
   virtual int peer_address(sockaddr* out, socklen_t* length) = 0;
@@ -83,12 +89,12 @@ class Socket {
   /// descriptor on which the caller must sleep in addition to the waiter's own, or -1 if there is
   /// none. If the socket is closed, or an event in `wanted` has already happened, returns nullopt
   /// and does not register the waiter.
-  std::optional<int> begin_waiting(Waiter& waiter, short wanted);
-  void end_waiting(Waiter& waiter);
+  std::optional<int> begin_waiting(net::EventFd& waiter, short wanted);
+  void end_waiting(net::EventFd& waiter);
 
   /// Sends a keepalive if one is due. Returns the time at which the caller must call this function
   /// again, or nullopt if the socket needs no more keepalives.
-  virtual Deadline keep_alive(Time now);
+  virtual Deadline keep_alive(Time /*now*/) { return std::nullopt; }
 
  protected:
   Socket() = default;
@@ -114,13 +120,13 @@ class Socket {
   /// deadline has passed, and EBADF if the socket was closed.
   template <typename Ready>
   int await(Lock& lock, bool nonblocking, Deadline deadline, Ready ready);
-  int sleep(Lock& lock, Waiter& waiter, Deadline deadline);
+  int sleep(Lock& lock, net::EventFd& waiter, Deadline deadline);
 
   std::mutex mutex_;
   ReservedFd number_;
   bool closed_ = false;
   Options options_;
-  std::vector<Waiter*> waiters_;
+  std::vector<net::EventFd*> waiters_;
 };
 
 }  // namespace iwarp::rdma_core::rsockets

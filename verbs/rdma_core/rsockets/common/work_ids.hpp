@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encodes the wr_id of the work requests that Endpoint and DatagramEndpoint post.
+// Functions that Endpoint and DatagramEndpoint share: they encode the wr_id of work requests, and
+// take events from a completion channel.
 #pragma once
 
 #include <arpa/inet.h>
+#include <infiniband/verbs.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +24,17 @@ constexpr std::uint64_t without_octets(std::uint64_t wr_id) { return wr_id & kWh
 constexpr std::uint32_t octets_of(std::uint64_t wr_id) { return static_cast<std::uint32_t>(wr_id); }
 
 inline std::uint32_t big_endian(std::uint32_t word) { return htonl(word); }
+/// Consumes all events of a non-blocking channel. Returns whether there were any.
+inline bool take_all_events(ibv_comp_channel& channel) {
+  bool taken = false;
+  ibv_cq* cq = nullptr;
+  void* context = nullptr;
+  while (ibv_get_cq_event(&channel, &cq, &context) == 0) {
+    ibv_ack_cq_events(cq, 1);
+    taken = true;
+  }
+  return taken;
+}
 inline std::uint64_t address_of(const std::byte* at) { return reinterpret_cast<std::uint64_t>(at); }
 
 }  // namespace iwarp::rdma_core::rsockets

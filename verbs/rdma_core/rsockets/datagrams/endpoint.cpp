@@ -232,13 +232,7 @@ void DatagramEndpoint::arm() {
 }
 
 bool DatagramEndpoint::take_events() {
-  bool taken = false;
-  ibv_cq* cq = nullptr;
-  void* context = nullptr;
-  while (ibv_get_cq_event(channel_, &cq, &context) == 0) {
-    ibv_ack_cq_events(cq, 1);
-    taken = true;
-  }
+  const bool taken = take_all_events(*channel_);
   if (taken) armed_ = false;
   return taken;
 }

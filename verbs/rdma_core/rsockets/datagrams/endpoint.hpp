@@ -14,8 +14,8 @@
 #include <span>
 #include <vector>
 
+#include "rsockets/common/options.hpp"
 #include "rsockets/common/pages.hpp"
-#include "rsockets/common/sizes.hpp"
 #include "rsockets/datagrams/peers.hpp"
 
 namespace iwarp::rdma_core::rsockets {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "iwarp/bytes/cursor.hpp"
+
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
@@ -16,36 +18,24 @@ constexpr std::uint32_t kFirstQueuePair = 2;
 constexpr std::size_t kIpv4At = 12;
 constexpr std::array<std::uint8_t, kIpv4At> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
 
-bool is_version(std::byte octet) {
-  const auto version = static_cast<Version>(octet);
-  return version == Version::kIpv4 || version == Version::kIpv6;
+bool is_version(Version version) { return version == Version::kIpv4 || version == Version::kIpv6; }
+
+/// Returns the part of an address that a header of this version contains.
+template <typename Octet>
+std::span<Octet> in_header(std::span<Octet, 16> ip, Version version) {
+  return version == Version::kIpv4 ? ip.subspan(kIpv4At) : ip;
 }
 
-void put(std::span<std::byte> out, std::size_t at, std::uint64_t value, std::size_t size) {
-  for (std::size_t i = 0; i < size; ++i) {
-    out[at + i] = static_cast<std::byte>(value >> 8 * (size - 1 - i));
-  }
+void put_ip(bytes::Writer& out, const UdpAddress& place, Version version) {
+  out.put(std::as_bytes(in_header(std::span(place.ip), version)));
 }
 
-std::uint32_t get(std::span<const std::byte> octets, std::size_t at, std::size_t size) {
-  std::uint32_t out = 0;
-  for (const std::byte octet : octets.subspan(at, size)) {
-    out = out << 8 | static_cast<std::uint32_t>(octet);
-  }
-  return out;
-}
-
-void put_ip(std::span<std::byte> out, std::size_t at, const UdpAddress& place, Version version) {
-  const std::size_t skip = version == Version::kIpv4 ? kIpv4At : 0;
-  std::memcpy(out.data() + at, place.ip.data() + skip, place.ip.size() - skip);
-}
-
-std::array<std::uint8_t, 16> get_ip(std::span<const std::byte> octets, std::size_t at,
-                                    Version version) {
+/// Reads the address at the end of a header.
+std::array<std::uint8_t, 16> take_ip(bytes::Reader& in, Version version) {
   std::array<std::uint8_t, 16> out{};
-  if (version == Version::kIpv4) std::ranges::copy(kMapped, out.begin());
-  const std::size_t skip = version == Version::kIpv4 ? kIpv4At : 0;
-  std::memcpy(out.data() + skip, octets.data() + at, out.size() - skip);
+  std::ranges::copy(kMapped, out.begin());
+  const auto to = std::as_writable_bytes(in_header(std::span(out), version));
+  std::ranges::copy(in.take(to.size()), to.begin());
   return out;
 }
 
@@ -87,58 +77,57 @@ sockaddr_storage address_of(const UdpAddress& place, int family, std::uint32_t s
 // Writes the fields of the header: tag (4 octets), version (1), kind (1), length (1), zero (1),
 // queue pair (4), and the address.
 std::size_t encode(const UdpHeader& header, std::span<std::byte> out) {
-  const std::size_t size = udp_header_size(header.version);
-  put(out, 0, kUdpTag, 4);
-  put(out, 4, static_cast<std::uint8_t>(header.version), 1);
-  put(out, 5, static_cast<std::uint8_t>(header.kind), 1);
-  put(out, 6, size, 1);
-  put(out, 7, 0, 1);
-  put(out, 8, header.queue_pair & kQueuePairMask, 4);
-  put_ip(out, 12, header.sender, header.version);
-  return size;
+  bytes::Writer writer(out);
+  writer.u32(kUdpTag);
+  writer.u8(static_cast<std::uint8_t>(header.version));
+  writer.u8(static_cast<std::uint8_t>(header.kind));
+  writer.u8(static_cast<std::uint8_t>(udp_header_size(header.version)));
+  writer.u8(0);
+  writer.u32(header.queue_pair & kQueuePairMask);
+  put_ip(writer, header.sender, header.version);
+  return writer.size();
 }
 
 // Writes the fields of the header: version (1 octet), length (1), port (2), flow (4, only for
 // IPv6), and the address.
 std::size_t encode(const QpHeader& header, std::span<std::byte> out) {
-  const std::size_t size = qp_header_size(header.version);
-  put(out, 0, static_cast<std::uint8_t>(header.version), 1);
-  put(out, 1, size, 1);
-  put(out, 2, header.sender.port, 2);
-  if (header.version == Version::kIpv6) put(out, 4, 0, 4);
-  put_ip(out, header.version == Version::kIpv4 ? 4 : 8, header.sender, header.version);
-  return size;
+  bytes::Writer writer(out);
+  writer.u8(static_cast<std::uint8_t>(header.version));
+  writer.u8(static_cast<std::uint8_t>(qp_header_size(header.version)));
+  writer.u16(header.sender.port);
+  if (header.version == Version::kIpv6) writer.u32(0);
+  put_ip(writer, header.sender, header.version);
+  return writer.size();
 }
 
 std::optional<Decoded<UdpHeader>> decode_udp(std::span<const std::byte> octets) {
-  if (octets.size() < udp_header_size(Version::kIpv4) || get(octets, 0, 4) != kUdpTag ||
-      !is_version(octets[4])) {
-    return std::nullopt;
-  }
-  UdpHeader header{.version = static_cast<Version>(octets[4]),
-                   .kind = static_cast<UdpKind>(octets[5]),
-                   .queue_pair = get(octets, 8, 4) & kQueuePairMask,
-                   .sender = {}};
-  const std::size_t size = udp_header_size(header.version);
+  bytes::Reader in(octets);
+  const bool is_tagged = in.u32() == kUdpTag;
+  UdpHeader header{.version = static_cast<Version>(in.u8()), .kind = static_cast<UdpKind>(in.u8())};
+  const std::size_t size = in.u8();
+  in.skip(1);
+  header.queue_pair = in.u32() & kQueuePairMask;
   const bool known = header.kind == UdpKind::kData || header.kind == UdpKind::kControl;
-  if (octets.size() < size || get(octets, 6, 1) != size || !known ||
-      header.queue_pair < kFirstQueuePair) {
+  if (!is_tagged || !is_version(header.version) || octets.size() < size || !known ||
+      size != udp_header_size(header.version) || header.queue_pair < kFirstQueuePair) {
     return std::nullopt;
   }
-  header.sender.ip = get_ip(octets, 12, header.version);
-  return Decoded<UdpHeader>{header, octets.subspan(size)};
+  header.sender.ip = take_ip(in, header.version);
+  return Decoded<UdpHeader>{header, in.rest()};
 }
 
 std::optional<Decoded<QpHeader>> decode_qp(std::span<const std::byte> octets) {
-  if (octets.size() < qp_header_size(Version::kIpv4) || !is_version(octets[0])) {
+  bytes::Reader in(octets);
+  QpHeader header{.version = static_cast<Version>(in.u8())};
+  const std::size_t size = in.u8();
+  header.sender.port = in.u16();
+  if (!is_version(header.version) || octets.size() < size ||
+      size != qp_header_size(header.version)) {
     return std::nullopt;
   }
-  QpHeader header{.version = static_cast<Version>(octets[0]), .sender = {}};
-  const std::size_t size = qp_header_size(header.version);
-  if (octets.size() < size || get(octets, 1, 1) != size) return std::nullopt;
-  header.sender.port = static_cast<std::uint16_t>(get(octets, 2, 2));
-  header.sender.ip = get_ip(octets, header.version == Version::kIpv4 ? 4 : 8, header.version);
-  return Decoded<QpHeader>{header, octets.subspan(size)};
+  if (header.version == Version::kIpv6) in.skip(4);
+  header.sender.ip = take_ip(in, header.version);
+  return Decoded<QpHeader>{header, in.rest()};
 }
 
 }  // namespace iwarp::rdma_core::rsockets

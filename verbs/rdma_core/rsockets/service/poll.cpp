@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "process/errno_table.hpp"
-#include "process/interruption.hpp"
+#include "process/polling.hpp"
 #include "rsockets/common/await.hpp"
 #include "rsockets/service/service.hpp"
 
@@ -55,7 +55,7 @@ int look(std::span<pollfd> asked, const Sockets& sockets) {
   return out;
 }
 
-/// Registers a Waiter with the rsockets. The destructor unregisters the Waiter.
+/// Registers an EventFd with the rsockets. The destructor unregisters it.
 class Waiting {
  public:
   explicit Waiting(const Sockets& sockets) : sockets_(sockets) {}
@@ -82,7 +82,7 @@ class Waiting {
 
  private:
   const Sockets& sockets_;
-  Waiter waiter_;
+  net::EventFd waiter_;
   std::size_t begun_ = 0;
 };
 
@@ -92,11 +92,7 @@ int sleep_until(std::span<const pollfd> asked, const Sockets& sockets,
   Waiting waiting(sockets);
   auto all = waiting.begin(asked);
   if (!all) return 0;
-  int timeout = -1;
-  if (end) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*end - Clock::now()).count();
-    timeout = static_cast<int>(std::clamp<std::int64_t>(left, 0, INT32_MAX));
-  }
+  const int timeout = poll_timeout(end.value_or(Clock::time_point::max()));
   return ::poll(all->data(), all->size(), timeout) < 0 ? errno : 0;
 }
 

@@ -11,15 +11,15 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <new>
 #include <optional>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 
+#include "iwarp/net/quiet_thread.hpp"
 #include "process/errno_table.hpp"
+#include "process/polling.hpp"
 #include "process/refusal.hpp"
 #include "rsockets/datagrams/rsocket.hpp"
 
@@ -74,46 +74,38 @@ void Service::abandon_in_child() {
   waiter_ = nullptr;
 }
 
-// Starts the thread of the Service, unless it is already running. The thread blocks all signals,
-// because the application expects its own threads to handle signals. Call with the mutex locked.
+// Starts the thread of the Service, unless it is already running. Call with the mutex locked.
 void Service::start() {
   if (channel_ != nullptr) return;
-  auto waiter = std::make_unique<Waiter>();
+  auto waiter = std::make_unique<net::EventFd>();
   rdma_event_channel* const channel = rdma_create_event_channel();
   if (channel == nullptr) throw std::system_error(errno, std::generic_category());
   ::fcntl(channel->fd, F_SETFL, O_NONBLOCK);
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    std::thread([this, channel, at = waiter.get()] { run(channel, at); }).detach();
+    net::quiet_thread([this, channel, at = waiter.get()] { run(channel, *at); }).detach();
   } catch (...) {
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
     rdma_destroy_event_channel(channel);
     throw;
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   channel_ = channel;
   waiter_ = waiter.release();
 }
 
-void Service::run(rdma_event_channel* channel, Waiter* waiter) {
+void Service::run(rdma_event_channel* channel, net::EventFd& waiter) {
   int timeout = -1;
   while (true) {
     std::array<pollfd, 2> waiting{pollfd{.fd = channel->fd, .events = POLLIN, .revents = 0},
-                                  pollfd{.fd = waiter->fd(), .events = POLLIN, .revents = 0}};
+                                  pollfd{.fd = waiter.fd(), .events = POLLIN, .revents = 0}};
     ::poll(waiting.data(), waiting.size(), timeout);
-    waiter->reset();
+    while (waiter.take()) {
+    }
     const int code = guarded([&] {
       take(channel);
       timeout = keep_alive();
-      return 0;
     });
     if (code == 0) continue;
     (void)guarded([code] {
       log_refusal("a connection event of an rsocket was lost: error " + std::to_string(code));
-      return 0;
     });
   }
 }
@@ -262,7 +254,7 @@ int Service::close(int number) {
 
 void Service::recheck() {
   const std::lock_guard lock(mutex_);
-  if (waiter_ != nullptr) waiter_->wake();
+  if (waiter_ != nullptr) waiter_->signal();
 }
 
 // Sends the keepalives that are due. Returns the number of milliseconds until the next keepalive is
@@ -281,9 +273,7 @@ int Service::keep_alive() {
     const auto when = socket->keep_alive(now);
     if (when) next = next ? std::min(*next, *when) : *when;
   }
-  if (!next) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - now).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, INT32_MAX));
+  return poll_timeout(next.value_or(Clock::time_point::max()));
 }
 
 }  // namespace iwarp::rdma_core::rsockets

@@ -14,7 +14,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "rsockets/common/waiter.hpp"
 #include "rsockets/streams/rsocket.hpp"
 
 namespace iwarp::rdma_core::rsockets {
@@ -49,7 +48,7 @@ class Service {
   static Service* make_service();
 
   void start();
-  void run(rdma_event_channel* channel, Waiter* waiter);
+  void run(rdma_event_channel* channel, net::EventFd& waiter);
   void take(rdma_event_channel* channel);
   void handle(const Event& event);
   void requested(const Event& event);
@@ -73,7 +72,7 @@ class Service {
   std::vector<std::shared_ptr<RSocket>> answered_;
   std::uintptr_t next_token_ = 1;
   rdma_event_channel* channel_ = nullptr;
-  Waiter* waiter_ = nullptr;
+  net::EventFd* waiter_ = nullptr;
 };
 
 }  // namespace iwarp::rdma_core::rsockets

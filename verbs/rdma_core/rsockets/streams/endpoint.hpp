@@ -18,8 +18,8 @@
 #include <span>
 #include <vector>
 
+#include "rsockets/common/options.hpp"
 #include "rsockets/common/pages.hpp"
-#include "rsockets/common/sizes.hpp"
 #include "rsockets/streams/inbound.hpp"
 #include "rsockets/streams/outbound.hpp"
 #include "rsockets/streams/wire.hpp"

@@ -136,13 +136,7 @@ void Endpoint::arm() {
 }
 
 bool Endpoint::take_events() {
-  bool taken = false;
-  ibv_cq* cq = nullptr;
-  void* context = nullptr;
-  while (ibv_get_cq_event(id_->recv_cq_channel, &cq, &context) == 0) {
-    ibv_ack_cq_events(cq, 1);
-    taken = true;
-  }
+  const bool taken = take_all_events(*id_->recv_cq_channel);
   if (taken) armed_ = false;
   return taken;
 }
