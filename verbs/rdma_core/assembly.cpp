@@ -15,9 +15,7 @@
 #include "process/core.hpp"
 #include "process/refusal.hpp"
 #include "process/settings.hpp"
-#include "qp/async.hpp"
 #include "qp/calls.hpp"
-#include "qp/library_hooks.hpp"
 
 namespace iwarp::rdma_core {
 namespace {

@@ -5,7 +5,7 @@
 //
 // Objects of this class form a chain. By default, each function calls the same function of the next
 // object in the chain; derived classes override some functions. The last object in the chain is
-// LibraryHooks (qp/library_hooks.hpp), which calls the library's own functions.
+// LibraryHooks (qp/library_hooks.cpp), which calls the library's own functions.
 //
 // Thread-safe: any threads of the program may call any functions at the same time.
 #pragma once

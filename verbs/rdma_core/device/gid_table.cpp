@@ -2,20 +2,14 @@
 #include "device/gid_table.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 #include <set>
 
+#include "device/peer_address.hpp"
+
 namespace iwarp::rdma_core {
-namespace {
 
-bool is_same(const ibv_gid& a, const ibv_gid& b) {
-  return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
-}
-
-}  // namespace
-
-bool is_free(const ibv_gid& gid) { return is_same(gid, ibv_gid{}); }
+bool is_free(const ibv_gid& gid) { return same_ip(gid, ibv_gid{}); }
 
 void GidTable::arrange(Port& port) {
   std::vector<Row> now;
@@ -25,7 +19,7 @@ void GidTable::arrange(Port& port) {
   }
   const auto is_in = [](const std::vector<Row>& rows, const Row& row) {
     return std::ranges::any_of(rows, [&](const Row& other) {
-      return is_same(row.gid, other.gid) && row.interface == other.interface;
+      return same_ip(row.gid, other.gid) && row.interface == other.interface;
     });
   };
   for (Row& row : rows_) {

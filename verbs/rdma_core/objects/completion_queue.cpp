@@ -2,8 +2,6 @@
 // Completion queues. When a program polls an empty queue, the core also sends and receives on the
 // sockets of the queue pairs. To keep polls fast, the functions in this file take no lock of their
 // own and allocate no memory when the program polls.
-#include "objects/completion_queue.hpp"
-
 #include <sched.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 
 #include "device/limits.hpp"
 #include "objects/calls.hpp"
+#include "objects/objects.hpp"
 #include "objects/work_completion.hpp"
 #include "objects/yield_policy.hpp"
 #include "process/acks.hpp"

@@ -9,18 +9,13 @@
 #include "process/errno_table.hpp"
 
 namespace iwarp::rdma_core {
-namespace {
-
-constexpr int kNoCommandDescriptor = -1;
-
-}  // namespace
 
 Context::Context(Core& core_of_process)
     : core(core_of_process), rnic(core.rnic()), hooks(core.hooks()), persona(settings().persona) {
   fill_calls(*this);
   ibv_context& context = abi.context;
   context.device = the_device();
-  context.cmd_fd = kNoCommandDescriptor;
+  context.cmd_fd = -1;  // the device takes no commands
   context.async_fd = async.fd();
   context.num_comp_vectors = kCompVectors;
   context.abi_compat = __VERBS_ABI_IS_EXTENDED;

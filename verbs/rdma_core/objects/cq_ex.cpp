@@ -3,7 +3,7 @@
 // it with a function such as ibv_wc_read_byte_len(). Only the fields of IBV_WC_STANDARD_FLAGS are
 // supported. Time stamps, VLANs and tags are not supported.
 #include "objects/calls.hpp"
-#include "objects/completion_queue.hpp"
+#include "objects/objects.hpp"
 #include "objects/work_completion.hpp"
 #include "process/call_site.hpp"
 #include "process/errno_table.hpp"

@@ -153,6 +153,15 @@ struct Srq {
   static Srq& of(ibv_srq* srq) { return *reinterpret_cast<Srq*>(srq); }
 };
 
+/// Creates a completion queue of at least `cqe` entries. Throws std::system_error if that fails.
+Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
+              std::uint32_t comp_vector);
+/// Call after each poll of a completion queue. If the recent polls of this thread have found no
+/// completion, yields the processor as yield_policy.hpp describes.
+void yield_after_poll(bool found);
+/// Call after a poll if Cq::is_watched is set. Clears is_watched, and notifies the dispatcher
+/// thread that waits for this poll.
+void notify_watcher(Cq& cq);
 /// Sets the function pointers of a new context. This function is defined in assembly.cpp.
 void fill_calls(Context& context);
 /// Returns the context for rdma_cm ids. The first call opens this context, because a program that

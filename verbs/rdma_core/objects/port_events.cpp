@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
+#include "device/peer_address.hpp"
 #include "objects/objects.hpp"
 
 namespace iwarp::rdma_core {
@@ -23,12 +23,6 @@ net::UniqueFd watch_interfaces() {
   const bool is_bound =
       out && ::bind(out.get(), reinterpret_cast<sockaddr*>(&groups), sizeof groups) == 0;
   return is_bound ? std::move(out) : net::UniqueFd();
-}
-
-bool same_gids(const Port& a, const Port& b) {
-  return std::ranges::equal(a.gids, b.gids, [](const ibv_gid& one, const ibv_gid& other) {
-    return std::memcmp(one.raw, other.raw, sizeof one.raw) == 0;
-  });
 }
 
 }  // namespace
@@ -48,7 +42,7 @@ void PortEvents::check() {
   if (now.is_up() != last_.is_up()) {
     tell(now.is_up() ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
   }
-  if (!same_gids(now, last_)) tell(IBV_EVENT_GID_CHANGE);
+  if (!std::ranges::equal(now.gids, last_.gids, same_ip)) tell(IBV_EVENT_GID_CHANGE);
   last_ = std::move(now);
 }
 

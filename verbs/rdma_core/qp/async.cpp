@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Asynchronous events. This file converts each event of the core to an ibv_async_event. It queues
 // the event at the context in which the queue pair, completion queue or SRQ was created.
-#include "qp/async.hpp"
-
 #include <fmt/format.h>
 
 #include "iwarp/verbs/error_guide.hpp"
 #include "process/acks.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
+#include "qp/calls.hpp"
 #include "qp/qp_event.hpp"
 #include "qp/rc.hpp"
 

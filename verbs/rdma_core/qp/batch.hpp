@@ -81,4 +81,19 @@ int post_in_batches(ibv_send_wr*& wr, Make make, Post post) {
   return code;
 }
 
+/// Posts the receives in order. Returns 0 or an errno. If it fails, `wr` becomes the first receive
+/// that was not posted.
+template <typename Queue>
+int post_receives(Queue& queue, ibv_recv_wr*& wr) {
+  for (; wr != nullptr; wr = wr->next) {
+    if (wr->num_sge < 0 || wr->num_sge > kMaxSge) return EINVAL;
+    boost::container::static_vector<verbs::Sge, bytes::kMaxSge> sges;
+    for (int i = 0; i < wr->num_sge; ++i) sges.push_back(to_sge(wr->sg_list[i]));
+    if (const auto error = queue.post_recv({.wr_id = wr->wr_id, .sgl = sges})) {
+      return to_errno(error);
+    }
+  }
+  return 0;
+}
+
 }  // namespace iwarp::rdma_core

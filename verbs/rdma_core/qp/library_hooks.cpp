@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "qp/library_hooks.hpp"
-
+// LibraryHooks: the last element of the chain of Hooks; see make_library_hooks().
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"
 #include "process/call_site.hpp"

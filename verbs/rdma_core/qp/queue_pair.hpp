@@ -90,6 +90,14 @@ struct Qp : QpFields {
   static Qp& of(ibv_qp_ex* qp) { return static_cast<Qp&>(*reinterpret_cast<QpFields*>(qp)); }
   ibv_qp* handle() { return &abi.qp_base; }
   verbs::QpNum num() const { return abi.qp_base.qp_num; }
+  /// Returns the capacities of the core's queue pair.
+  verbs::QpLimits limits() const {
+    return {.max_send_wr = cap.max_send_wr,
+            .max_recv_wr = cap.max_recv_wr,
+            .max_send_sge = cap.max_send_sge,
+            .max_recv_sge = cap.max_recv_sge,
+            .max_inline = cap.max_inline_data};
+  }
 };
 
 // The files in qp/ share the functions below.

@@ -7,46 +7,23 @@
 #include "qp/bring_up.hpp"
 
 namespace iwarp::rdma_core {
-namespace {
-
-/// Owns the number of a new queue pair until the core has created that queue pair. The destructor
-/// releases the number unless keep() was called.
-class Number {
- public:
-  explicit Number(BringUp& from) : from_(&from), value_(from.take_number()) {}
-  ~Number() {
-    if (from_ != nullptr) from_->release_number(value_);
-  }
-  Number(const Number&) = delete;
-  Number& operator=(const Number&) = delete;
-  std::uint32_t value() const { return value_; }
-  void keep() { from_ = nullptr; }
-
- private:
-  BringUp* from_;
-  std::uint32_t value_;
-};
-
-}  // namespace
 
 RcQp::RcQp(Context& its_context) : Qp(its_context), bring_up(its_context.core.service<BringUp>()) {}
 
 verbs::QpNum RcQp::make_core() {
-  Number number(bring_up);
-  const verbs::QpInit init{.num = number.value(),
+  const std::uint32_t number = bring_up.take_number();
+  const auto release = [number](BringUp* from) { from->release_number(number); };
+  std::unique_ptr<BringUp, decltype(release)> unused(&bring_up, release);
+  const verbs::QpInit init{.num = number,
                            .send_cq = send_cq->core.get(),
                            .recv_cq = recv_cq->core.get(),
                            .srq = srq != nullptr ? srq->core.get() : nullptr,
-                           .limits = {.max_send_wr = cap.max_send_wr,
-                                      .max_recv_wr = cap.max_recv_wr,
-                                      .max_send_sge = cap.max_send_sge,
-                                      .max_recv_sge = cap.max_recv_sge,
-                                      .max_inline = cap.max_inline_data},
+                           .limits = limits(),
                            .signal_all = signal_all,
                            .drop_failed = true};
   auto made = context.rnic.create_qp(*pd->core, init);
   if (!made) throw std::system_error(made.error());
-  number.keep();
+  (void)unused.release();
   core = std::move(*made);
   return core->num();
 }
@@ -60,7 +37,7 @@ void RcQp::end() {
   const auto number = num();
   Core& device = context.core;
   device.unlogged_ends().await(number);
-  device.remove_connection(number);
+  device.remove<RcQp>(number);
   if (Hooks* const hooks = device.hooks()) hooks->silenced(*this);
   for (const auto& service : device.services()) service->qp_destroyed(number);
   settle_events(*this);

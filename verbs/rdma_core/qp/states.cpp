@@ -109,16 +109,9 @@ QpRules rules_of(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
 
 /// Returns the state that precedes `state` in the sequence RESET, INIT, RTR, RTS.
 ibv_qp_state before(ibv_qp_state state) {
-  switch (state) {
-    case IBV_QPS_INIT:
-      return IBV_QPS_RESET;
-    case IBV_QPS_RTR:
-      return IBV_QPS_INIT;
-    case IBV_QPS_RTS:
-      return IBV_QPS_RTR;
-    default:
-      return state;
-  }
+  static_assert(IBV_QPS_RESET == 0 && IBV_QPS_INIT == 1 && IBV_QPS_RTR == 2 && IBV_QPS_RTS == 3);
+  const bool has_one = state > IBV_QPS_RESET && state <= IBV_QPS_RTS;
+  return has_one ? static_cast<ibv_qp_state>(state - 1) : state;
 }
 
 int check_step(RcQp& qp, const ibv_qp_attr& attr, int mask) {

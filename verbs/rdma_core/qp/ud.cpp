@@ -17,7 +17,6 @@
 #include "process/handles.hpp"
 #include "process/refusal.hpp"
 #include "qp/batch.hpp"
-#include "qp/receives.hpp"
 #include "qp/steps.hpp"
 
 namespace iwarp::rdma_core {
@@ -91,11 +90,7 @@ verbs::QpNum UdQp::make_core() {
   const net::DatagramQpOptions options{.init = {.send_cq = send_cq->core.get(),
                                                 .recv_cq = recv_cq->core.get(),
                                                 .srq = srq != nullptr ? srq->core.get() : nullptr,
-                                                .limits = {.max_send_wr = cap.max_send_wr,
-                                                           .max_recv_wr = cap.max_recv_wr,
-                                                           .max_send_sge = cap.max_send_sge,
-                                                           .max_recv_sge = cap.max_recv_sge,
-                                                           .max_inline = cap.max_inline_data},
+                                                .limits = limits(),
                                                 .signal_all = signal_all,
                                                 .max_payload = max_datagram()},
                                        .ports = port_range(),
@@ -162,7 +157,7 @@ int UdQp::detach(const verbs::IpAddress& group) { return to_errno(core->detach(g
 bool UdQp::is_attached() const { return core->is_attached(); }
 
 void UdQp::end() {
-  context.core.remove_datagrams(num());
+  context.core.remove<UdQp>(num());
   settle_events(*this);
   core.reset();
   if (Hooks* const hooks = context.hooks) hooks->silenced(*this);
