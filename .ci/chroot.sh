@@ -32,7 +32,7 @@ chroot_packages() {
       packages+=,rdmacm-utils,ibverbs-utils,ibverbs-providers,perftest ;;
     build)
       packages=cmake,ninja-build,ccache,g++,pkg-config,python3,libssl-dev,libfmt-dev,libcli11-dev
-      packages+=,nlohmann-json3-dev,libpcap-dev,zlib1g-dev,doctest-dev,libibverbs-dev,librdmacm-dev
+      packages+=,nlohmann-json3-dev,libpcap-dev,zlib1g-dev,doctest-dev,libibverbs-dev,librdmacm-dev,libdw-dev
       packages+=,libjs-vega,esbuild,node-react-dom,node-d3-scale,$boost,dpkg-dev,file,xz-utils,zstd
       packages+=,$(IFS=,; echo "${lab_packages[*]}") ;;
     cross)

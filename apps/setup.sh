@@ -7,7 +7,7 @@
 build_packages=(
   cmake ninja-build ccache g++ pkg-config python3
   libssl-dev libfmt-dev libcli11-dev nlohmann-json3-dev libpcap-dev zlib1g-dev doctest-dev
-  libbenchmark-dev libibverbs-dev librdmacm-dev
+  libbenchmark-dev libibverbs-dev librdmacm-dev libdw-dev
   libjs-vega                           # the plots in the page of `iwarp cost report`
   # The bundler for `iwarp explain --html`, and the libraries in its page.
   esbuild node-react-dom node-d3-scale)

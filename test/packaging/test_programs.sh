@@ -28,7 +28,7 @@ in_chroot "$root" "$source" -- bash -ec '
   source apps/setup.sh
   boost_is_installed() { true; }  # nothing is built in the chroot
   # gcc, libasan8 and libibverbs-dev: tests compile programs and plugins
-  install_packages python3 libpcap-dev gcc libc6-dev libasan8 libibverbs-dev "${verbs_packages[@]}" "${others_packages[@]}"' packages "$source"
+  install_packages python3 libpcap-dev libdw-dev gcc libc6-dev libasan8 libibverbs-dev "${verbs_packages[@]}" "${others_packages[@]}"' packages "$source"
 
 tests=("$@")
 if [ ${#tests[@]} = 0 ]; then

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <set>
 
-#include "careful/symbol.hpp"
+#include "careful/source.hpp"
 #include "process/call_site.hpp"
 
 namespace iwarp::rdma_core::careful {
@@ -43,15 +43,6 @@ Site kept(Places& of, const CallStack& place) {
   if (of.all.size() < kMaxPlaces) return &*of.all.insert(place).first;
   if (const auto it = of.all.find(place); it != of.all.end()) return &*it;
   return &*of.all.insert({.frames = {place.frames[0]}}).first;
-}
-
-/// Returns whether the address is in a header's inline function that the compiler has not inlined.
-/// In this case, only the callers of that function show where the program made the call.
-bool is_in_header(const void* return_address) {
-  const char* const call = static_cast<const char*>(return_address) - 1;
-  const auto module = find_module(call);
-  return module && is_of_header(symbol_of(module->path,
-                                          reinterpret_cast<std::uintptr_t>(call) - module->bias));
 }
 
 struct Walk {
