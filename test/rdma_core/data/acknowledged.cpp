@@ -30,10 +30,8 @@ int send(End& end, std::uint64_t id, std::size_t length) {
 }
 
 // Writes to slot `id` of the peer's memory. `id` is also the wr_id.
-int write(End& end, const End& peer, std::uint64_t id, std::uint32_t rkey) {
-  ibv_send_wr wr{.wr_id = id, .opcode = IBV_WR_RDMA_WRITE, .send_flags = IBV_SEND_SIGNALED};
-  wr.wr.rdma = {.remote_addr = peer.remote(id * 8), .rkey = rkey};
-  return end.post(wr, 0, 8);
+int write(End& end, const End& peer, std::uint64_t id) {
+  return end.post_rdma(IBV_WR_RDMA_WRITE, peer, id, 8, id * 8);
 }
 
 // Each of these functions returns the number of a queue pair that does not exist. refusing(): the
@@ -70,12 +68,12 @@ TEST_CASE(
   Pair others;
   a.bring_up(b.qp, End::kAllRights, kForEver, kLong);
   b.bring_up(a.qp, End::kAllRights, kForEver, kLong);
-  REQUIRE_EQ(write(a, b, 1, b.mr->rkey), 0);
+  REQUIRE_EQ(write(a, b, 1), 0);
   success(a.cq);
   REQUIRE_EQ(send(a, 2, 8), 0);  // b has posted no receive for this Send.
   const auto left = std::chrono::steady_clock::now();
   renew(b);
-  REQUIRE_EQ(write(others.a, others.b, 3, others.b.mr->rkey), 0);
+  REQUIRE_EQ(write(others.a, others.b, 3), 0);
   success(others.a.cq);
   CHECK_EQ(statuses(a.cq, 1), "2 transport retry counter exceeded; ");
   // The error must not come before the timeout, even if the scheduler delays this program.
@@ -90,7 +88,7 @@ TEST_CASE(
   a.bring_up(b.qp, End::kAllRights, kForEver, kShort);
   b.bring_up(a.qp, End::kAllRights, kForEver, kShort);
   REQUIRE_EQ(a.post_recv(9), 0);
-  REQUIRE_EQ(write(a, b, 1, b.mr->rkey), 0);
+  REQUIRE_EQ(write(a, b, 1), 0);
   success(a.cq);
   renew(b);
   Pair().settle();  // settle() returns only after the driver has seen the disconnect.
@@ -98,7 +96,7 @@ TEST_CASE(
   CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
   CHECK_EQ(a.state(), IBV_QPS_RTS);
   SUBCASE("a request discovers it") {
-    for (const std::uint64_t id : {2U, 3U}) REQUIRE_EQ(write(a, b, id, b.mr->rkey), 0);
+    for (const std::uint64_t id : {2U, 3U}) REQUIRE_EQ(write(a, b, id), 0);
     CHECK_EQ(statuses(a.cq, 3),
              "2 transport retry counter exceeded; 3 Work Request Flushed Error; "
              "9 Work Request Flushed Error; ");
@@ -113,7 +111,7 @@ TEST_CASE(
     CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
     a.bring_up(b.qp, End::kAllRights, kForEver, kShort);
     b.bring_up(a.qp, End::kAllRights, kForEver, kShort);
-    REQUIRE_EQ(write(a, b, 4, b.mr->rkey), 0);
+    REQUIRE_EQ(write(a, b, 4), 0);
     CHECK_EQ(statuses(a.cq, 1), "4 success; ");
   }
 }
@@ -132,7 +130,7 @@ TEST_CASE("a disconnect before RTS is discovered in RTS") {
   Pair().settle();
   CHECK_EQ(a.state(), IBV_QPS_RTR);
   make_ready_to_send(a, b.qp);
-  REQUIRE_EQ(write(a, b, 2, b.mr->rkey), 0);
+  REQUIRE_EQ(write(a, b, 2), 0);
   CHECK_EQ(statuses(a.cq, 1), "2 transport retry counter exceeded; ");
 }
 
@@ -154,7 +152,7 @@ TEST_CASE("a peer that disconnects between its Request and its RTR causes no eve
   CHECK_EQ(ibv_poll_cq(a.cq, 1, &wc), 0);
   CHECK_EQ(a.state(), IBV_QPS_RTR);
   make_ready_to_send(a, &claimed);
-  REQUIRE_EQ(write(a, a, 2, a.mr->rkey), 0);
+  REQUIRE_EQ(write(a, a, 2), 0);
   CHECK_EQ(statuses(a.cq, 2), "2 transport retry counter exceeded; 9 Work Request Flushed Error; ");
 }
 
@@ -165,7 +163,7 @@ TEST_CASE("rnr_retry of the receiver: none, and for ever") {
     End b;
     a.bring_up(b.qp);
     b.bring_up(a.qp, End::kAllRights, retries);
-    REQUIRE_EQ(write(a, b, 1, b.mr->rkey), 0);
+    REQUIRE_EQ(write(a, b, 1), 0);
     REQUIRE_EQ(send(a, 2, 32), 0);
     REQUIRE_EQ(send(a, 3, 32), 0);
     CHECK_EQ(statuses(a.cq, 1), "1 success; ");
@@ -182,7 +180,7 @@ TEST_CASE("rnr_retry of the receiver: none, and for ever") {
 namespace {
 
 void post_three(End& end) {
-  for (const std::uint64_t id : {1U, 2U, 3U}) REQUIRE_EQ(write(end, end, id, end.mr->rkey), 0);
+  for (const std::uint64_t id : {1U, 2U, 3U}) REQUIRE_EQ(write(end, end, id), 0);
 }
 
 constexpr const char* kUnanswered =
@@ -207,7 +205,7 @@ TEST_CASE(
     End peer;
     end.bring_up(peer.qp, End::kAllRights, 0, kShort);
     peer.bring_up(end.qp);
-    REQUIRE_EQ(write(end, peer, 4, peer.mr->rkey), 0);
+    REQUIRE_EQ(write(end, peer, 4), 0);
     CHECK_EQ(statuses(end.cq, 1), "4 success; ");
   }
 }
@@ -227,7 +225,7 @@ TEST_CASE("a peer that connects in time is waited for") {
   End a;
   End b;
   a.bring_up(b.qp, End::kAllRights, 0, {.timeout = 24, .retry_cnt = 7});
-  REQUIRE_EQ(write(a, b, 1, b.mr->rkey), 0);
+  REQUIRE_EQ(write(a, b, 1), 0);
   b.bring_up(a.qp, End::kAllRights, 0, {.timeout = 24, .retry_cnt = 7});
   CHECK_EQ(statuses(a.cq, 1), "1 success; ");
 }

@@ -26,21 +26,27 @@ ibv_event_type event_about(End& end) {
   return event.event_type;
 }
 
+constexpr std::uint64_t kReadAt =
+    16;  // wr_id of the following Read, and where it would place its data
+
+void read_with_wrong_key(Pair& pair) {
+  REQUIRE_EQ(
+      pair.a.post_to(IBV_WR_RDMA_READ, pair.b.remote(0), pair.b.mr->rkey ^ 0x100, kReadAt, 8), 0);
+}
+
 }  // namespace
 
 TEST_CASE("a Read of memory without read access ends the stream at both ends") {
   const iwarp::test::CapturedStderr said;
   SettledPair pair;
-  ibv_send_wr wr{.wr_id = 6, .opcode = IBV_WR_RDMA_READ};
-  wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey ^ 0x100};
-  REQUIRE_EQ(pair.a.post(wr, 0, 8), 0);
+  read_with_wrong_key(pair);
   const ibv_wc wc = next(pair.a.cq);
   CHECK_EQ(wc.status, IBV_WC_REM_ACCESS_ERR);
-  CHECK_EQ(wc.wr_id, 6);
+  CHECK_EQ(wc.wr_id, kReadAt);
   CHECK_EQ(wc.vendor_err, kTerminated | 0x0100);  // RDMAP, remote protection, invalid STag
   CHECK_EQ(event_about(pair.a), IBV_EVENT_QP_ACCESS_ERR);
   CHECK_EQ(event_about(pair.b), IBV_EVENT_QP_ACCESS_ERR);
-  CHECK(said.comes_to_have("the peer refused RDMA Read wr_id 0x6 (8 bytes, rkey 0x"));
+  CHECK(said.comes_to_have("the peer refused RDMA Read wr_id 0x10 (8 bytes, rkey 0x"));
   CHECK(said.comes_to_have("this end refused the peer's RDMA Read (8 bytes, rkey 0x"));
 }
 
@@ -90,9 +96,7 @@ TEST_CASE("the descriptor of asynchronous events may be non-blocking") {
 
 TEST_CASE("destroying a queue pair waits until an event that was read is acknowledged") {
   SettledPair pair;
-  ibv_send_wr wr{.opcode = IBV_WR_RDMA_READ};
-  wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey ^ 0x100};
-  REQUIRE_EQ(pair.a.post(wr, 0, 8), 0);
+  read_with_wrong_key(pair);
   ibv_async_event event = pair.b.async_event();
   ibv_qp* const qp = std::exchange(pair.b.qp, nullptr);
   std::atomic<bool> is_destroyed{false};
@@ -120,9 +124,7 @@ TEST_CASE("a device may be closed while objects exist, about which events still 
 
 TEST_CASE("events of a destroyed queue pair that were not read are dropped") {
   SettledPair pair;
-  ibv_send_wr wr{.opcode = IBV_WR_RDMA_READ};
-  wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey ^ 0x100};
-  REQUIRE_EQ(pair.a.post(wr, 0, 8), 0);
+  read_with_wrong_key(pair);
   REQUIRE(readable(pair.b.context->async_fd, kLimit));
   REQUIRE_EQ(ibv_destroy_qp(pair.b.qp), 0);
   pair.b.qp = nullptr;

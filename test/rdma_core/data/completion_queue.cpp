@@ -101,21 +101,25 @@ TEST_CASE("completions that were queued before arming cause no event") {
 }
 
 TEST_CASE("a queue armed for solicited completions notifies about these and about errors") {
-  Pair pair;
-  REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
-  REQUIRE_EQ(pair.b.post_recv(2, 0, 8), 0);
-  REQUIRE_EQ(pair.b.post_recv(3, 0, 8), 0);
-  REQUIRE_EQ(ibv_req_notify_cq(pair.b.cq, 1), 0);
-  REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 8), 0);
-  success(pair.b.cq);
-  CHECK_FALSE(readable(pair.b.channel->fd));
-  REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SOLICITED}, 0, 8), 0);
-  pair.b.take_event();
-  success(pair.b.cq);
-  REQUIRE_EQ(ibv_req_notify_cq(pair.b.cq, 1), 0);
-  REQUIRE_EQ(pair.b.modify(IBV_QPS_ERR), 0);
-  pair.b.take_event();
-  CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
+  for (const auto opcode : {IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM}) {
+    CAPTURE(opcode);
+    Pair pair;
+    const auto post = [&](unsigned flags) {
+      return pair.a.post_rdma(opcode, pair.b, 0, 8, 100, IBV_SEND_SIGNALED | flags);
+    };
+    for (const std::uint64_t id : {1U, 2U, 3U}) REQUIRE_EQ(pair.b.post_recv(id, 0, 8), 0);
+    REQUIRE_EQ(ibv_req_notify_cq(pair.b.cq, 1), 0);
+    REQUIRE_EQ(post(0), 0);
+    success(pair.b.cq);
+    CHECK_FALSE(readable(pair.b.channel->fd));
+    REQUIRE_EQ(post(IBV_SEND_SOLICITED), 0);
+    pair.b.take_event();
+    CHECK_EQ(success(pair.b.cq).wr_id, 2);
+    REQUIRE_EQ(ibv_req_notify_cq(pair.b.cq, 1), 0);
+    REQUIRE_EQ(pair.b.modify(IBV_QPS_ERR), 0);
+    pair.b.take_event();
+    CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
+  }
 }
 
 TEST_CASE("a channel may be non-blocking") {

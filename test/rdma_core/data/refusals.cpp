@@ -125,10 +125,8 @@ TEST_CASE("a bind uses the values in the caller's structures, which may be copie
   ibv_send_wr wr{.opcode = IBV_WR_BIND_MW};
   wr.bind_mw = {.mw = &window,
                 .rkey = ibv_inc_rkey(mw->rkey),
-                .bind_info = {.mr = &region,
-                              .addr = pair.a.remote(0),
-                              .length = 8,
-                              .mw_access_flags = IBV_ACCESS_REMOTE_READ}};
+                .bind_info = pair.a.first(8, IBV_ACCESS_REMOTE_READ)};
+  wr.bind_mw.bind_info.mr = &region;
   REQUIRE_EQ(pair.a.post(wr), 0);
   success(pair.a.cq);
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
@@ -137,10 +135,7 @@ TEST_CASE("a bind uses the values in the caller's structures, which may be copie
 TEST_CASE("a window of type 1 cannot be zero-based") {
   Pair pair;
   ibv_mw* const mw = must(ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_1));
-  ibv_mw_bind bind{.bind_info = {.mr = pair.a.mr,
-                                 .addr = pair.a.remote(0),
-                                 .length = 8,
-                                 .mw_access_flags = IBV_ACCESS_REMOTE_READ}};
+  ibv_mw_bind bind{.bind_info = pair.a.first(8, IBV_ACCESS_REMOTE_READ)};
   const auto key = mw->rkey;
   bind.bind_info.mw_access_flags |= IBV_ACCESS_ZERO_BASED;
   CHECK_EQ(ibv_bind_mw(pair.a.qp, mw, &bind), EINVAL);
@@ -154,16 +149,8 @@ TEST_CASE("a window of type 1 cannot be zero-based") {
 TEST_CASE("a local invalidate that is refused is a memory management error") {
   Pair pair;
   ibv_mw* const mw = must(ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_2));
-  ibv_send_wr wr{.opcode = IBV_WR_BIND_MW};
-  wr.bind_mw = {.mw = mw,
-                .rkey = ibv_inc_rkey(mw->rkey),
-                .bind_info = {.mr = pair.a.mr,
-                              .addr = pair.a.remote(0),
-                              .length = 8,
-                              .mw_access_flags = IBV_ACCESS_REMOTE_READ}};
-  REQUIRE_EQ(pair.a.post(wr), 0);
-  success(pair.a.cq);
-  REQUIRE_EQ(pair.b.post({.opcode = IBV_WR_LOCAL_INV, .invalidate_rkey = mw->rkey}), 0);
+  const auto rkey = pair.a.bind(mw, pair.a.first(8, IBV_ACCESS_REMOTE_READ));
+  REQUIRE_EQ(pair.b.post({.opcode = IBV_WR_LOCAL_INV, .invalidate_rkey = rkey}), 0);
   CHECK_EQ(next(pair.b.cq).status, IBV_WC_MW_BIND_ERR);
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
@@ -201,32 +188,28 @@ TEST_CASE("a region that would be re-registered with no memory stays unchanged")
   CHECK_EQ(end.mr->length, end.buffer.size());
 }
 
-TEST_CASE("a window has its new key once its bind is posted, by any of the calls") {
+TEST_CASE(
+    "a window has its new key once its bind is posted, and is invalidated, by any of the calls") {
   Pair pair({.extended = true});
   ibv_mw* const mw = must(ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_2));
-  const ibv_mw_bind_info where{.mr = pair.a.mr,
-                               .addr = pair.a.remote(0),
-                               .length = 8,
-                               .mw_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE};
+  const auto where = pair.a.first(8, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
   for (const bool by_builder : {false, true, false}) {
-    const std::uint32_t rkey = ibv_inc_rkey(mw->rkey);
-    if (by_builder) {
-      ibv_qp_ex* const qp = must(ibv_qp_to_qp_ex(pair.a.qp));
-      ibv_wr_start(qp);
-      qp->wr_flags = IBV_SEND_SIGNALED;
-      ibv_wr_bind_mw(qp, mw, rkey, &where);
-      REQUIRE_EQ(ibv_wr_complete(qp), 0);
-    } else {
-      ibv_send_wr wr{.opcode = IBV_WR_BIND_MW};
-      wr.bind_mw = {.mw = mw, .rkey = rkey, .bind_info = where};
-      REQUIRE_EQ(pair.a.post(wr), 0);
+    if (!by_builder) {
+      const auto rkey = pair.a.bind(mw, where);
+      REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_LOCAL_INV, .invalidate_rkey = rkey}), 0);
+      CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_LOCAL_INV);
+      continue;
     }
+    const std::uint32_t rkey = ibv_inc_rkey(mw->rkey);
+    ibv_qp_ex* const qp = must(ibv_qp_to_qp_ex(pair.a.qp));
+    ibv_wr_start(qp);
+    qp->wr_flags = IBV_SEND_SIGNALED;
+    ibv_wr_bind_mw(qp, mw, rkey, &where);
+    ibv_wr_local_inv(qp, rkey);
+    REQUIRE_EQ(ibv_wr_complete(qp), 0);
     CHECK_EQ(mw->rkey, rkey);
-    success(pair.a.cq);
-    ibv_send_wr invalidate{.opcode = IBV_WR_LOCAL_INV};
-    invalidate.invalidate_rkey = rkey;
-    REQUIRE_EQ(pair.a.post(invalidate), 0);
-    success(pair.a.cq);
+    CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_BIND_MW);
+    CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_LOCAL_INV);
   }
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }

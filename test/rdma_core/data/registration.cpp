@@ -30,9 +30,7 @@ TEST_CASE("a peer addresses a region with the address that the program specified
     CHECK_EQ(mr->addr, pair.b.buffer.data() + 4096);
     pair.a.write(0, "iova");
     pair.b.write(4104, "....");
-    ibv_send_wr wr{.opcode = IBV_WR_RDMA_WRITE};
-    wr.wr.rdma = {.remote_addr = kIova + 8, .rkey = mr->rkey};
-    REQUIRE_EQ(pair.a.post(wr, 0, 4), 0);
+    REQUIRE_EQ(pair.a.post_to(IBV_WR_RDMA_WRITE, kIova + 8, mr->rkey, 0, 4), 0);
     success(pair.a.cq);
     pair.settle();
     CHECK_EQ(pair.b.text(4104, 4), "iova");
@@ -50,9 +48,7 @@ TEST_CASE("a region keeps its specified address when only its rights change") {
   CHECK_EQ(mr->rkey, key);
   CHECK_EQ(mr->lkey, key);
   pair.a.write(0, "iova");
-  ibv_send_wr wr{.opcode = IBV_WR_RDMA_WRITE};
-  wr.wr.rdma = {.remote_addr = kIova, .rkey = mr->rkey};
-  REQUIRE_EQ(pair.a.post(wr, 0, 4), 0);
+  REQUIRE_EQ(pair.a.post_to(IBV_WR_RDMA_WRITE, kIova, mr->rkey, 0, 4), 0);
   success(pair.a.cq);
   pair.settle();
   CHECK_EQ(pair.b.text(0, 4), "iova");
@@ -66,9 +62,7 @@ TEST_CASE("a revoked access right is gone when the call returns, and the key doe
   const int some = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
   REQUIRE_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, some), 0);
   CHECK_EQ(mr->rkey, key);
-  ibv_send_wr wr{.opcode = IBV_WR_RDMA_READ};
-  wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = key};
-  REQUIRE_EQ(pair.a.post(wr, 0, 4), 0);
+  REQUIRE_EQ(pair.a.post_to(IBV_WR_RDMA_READ, pair.b.remote(0), key, 0, 4), 0);
   CHECK_EQ(next(pair.a.cq).status, IBV_WC_REM_ACCESS_ERR);
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
@@ -82,25 +76,9 @@ TEST_CASE("a region that moves to another protection domain keeps its key") {
   CHECK_EQ(mr->rkey, key);
   CHECK_EQ(mr->pd, pair.b.pd);
   CHECK_EQ(ibv_dealloc_pd(other), 0);
-  ibv_send_wr wr{.opcode = IBV_WR_RDMA_READ};
-  wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = key};
-  REQUIRE_EQ(pair.a.post(wr, 0, 4), 0);
+  REQUIRE_EQ(pair.a.post_to(IBV_WR_RDMA_READ, pair.b.remote(0), key, 0, 4), 0);
   success(pair.a.cq);
   CHECK_EQ(ibv_dereg_mr(mr), 0);
-}
-
-/// Binds a window to `length` bytes at `at`, an address in the iova range of the region.
-std::uint32_t bind_window(End& end, ibv_mw* mw, ibv_mr* mr, std::uint64_t at, std::size_t length) {
-  ibv_send_wr wr{.opcode = IBV_WR_BIND_MW};
-  wr.bind_mw = {.mw = mw,
-                .rkey = ibv_inc_rkey(mw->rkey),
-                .bind_info = {.mr = mr,
-                              .addr = at,
-                              .length = length,
-                              .mw_access_flags = End::kAllRights & ~IBV_ACCESS_MW_BIND}};
-  REQUIRE_EQ(end.post(wr), 0);
-  success(end.cq);
-  return mw->rkey;
 }
 
 TEST_CASE("every operation reaches the last octets of a region that ends at 2^64") {
@@ -110,7 +88,10 @@ TEST_CASE("every operation reaches the last octets of a region that ends at 2^64
   ibv_mr* const mr =
       must(ibv_reg_mr_iova(pair.b.pd, pair.b.buffer.data(), kLength, kIova, End::kAllRights));
   ibv_mw* const mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_2));
-  const auto window = bind_window(pair.b, mw, mr, kIova + kLength - 16, 16);
+  const auto window = pair.b.bind(mw, {.mr = mr,
+                                       .addr = kIova + kLength - 16,
+                                       .length = 16,
+                                       .mw_access_flags = End::kAllRights & ~IBV_ACCESS_MW_BIND});
   ibv_sge all{.addr = kIova, .length = kLength, .lkey = mr->lkey};
   ibv_recv_wr receive{.sg_list = &all, .num_sge = 1};
   ibv_recv_wr* bad = nullptr;
@@ -162,9 +143,7 @@ TEST_CASE("the offset of a zero-based region counts from 0, whatever address was
   ibv_mr* const mr = must(ibv_reg_mr_iova2(pair.b.pd, pair.b.buffer.data(), 64, 0x77,
                                            End::kAllRights | IBV_ACCESS_ZERO_BASED));
   pair.b.write(8, "zero");
-  ibv_send_wr wr{.opcode = IBV_WR_RDMA_READ};
-  wr.wr.rdma = {.remote_addr = 8, .rkey = mr->rkey};
-  REQUIRE_EQ(pair.a.post(wr, 100, 4), 0);
+  REQUIRE_EQ(pair.a.post_to(IBV_WR_RDMA_READ, 8, mr->rkey, 100, 4), 0);
   success(pair.a.cq);
   CHECK_EQ(pair.a.text(100, 4), "zero");
   CHECK_EQ(ibv_dereg_mr(mr), 0);
@@ -198,17 +177,7 @@ TEST_CASE("the completion of a Send with Invalidate contains the key that it inv
   Options options{.extended = true, .extended_cq = true};
   Pair pair(options);
   ibv_mw* const mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_2));
-  ibv_qp_ex* const b = must(ibv_qp_to_qp_ex(pair.b.qp));
-  const std::uint32_t rkey = ibv_inc_rkey(mw->rkey);
-  const ibv_mw_bind_info where{.mr = pair.b.mr,
-                               .addr = pair.b.remote(0),
-                               .length = 8,
-                               .mw_access_flags = IBV_ACCESS_REMOTE_WRITE};
-  ibv_wr_start(b);
-  b->wr_flags = IBV_SEND_SIGNALED;
-  ibv_wr_bind_mw(b, mw, rkey, &where);
-  REQUIRE_EQ(ibv_wr_complete(b), 0);
-  success(pair.b.cq);
+  const auto rkey = pair.b.bind(mw, pair.b.first(8, IBV_ACCESS_REMOTE_WRITE));
   REQUIRE_EQ(pair.b.post_recv(5), 0);
   ibv_qp_ex* const a = must(ibv_qp_to_qp_ex(pair.a.qp));
   ibv_wr_start(a);
@@ -225,20 +194,6 @@ TEST_CASE("the completion of a Send with Invalidate contains the key that it inv
   CHECK_EQ(ibv_wc_read_invalidated_rkey(pair.b.cq_ex), rkey);
   ibv_end_poll(pair.b.cq_ex);
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
-}
-
-TEST_CASE("builders of other transports' operations fail when the list is posted") {
-  End end({.extended = true});
-  ibv_qp_ex* const qp = must(ibv_qp_to_qp_ex(end.qp));
-  const auto built = [&](auto add) {
-    ibv_wr_start(qp);
-    ibv_wr_send(qp);
-    add();
-    return ibv_wr_complete(qp);
-  };
-  CHECK_EQ(built([&] { ibv_wr_set_ud_addr(qp, nullptr, 1, 1); }), EINVAL);
-  CHECK_EQ(built([&] { ibv_wr_set_xrc_srqn(qp, 1); }), EINVAL);
-  CHECK_EQ(built([&] { ibv_wr_send_tso(qp, nullptr, 0, 0); }), EOPNOTSUPP);
 }
 
 }  // namespace

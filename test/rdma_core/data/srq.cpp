@@ -46,15 +46,26 @@ TEST_CASE("two queue pairs consume from one shared receive queue") {
   CHECK_EQ(ibv_destroy_qp(second), 0);
 }
 
-TEST_CASE("a Send waits for a receive that is posted to the shared queue later") {
-  Pair pair({}, shared(), kForEver);
-  REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 3), 0);
-  if (!is_acknowledged()) REQUIRE_EQ(success(pair.a.cq).opcode, IBV_WC_SEND);
-  ibv_wc wc{};
-  CHECK_EQ(ibv_poll_cq(pair.b.cq, 1, &wc), 0);
-  REQUIRE_EQ(pair.b.post_recv(5, 0, 16), 0);
-  CHECK_EQ(success(pair.b.cq).wr_id, 5);
-  if (is_acknowledged()) REQUIRE_EQ(success(pair.a.cq).opcode, IBV_WC_SEND);
+TEST_CASE("a Send waits for a receive that is posted later, to the shared queue or to its own") {
+  for (const auto opcode : {IBV_WR_SEND, IBV_WR_SEND_WITH_IMM}) {
+    for (const bool is_shared : {false, true}) {
+      CAPTURE(opcode);
+      CAPTURE(is_shared);
+      Pair pair({}, {.shared_receives = is_shared}, kForEver);
+      pair.a.write(0, "late");
+      REQUIRE_EQ(pair.a.post({.opcode = opcode, .imm_data = 5}, 0, 4), 0);
+      if (!is_acknowledged()) REQUIRE_EQ(success(pair.a.cq).opcode, IBV_WC_SEND);
+      ibv_wc wc{};
+      CHECK_EQ(ibv_poll_cq(pair.b.cq, 1, &wc), 0);
+      REQUIRE_EQ(pair.b.post_recv(5, 8, 16), 0);
+      const ibv_wc got = success(pair.b.cq);
+      if (is_acknowledged()) REQUIRE_EQ(success(pair.a.cq).opcode, IBV_WC_SEND);
+      CHECK_EQ(got.wr_id, 5);
+      CHECK_EQ(got.byte_len, 4);
+      if (opcode == IBV_WR_SEND_WITH_IMM) CHECK_EQ(got.imm_data, 5);
+      CHECK_EQ(pair.b.text(8, 4), "late");
+    }
+  }
 }
 
 TEST_CASE("one event reports that fewer receives than the limit remain") {
@@ -120,10 +131,12 @@ TEST_CASE("sizes of shared receive queues are checked") {
   CHECK_EQ(ibv_destroy_srq(srq), 0);
 }
 
-TEST_CASE("a full shared queue returns ENOMEM") {
-  End end(shared());
-  for (std::uint64_t i = 0; i < 32; ++i) REQUIRE_EQ(end.post_recv(i, 0, 8), 0);
-  CHECK_EQ(end.post_recv(33, 0, 8), ENOMEM);
+TEST_CASE("a full receive queue returns ENOMEM, shared or not") {
+  for (const bool is_shared : {false, true}) {
+    End end({.shared_receives = is_shared});
+    for (std::uint64_t i = 0; i < 32; ++i) REQUIRE_EQ(end.post_recv(i, 0, 8), 0);
+    CHECK_EQ(end.post_recv(33, 0, 8), ENOMEM);
+  }
 }
 
 TEST_CASE("a queue pair with a shared receive queue has no queue of its own") {

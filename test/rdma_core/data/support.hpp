@@ -110,12 +110,39 @@ struct End : rdma_core_test::VerbsEnd {
     CHECK_EQ(bad, code != 0 ? &wr : nullptr);
     return code;
   }
+  /// Posts a request that accesses `length` bytes of the peer's memory at address `to`.
+  int post_to(ibv_wr_opcode opcode, std::uint64_t to, std::uint32_t rkey, std::size_t at,
+              std::size_t length, unsigned flags = IBV_SEND_SIGNALED) {
+    ibv_send_wr wr{.wr_id = at, .opcode = opcode, .send_flags = flags};
+    wr.wr.rdma = {.remote_addr = to, .rkey = rkey};
+    return post(wr, at, length);
+  }
   /// Posts a request that transfers data to the peer's buffer or from it.
   int post_rdma(ibv_wr_opcode opcode, const End& peer, std::size_t at, std::size_t length,
                 std::size_t remote_at, unsigned flags = IBV_SEND_SIGNALED) {
-    ibv_send_wr wr{.wr_id = at, .opcode = opcode, .send_flags = flags};
-    wr.wr.rdma = {.remote_addr = peer.remote(remote_at), .rkey = peer.mr->rkey};
-    return post(wr, at, length);
+    return post_to(opcode, peer.remote(remote_at), peer.mr->rkey, at, length, flags);
+  }
+  /// Adds `value` to a word of the peer. The word's old value goes to `at`.
+  int post_add(const End& peer, std::size_t remote_at, std::uint64_t value, std::size_t at) {
+    ibv_send_wr wr{.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .send_flags = IBV_SEND_SIGNALED};
+    wr.wr.atomic = {
+        .remote_addr = peer.remote(remote_at), .compare_add = value, .rkey = peer.mr->rkey};
+    return post(wr, at, 8);
+  }
+  /// Binds a window of type 2 to `where`, under the key that follows its current one. Returns that
+  /// key when the bind is complete.
+  std::uint32_t bind(ibv_mw* mw, const ibv_mw_bind_info& where) {
+    const std::uint32_t rkey = ibv_inc_rkey(mw->rkey);
+    ibv_send_wr wr{.opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED};
+    wr.bind_mw = {.mw = mw, .rkey = rkey, .bind_info = where};
+    REQUIRE_EQ(post(wr), 0);
+    CHECK_EQ(mw->rkey, rkey);
+    CHECK_EQ(success(cq).opcode, IBV_WC_BIND_MW);
+    return rkey;
+  }
+  /// Returns the attributes that bind a window to the first `length` bytes of the buffer.
+  ibv_mw_bind_info first(std::size_t length, unsigned rights) const {
+    return {.mr = mr, .addr = remote(0), .length = length, .mw_access_flags = rights};
   }
   /// Gets an event from the channel and acknowledges it.
   void take_event() {

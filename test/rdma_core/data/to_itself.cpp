@@ -19,10 +19,7 @@ void check_all_operations(End& end) {
   CHECK_EQ(end.text(200, 9), "to myself");
 
   end.word(512) = 40;
-  ibv_send_wr add{
-      .wr_id = 3, .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .send_flags = IBV_SEND_SIGNALED};
-  add.wr.atomic = {.remote_addr = end.remote(512), .compare_add = 2, .rkey = end.mr->rkey};
-  REQUIRE_EQ(end.post(add, 520, 8), 0);
+  REQUIRE_EQ(end.post_add(end, 512, 2, 520), 0);
   success(end.cq);
   CHECK_EQ(end.word(520), 40);
   CHECK_EQ(end.word(512), 42);
@@ -68,9 +65,7 @@ TEST_CASE("if a queue pair connected to itself breaks a rule, only it moves to E
   Pair others;
   end.bring_up(end.qp);
   REQUIRE_EQ(end.post_recv(7, 300, 100), 0);
-  ibv_send_wr wrong{.wr_id = 9, .opcode = IBV_WR_RDMA_READ, .send_flags = IBV_SEND_SIGNALED};
-  wrong.wr.rdma = {.remote_addr = end.remote(0), .rkey = ~end.mr->rkey};
-  REQUIRE_EQ(end.post(wrong, 0, 8), 0);
+  REQUIRE_EQ(end.post_to(IBV_WR_RDMA_READ, end.remote(0), ~end.mr->rkey, 9, 8), 0);
   bool sent = false;
   bool flushed = false;
   while (!sent || !flushed) {

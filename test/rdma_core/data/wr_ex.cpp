@@ -108,26 +108,6 @@ TEST_CASE("inline payload may be reused before the last call") {
   CHECK_EQ(pair.b.text(32, 9), "other two");
 }
 
-TEST_CASE("a window is bound and invalidated") {
-  Pair pair(extended());
-  ibv_qp_ex* qp = builder(pair.a);
-  ibv_mw* mw = must(ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_2));
-  const ibv_mw_bind_info info{.mr = pair.a.mr,
-                              .addr = pair.a.remote(0),
-                              .length = 64,
-                              .mw_access_flags = IBV_ACCESS_REMOTE_READ};
-  const std::uint32_t rkey = ibv_inc_rkey(mw->rkey);
-  ibv_wr_start(qp);
-  begin(qp, 1);
-  ibv_wr_bind_mw(qp, mw, rkey, &info);
-  begin(qp, 2);
-  ibv_wr_local_inv(qp, rkey);
-  REQUIRE_EQ(ibv_wr_complete(qp), 0);
-  CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_BIND_MW);
-  CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_LOCAL_INV);
-  CHECK_EQ(ibv_dealloc_mw(mw), 0);
-}
-
 TEST_CASE("the builder of an unsupported operation is null") {
   Pair pair(extended());
   // Because this pointer is null, librpma uses another operation.
@@ -145,6 +125,8 @@ TEST_CASE("either all built requests are posted, or none") {
   SUBCASE("an atomic without a buffer") {
     ibv_wr_atomic_fetch_add(qp, pair.b.mr->rkey, pair.b.remote(64), 5);
   }
+  SUBCASE("the address of a datagram") { ibv_wr_set_ud_addr(qp, nullptr, 1, 1); }
+  SUBCASE("the shared receive queue of an XRC message") { ibv_wr_set_xrc_srqn(qp, 1); }
   SUBCASE("too much inline payload") {
     ibv_wr_send(qp);
     ibv_wr_set_inline_data(qp, pair.a.buffer.data(), 129);
