@@ -392,6 +392,26 @@ TEST_CASE("a transition with an invalid value is refused and changes nothing") {
   CHECK(own.state() == IBV_QPS_RTS);
 }
 
+TEST_CASE("each transition requires every attribute that ibv_modify_qp(3) lists") {
+  const Device device;
+  const ByHand own(device);
+  const ByHand idle(device);
+  const auto number = idle.qp->qp_num;
+  CHECK(own.qp->state == IBV_QPS_RESET);
+  CHECK(own.state() == IBV_QPS_RESET);
+  for (const auto& [to, mask] :
+       {std::pair{IBV_QPS_INIT, kToInit}, {IBV_QPS_RTR, kToRtr}, {IBV_QPS_RTS, kToRts}}) {
+    check_refused(own, number, {{"only the state", to, IBV_QP_STATE}});
+    for (int bit = 1; bit <= mask; bit <<= 1) {
+      CAPTURE(bit);
+      if ((mask & bit) == 0 || bit == IBV_QP_STATE) continue;
+      check_refused(own, number, {{"one attribute missing", to, mask & ~bit}});
+    }
+    own.go(to, mask, number);
+    CHECK(own.state() == to);
+  }
+}
+
 TEST_CASE("a transition accepts its required and optional attributes, and no others") {
   const Device device;
   const ByHand rc(device);

@@ -138,31 +138,49 @@ std::string private_data(const Event& event) {
   return {static_cast<const char*>(conn.private_data), conn.private_data_len};
 }
 
-Pair::Pair(PairOptions options) : channel(make_channel()), server_channel(make_channel()) {
-  std::uint16_t port = 0;
-  listener = listening(server_channel, &port);
-  client.id = resolved(channel, Address("127.0.0.1", port));
-  make_queue_pair(client, options);
+Meeting::Meeting()
+    : channel(make_channel()),
+      server_channel(make_channel()),
+      listener(listening(server_channel, &port)),
+      client{.id = resolved(channel, Address("127.0.0.1", port))} {}
 
+void Meeting::request_connection(rdma_conn_param* param) {
+  REQUIRE(rdma_connect(client.id.get(), param) == 0);
+  request = expect(server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
+  CHECK(request->listen_id == listener.get());
+  server.id.reset(request->id);
+}
+
+void Meeting::ask(rdma_conn_param* param, const PairOptions& options) {
+  make_queue_pair(client, options);
+  request_connection(param);
+  make_queue_pair(server, options);
+}
+
+void Meeting::accept(rdma_conn_param* param) {
+  REQUIRE(rdma_accept(server.id.get(), param) == 0);
+  request.reset();
+}
+
+Event Meeting::establish() {
+  Event out = expect(channel, RDMA_CM_EVENT_ESTABLISHED);
+  expect(server_channel, RDMA_CM_EVENT_ESTABLISHED);
+  return out;
+}
+
+Pair::Pair(PairOptions options) {
   rdma_conn_param param{.private_data = options.request_data.data(),
                         .private_data_len = static_cast<std::uint8_t>(options.request_data.size()),
                         .responder_resources = 4,
                         .initiator_depth = 4,
                         .retry_count = 7,
                         .rnr_retry_count = 7};
-  REQUIRE(rdma_connect(client.id.get(), &param) == 0);
-  {
-    const Event request = expect(server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
-    CHECK(request->listen_id == listener.get());
-    request_data = private_data(request);
-    server.id.reset(request->id);
-    make_queue_pair(server, options);
-    param.private_data = options.accept_data.data();
-    param.private_data_len = static_cast<std::uint8_t>(options.accept_data.size());
-    REQUIRE(rdma_accept(server.id.get(), &param) == 0);
-  }
-  accept_data = private_data(expect(channel, RDMA_CM_EVENT_ESTABLISHED));
-  expect(server_channel, RDMA_CM_EVENT_ESTABLISHED);
+  ask(&param, options);
+  request_data = private_data(request);
+  param.private_data = options.accept_data.data();
+  param.private_data_len = static_cast<std::uint8_t>(options.accept_data.size());
+  accept(&param);
+  accept_data = private_data(establish());
 }
 
 void make_queue_pair(End& end, const PairOptions& options) {

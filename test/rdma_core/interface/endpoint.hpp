@@ -132,17 +132,33 @@ struct PairOptions {
   ibv_context* pd_context = nullptr;
 };
 
-/// A listener and two connected ends. The calling thread drives all three.
-class Pair {
- public:
-  explicit Pair(PairOptions options = {});
+/// A listener on 127.0.0.1, a client that has resolved its address, and a server that reads the
+/// client's request. The calling thread drives all three.
+struct Meeting {
+  Meeting();
+  /// Asks to connect, without a queue pair. Reads the request and sets the id of the server.
+  void request_connection(rdma_conn_param* param);
+  /// Asks to connect. Both ends get their queue pairs.
+  void ask(rdma_conn_param* param, const PairOptions& options = {});
+  /// Accepts the request, and acknowledges its event.
+  void accept(rdma_conn_param* param);
+  /// Reads ESTABLISHED at both ends. Returns the event of the client.
+  Event establish();
 
-  std::string request_data;  ///< the private data that the server received
-  std::string accept_data;
+  std::uint16_t port = 0;  ///< port of the listener in host byte order
   /// `channel` belongs to the client, `server_channel` to the listener and the server.
   Channel channel, server_channel;
   Id listener;
   End client, server;
+  Event request;
+};
+
+/// Two connected ends.
+struct Pair : Meeting {
+  explicit Pair(PairOptions options = {});
+
+  std::string request_data;  ///< the private data that the server received
+  std::string accept_data;
 };
 
 /// Creates the queue pair of `end` with its own completion queues and PD.

@@ -225,20 +225,4 @@ TEST_CASE("rdma_notify() has nothing to do over TCP, but needs a device") {
   CHECK(rdma_notify(pair.server.id.get(), IBV_EVENT_COMM_EST) == 0);
 }
 
-TEST_CASE("a rejection that carries vendor options is reported like any other") {
-  const Channel channel = make_channel();
-  const Channel server = make_channel();
-  std::uint16_t port = 0;
-  const Id listener = listening(server, &port);
-  End client{.id = resolved(channel, Address("127.0.0.1", port))};
-  make_queue_pair(client);
-  rdma_conn_param param{};
-  REQUIRE(rdma_connect(client.id.get(), &param) == 0);
-  const Event request = expect(server, RDMA_CM_EVENT_CONNECT_REQUEST);
-  const Id asked(request->id);
-  CHECK(rdma_reject_ece(asked.get(), "no", 2) == 0);
-  CHECK(private_data(expect(channel, RDMA_CM_EVENT_REJECTED)).starts_with("no"));
-  check_fails(EINVAL, [&] { return rdma_reject_ece(asked.get(), "no", 2); });
-}
-
 }  // namespace

@@ -52,12 +52,4 @@ TEST_CASE("an id that is limited to IPv6 does not accept IPv4") {
   CHECK(errno == EADDRNOTAVAIL);
 }
 
-TEST_CASE("a mapped address that this host does not have cannot be bound") {
-  const Channel channel = make_channel();
-  const Id id = make_id(channel);
-  errno = 0;
-  CHECK(rdma_bind_addr(id.get(), Address("::ffff:192.0.2.77").get()) == -1);
-  CHECK(errno == EADDRNOTAVAIL);
-}
-
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the numbers of a connection that rdma_cm reports: numbers of Reads, retry counts, numbers
-// of queue pairs and ports. These cases run in two programs, as an RNIC and as a RoCE adapter.
+// of queue pairs and ports, and reasons of rejections. These cases run in two programs, as an RNIC
+// and as a RoCE adapter.
 #include <array>
 #include <cerrno>
 #include <utility>
@@ -20,31 +21,18 @@ ibv_qp_attr attributes_of(const Id& id) {
   return attr;
 }
 
-/// Two ends. `request` and `response` are the parameters of the events of the server and the
-/// client.
-struct Ends {
+/// Two ends. `asked` and `accepted` are the parameters of the events of the server and the client.
+struct Ends : Meeting {
   void ask(rdma_conn_param param) {
-    std::uint16_t port = 0;
-    listener = listening(theirs, &port);
-    client.id = resolved(mine, Address("127.0.0.1", port));
-    make_queue_pair(client);
-    REQUIRE(rdma_connect(client.id.get(), &param) == 0);
-    const Event event = expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST);
-    request = event->param.conn;
-    server.id.reset(event->id);
-    make_queue_pair(server);
+    Meeting::ask(&param);
+    asked = request->param.conn;
   }
   void accept(rdma_conn_param param) {
-    REQUIRE(rdma_accept(server.id.get(), &param) == 0);
-    response = expect(mine, RDMA_CM_EVENT_ESTABLISHED)->param.conn;
-    expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
+    Meeting::accept(&param);
+    accepted = establish()->param.conn;
   }
 
-  Channel mine = make_channel();
-  Channel theirs = make_channel();
-  Id listener;
-  End client, server;
-  rdma_conn_param request{}, response{};
+  rdma_conn_param asked{}, accepted{};
 };
 
 rdma_conn_param param_of(int responder_resources, int initiator_depth) {
@@ -58,13 +46,13 @@ TEST_CASE("numbers of Reads arrive as the peer has passed them, from the other p
     CAPTURE(resources);
     Ends ends;
     ends.ask(param_of(resources, depth));
-    CHECK(ends.request.responder_resources == depth);
-    CHECK(ends.request.initiator_depth == resources);
+    CHECK(ends.asked.responder_resources == depth);
+    CHECK(ends.asked.initiator_depth == resources);
     const int less_depth = resources / 2;
     const int less_resources = depth / 2;
     ends.accept(param_of(less_resources, less_depth));
-    CHECK(ends.response.responder_resources == less_depth);
-    CHECK(ends.response.initiator_depth == less_resources);
+    CHECK(ends.accepted.responder_resources == less_depth);
+    CHECK(ends.accepted.initiator_depth == less_resources);
     CHECK(attributes_of(ends.client.id).max_rd_atomic == less_resources);
     CHECK(attributes_of(ends.server.id).max_dest_rd_atomic == less_resources);
     CHECK(attributes_of(ends.client.id).max_dest_rd_atomic == less_depth);
@@ -76,8 +64,8 @@ TEST_CASE(
   Ends ends;
   ends.ask(param_of(4, 2));
   ends.accept(param_of(16, 16));
-  CHECK(ends.response.initiator_depth == 2);
-  CHECK(ends.response.responder_resources == 4);
+  CHECK(ends.accepted.initiator_depth == 2);
+  CHECK(ends.accepted.responder_resources == 4);
   CHECK(attributes_of(ends.client.id).max_rd_atomic == 2);
   CHECK(attributes_of(ends.server.id).max_rd_atomic == 4);
 }
@@ -87,12 +75,12 @@ TEST_CASE("as RoCE, events and queries have the peer's other numbers; as an RNIC
   ends.ask({.flow_control = 1, .retry_count = 5, .rnr_retry_count = 6});
   ends.accept({.rnr_retry_count = 4});
   const bool roce = is_roce(ends.client.id);
-  CHECK(ends.request.retry_count == (roce ? 5 : 0));
-  CHECK(ends.request.rnr_retry_count == (roce ? 6 : 0));
-  CHECK(ends.request.flow_control == (roce ? 1 : 0));
-  CHECK(ends.request.qp_num == (roce ? ends.client.id->qp->qp_num : 0));
-  CHECK(ends.response.rnr_retry_count == (roce ? 4 : 0));
-  CHECK(ends.response.qp_num == (roce ? ends.server.id->qp->qp_num : 0));
+  CHECK(ends.asked.retry_count == (roce ? 5 : 0));
+  CHECK(ends.asked.rnr_retry_count == (roce ? 6 : 0));
+  CHECK(ends.asked.flow_control == (roce ? 1 : 0));
+  CHECK(ends.asked.qp_num == (roce ? ends.client.id->qp->qp_num : 0));
+  CHECK(ends.accepted.rnr_retry_count == (roce ? 4 : 0));
+  CHECK(ends.accepted.qp_num == (roce ? ends.server.id->qp->qp_num : 0));
   // The client alone says how often both repeat a request that is not answered. Each end says how
   // often the other end repeats a Send.
   CHECK(attributes_of(ends.client.id).retry_cnt == (roce ? 5 : 0));
@@ -102,30 +90,50 @@ TEST_CASE("as RoCE, events and queries have the peer's other numbers; as an RNIC
 }
 
 TEST_CASE("a client has its port when its address is resolved, and the server sees this port") {
-  Ends ends;
-  std::uint16_t port = 0;
-  ends.listener = listening(ends.theirs, &port);
-  End& client = ends.client;
-  client.id = make_id(ends.mine);
-  REQUIRE(rdma_resolve_addr(client.id.get(), nullptr, Address("127.0.0.1", port).get(),
+  Meeting meeting;
+  const Id client = make_id(meeting.channel);
+  REQUIRE(rdma_resolve_addr(client.get(), nullptr, Address("127.0.0.1", meeting.port).get(),
                             kTimeoutMs) == 0);
-  expect(ends.mine, RDMA_CM_EVENT_ADDR_RESOLVED);
-  const auto own = rdma_get_src_port(client.id.get());
-  CHECK(own != 0);
+  expect(meeting.channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+  const auto early = rdma_get_src_port(client.get());
+  CHECK(early != 0);
   // The port is reserved: no other program can bind it.
-  const Id other = make_id(ends.mine);
-  CHECK(rdma_bind_addr(other.get(), Address("127.0.0.1", ntohs(own)).get()) == -1);
+  const Id other = make_id(meeting.channel);
+  CHECK(rdma_bind_addr(other.get(), Address("127.0.0.1", ntohs(early)).get()) == -1);
   CHECK(errno == EADDRINUSE);
-  REQUIRE(rdma_resolve_route(client.id.get(), kTimeoutMs) == 0);
-  expect(ends.mine, RDMA_CM_EVENT_ROUTE_RESOLVED);
-  make_queue_pair(client);
-  rdma_conn_param param{};
-  REQUIRE(rdma_connect(client.id.get(), &param) == 0);
-  ends.server.id.reset(expect(ends.theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
-  CHECK(rdma_get_dst_port(ends.server.id.get()) == own);
-  make_queue_pair(ends.server);
-  ends.accept({});
-  CHECK(rdma_get_src_port(client.id.get()) == own);
+  const auto own = rdma_get_src_port(meeting.client.id.get());
+  meeting.ask(nullptr);
+  CHECK(rdma_get_dst_port(meeting.server.id.get()) == own);
+  meeting.accept(nullptr);
+  meeting.establish();
+  CHECK(rdma_get_src_port(meeting.client.id.get()) == own);
+}
+
+TEST_CASE("a rejection has its private data, and as RoCE the reason of InfiniBand") {
+  constexpr int kInvalidServiceId = 8;  // The values are those of IB_CM_REJ_*.
+  constexpr int kConsumerDefined = 28;
+  const auto fails = [](int result) { return result == -1 && errno == EINVAL; };
+  Meeting meeting;
+  const bool roce = is_roce(meeting.client.id);
+  SUBCASE("rejected by the program, with vendor options or without") {
+    for (const auto reject : {rdma_reject, rdma_reject_ece}) {
+      Meeting rejected;
+      rejected.ask(nullptr);
+      REQUIRE(reject(rejected.server.id.get(), "full", 4) == 0);
+      const Event event = expect(rejected.channel, RDMA_CM_EVENT_REJECTED);
+      CHECK(private_data(event).starts_with("full"));
+      CHECK(event->status != 0);
+      if (roce) CHECK(event->status == kConsumerDefined);
+      CHECK(fails(reject(rejected.server.id.get(), "full", 4)));
+    }
+  }
+  SUBCASE("no listener") {
+    meeting.listener.reset();
+    make_queue_pair(meeting.client);
+    REQUIRE(rdma_connect(meeting.client.id.get(), nullptr) == 0);
+    const Event event = expect(meeting.channel, RDMA_CM_EVENT_REJECTED);
+    if (roce) CHECK(event->status == kInvalidServiceId);
+  }
 }
 
 TEST_CASE("ids that reuse addresses can be bound to one address, and only one of them can listen") {
@@ -151,11 +159,9 @@ TEST_CASE("ids that reuse addresses can be bound to one address, and only one of
 }
 
 TEST_CASE("as RoCE, a queue pair that cannot carry a connection lends it its number") {
-  Ends ends;
-  std::uint16_t port = 0;
-  ends.listener = listening(ends.theirs, &port);
-  const Id client = resolved(ends.mine, Address("127.0.0.1", port));
-  if (!is_roce(client)) return;
+  Meeting meeting;
+  rdma_cm_id* const client = meeting.client.id.get();
+  if (!is_roce(meeting.client.id)) return;
   const Pd pd(ibv_alloc_pd(client->verbs));
   const Cq cq(ibv_create_cq(client->verbs, 4, nullptr, nullptr, 0));
   ibv_qp_init_attr init{
@@ -163,20 +169,18 @@ TEST_CASE("as RoCE, a queue pair that cannot carry a connection lends it its num
   const Qp own(ibv_create_qp(pd.get(), &init));
   const Qp other(ibv_create_qp(pd.get(), &init));
   rdma_conn_param param{.private_data = "hello", .private_data_len = 5, .qp_num = own->qp_num};
-  REQUIRE(rdma_connect(client.get(), &param) == 0);
-  const Event request = expect(ends.theirs, RDMA_CM_EVENT_CONNECT_REQUEST);
-  CHECK(request->param.conn.qp_num == own->qp_num);
-  CHECK(private_data(request) == "hello");
-  const Id server(request->id);
+  meeting.request_connection(&param);
+  CHECK(meeting.request->param.conn.qp_num == own->qp_num);
+  CHECK(private_data(meeting.request) == "hello");
   param.qp_num = other->qp_num;
-  REQUIRE(rdma_accept(server.get(), &param) == 0);
-  const Event response = expect(ends.mine, RDMA_CM_EVENT_CONNECT_RESPONSE);
+  meeting.accept(&param);
+  const Event response = expect(meeting.channel, RDMA_CM_EVENT_CONNECT_RESPONSE);
   CHECK(response->param.conn.qp_num == other->qp_num);
-  CHECK(rdma_establish(client.get()) == 0);
-  expect(ends.theirs, RDMA_CM_EVENT_ESTABLISHED);
-  REQUIRE(rdma_disconnect(client.get()) == 0);
-  expect(ends.theirs, RDMA_CM_EVENT_DISCONNECTED);
-  expect(ends.mine, RDMA_CM_EVENT_DISCONNECTED);
+  CHECK(rdma_establish(client) == 0);
+  expect(meeting.server_channel, RDMA_CM_EVENT_ESTABLISHED);
+  REQUIRE(rdma_disconnect(client) == 0);
+  expect(meeting.server_channel, RDMA_CM_EVENT_DISCONNECTED);
+  expect(meeting.channel, RDMA_CM_EVENT_DISCONNECTED);
 }
 
 }  // namespace

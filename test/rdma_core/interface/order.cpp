@@ -3,6 +3,7 @@
 // A program that is woken up by a completion must find the event that precedes it. Otherwise the
 // program would get a completion of a connection that it believes to be not yet established, or
 // still connected.
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -18,17 +19,11 @@ constexpr int kRaces = 50;
 
 /// A client that is connecting, and a server that has received its request. Each has posted a
 /// receive and armed its completion queue.
-struct Meeting {
-  Meeting() {
-    std::uint16_t port = 0;
-    listener = listening(server_channel, &port);
-    client.id = resolved(channel, Address("127.0.0.1", port));
+struct Waiting : Meeting {
+  Waiting() {
     make_queue_pair(client);
     prepare(client, client_octets);
-    rdma_conn_param param{};
-    REQUIRE(rdma_connect(client.id.get(), &param) == 0);
-    request = expect(server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
-    server.id.reset(request->id);
+    request_connection(nullptr);
     make_queue_pair(server);
     prepare(server, server_octets);
   }
@@ -38,23 +33,13 @@ struct Meeting {
     REQUIRE(end.receive(octets->sge()) == 0);
     REQUIRE(ibv_req_notify_cq(end.receive_cq.get(), 0) == 0);
   }
-  void accept() {
-    rdma_conn_param param{};
-    REQUIRE(rdma_accept(server.id.get(), &param) == 0);
-    request.reset();
-  }
-  void establish() {
+  void accept() { Meeting::accept(nullptr); }
+  void connect() {
     accept();
-    expect(channel, RDMA_CM_EVENT_ESTABLISHED);
-    expect(server_channel, RDMA_CM_EVENT_ESTABLISHED);
+    establish();
   }
 
-  Channel channel = make_channel();
-  Channel server_channel = make_channel();
-  Id listener;
-  End client, server;
   std::optional<Buffer> client_octets, server_octets;
-  Event request;
 };
 
 /// A way in which a program learns of a completion.
@@ -66,7 +51,7 @@ constexpr std::array<Notice, 2> kNotices{
 TEST_CASE("a receive of the client completes after ESTABLISHED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
-      Meeting meeting;
+      Waiting meeting;
       // This Send is posted before rdma_accept(), so it is sent together with the Reply.
       REQUIRE(meeting.server.send(meeting.server_octets->sge()) == 0);
       meeting.accept();
@@ -79,7 +64,7 @@ TEST_CASE("a receive of the client completes after ESTABLISHED") {
 TEST_CASE("a receive of the server completes after ESTABLISHED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
-      Meeting meeting;
+      Waiting meeting;
       REQUIRE(meeting.client.send(meeting.client_octets->sge()) == 0);
       meeting.accept();
       notice(meeting.server);
@@ -91,7 +76,7 @@ TEST_CASE("a receive of the server completes after ESTABLISHED") {
 TEST_CASE("requests posted for a connection that is rejected are flushed after REJECTED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
-      Meeting meeting;
+      Waiting meeting;
       REQUIRE(rdma_reject(meeting.server.id.get(), nullptr, 0) == 0);
       meeting.request.reset();
       notice(meeting.client);
@@ -104,8 +89,8 @@ TEST_CASE("requests posted for a connection that is rejected are flushed after R
 TEST_CASE("when the peer disconnects, posted requests are flushed after DISCONNECTED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
-      Meeting meeting;
-      meeting.establish();
+      Waiting meeting;
+      meeting.connect();
       REQUIRE(rdma_disconnect(meeting.client.id.get()) == 0);
       notice(meeting.server);
       REQUIRE(is_readable(meeting.server_channel->fd));
@@ -117,19 +102,23 @@ TEST_CASE("when the peer disconnects, posted requests are flushed after DISCONNE
 
 TEST_CASE(
     "messages that arrived before the disconnect complete before DISCONNECTED, flushes after it") {
-  Meeting meeting;
+  const std::string_view words = "the last";
+  Waiting meeting;
   REQUIRE(meeting.server.receive(meeting.server_octets->sge()) == 0);
-  meeting.establish();
+  meeting.connect();
+  std::ranges::copy(words, meeting.client_octets->octets.begin());
   REQUIRE(meeting.client.send(meeting.client_octets->sge()) == 0);
   End::done(meeting.client.send_cq);
-  REQUIRE(rdma_disconnect(meeting.client.id.get()) == 0);
-  CHECK(End::next(meeting.server.receive_cq).status == IBV_WC_SUCCESS);
+  SUBCASE("rdma_disconnect()") { REQUIRE(rdma_disconnect(meeting.client.id.get()) == 0); }
+  SUBCASE("the id is destroyed") { meeting.client.id.reset(); }
+  CHECK(End::done(meeting.server.receive_cq).byte_len == words.size());
+  CHECK(meeting.server_octets->text(words.size()) == words);
   CHECK(End::next(meeting.server.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
   CHECK(is_readable(meeting.server_channel->fd));
 }
 
 TEST_CASE("the state in ibv_qp changes when the program reads the connection event") {
-  Meeting meeting;
+  Waiting meeting;
   const ibv_qp* const qp = meeting.server.id->qp;
   const ibv_qp_state before = qp->state;
   meeting.accept();
@@ -144,8 +133,8 @@ TEST_CASE("the state in ibv_qp changes when the program reads the connection eve
 }
 
 TEST_CASE("the state in ibv_qp is the one that the program set, until it queries the state") {
-  Meeting meeting;
-  meeting.establish();
+  Waiting meeting;
+  meeting.connect();
   ibv_qp* const qp = meeting.server.id->qp;
   REQUIRE(rdma_disconnect(meeting.client.id.get()) == 0);
   CHECK(End::next(meeting.server.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
@@ -160,7 +149,7 @@ TEST_CASE("the state in ibv_qp is the one that the program set, until it queries
 }
 
 TEST_CASE("a program that gives up a queue pair sees its requests flushed without reading events") {
-  Meeting meeting;
+  Waiting meeting;
   meeting.accept();
   REQUIRE(is_readable(meeting.channel->fd, kTimeoutMs));
   ibv_qp_attr attr{};
@@ -170,8 +159,8 @@ TEST_CASE("a program that gives up a queue pair sees its requests flushed withou
 }
 
 TEST_CASE("a queue pair outlives its id, and its requests are flushed") {
-  Meeting meeting;
-  meeting.establish();
+  Waiting meeting;
+  meeting.connect();
   ibv_qp* const qp = std::exchange(meeting.server.id->qp, nullptr);
   SUBCASE("a connected queue pair") {}
   SUBCASE("a queue pair whose disconnect event was not read") {

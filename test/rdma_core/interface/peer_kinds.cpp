@@ -5,13 +5,11 @@
 // wire. The connections have no CRC. The library reads the CRC option once per process, so these
 // cases are a separate program.
 #include <endian.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 
+#include "../support/raw_client.hpp"
 #include "endpoint.hpp"
 
 namespace {
@@ -39,31 +37,9 @@ std::string untagged(const std::string& opcode, char msn, const std::string& pay
   return "414" + opcode + "00000000" + "00000000" + "0000000" + msn + "00000000" + payload;
 }
 
-/// An initiator that is a plain TCP socket. It sends and receives raw octets.
-class Peer {
- public:
-  explicit Peer(std::uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    Address to("127.0.0.1", port);
-    REQUIRE(::connect(fd_, to.get(), sizeof(sockaddr_in)) == 0);
-  }
-  ~Peer() { ::close(fd_); }
-  Peer(const Peer&) = delete;
-  Peer& operator=(const Peer&) = delete;
-
-  void send(const std::string& octets) {
-    REQUIRE(::send(fd_, octets.data(), octets.size(), MSG_NOSIGNAL) ==
-            static_cast<ssize_t>(octets.size()));
-  }
-  std::string receive(std::size_t octets) {
-    std::string out(octets, '\0');
-    for (std::size_t got = 0; got < octets;) {
-      REQUIRE(is_readable(fd_, kTimeoutMs));
-      const auto n = ::recv(fd_, out.data() + got, octets - got, 0);
-      REQUIRE(n > 0);
-      got += static_cast<std::size_t>(n);
-    }
-    return out;
-  }
+/// An initiator that is a plain TCP socket.
+struct Peer : RawClient {
+  using RawClient::RawClient;
   /// Sends a plain Request of revision 1.
   void request(const std::string& data) {
     send("MPA ID Req Frame\0\1\0"s + static_cast<char>(data.size()) + data);
@@ -84,9 +60,6 @@ class Peer {
     receive((4 - (2 + octets) % 4) % 4 + 4);
     return out;
   }
-
- private:
-  const int fd_;
 };
 
 /// A server of the C interface to which a Peer is connected.

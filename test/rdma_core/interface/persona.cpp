@@ -21,12 +21,6 @@ using namespace rdma_core_test;
 const int kSet = ::setenv("IWARP_AS", "roce", 1);
 constexpr int kSysfsRoceV2 = 1;
 
-ibv_gid first_gid(const Context& context) {
-  ibv_gid gid{};
-  REQUIRE(ibv_query_gid(context.get(), 1, 0, &gid) == 0);
-  return gid;
-}
-
 Qp queue_pair(const Pd& pd, const Cq& cq) {
   ibv_qp_init_attr init{
       .send_cq = cq.get(), .recv_cq = cq.get(), .cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
@@ -112,84 +106,6 @@ TEST_CASE("all queries return GIDs of RoCE v2 with the name of their interface")
   }
 }
 
-TEST_CASE("a new queue pair is in RESET, and needs a global route to leave INIT") {
-  const Context context = open_device();
-  const Pd pd(ibv_alloc_pd(context.get()));
-  const Cq cq(ibv_create_cq(context.get(), 16, nullptr, nullptr, 0));
-  const Qp qp = queue_pair(pd, cq);
-  CHECK(qp->state == IBV_QPS_RESET);
-  CHECK(state_of(qp) == IBV_QPS_RESET);
-  ibv_qp_attr attr{};
-  attr.qp_state = IBV_QPS_INIT;
-  attr.port_num = 1;
-  REQUIRE(ibv_modify_qp(qp.get(), &attr, kToInit) == 0);
-  CHECK(state_of(qp) == IBV_QPS_INIT);
-  attr.qp_state = IBV_QPS_RTR;
-  attr.path_mtu = IBV_MTU_1024;
-  attr.dest_qp_num = qp->qp_num + 1;
-  attr.ah_attr.port_num = 1;
-  CHECK(ibv_modify_qp(qp.get(), &attr, kToRtr) == EINVAL);
-  CHECK(state_of(qp) == IBV_QPS_INIT);
-}
-
-TEST_CASE(
-    "each state requires the attributes that ibv_modify_qp(3) lists, with or without the CM") {
-  const Context context = open_device();
-  const Pd pd(ibv_alloc_pd(context.get()));
-  const Cq cq(ibv_create_cq(context.get(), 16, nullptr, nullptr, 0));
-  const Qp qp = queue_pair(pd, cq);
-  ibv_qp_attr attr{};
-  attr.port_num = 1;
-  attr.path_mtu = IBV_MTU_1024;
-  attr.dest_qp_num = qp->qp_num;
-  attr.ah_attr = {.is_global = 1, .port_num = 1};
-  attr.ah_attr.grh.dgid = first_gid(context);
-  constexpr std::array kSteps{std::pair{IBV_QPS_INIT, kToInit}, std::pair{IBV_QPS_RTR, kToRtr},
-                              std::pair{IBV_QPS_RTS, kToRts}};
-  for (const auto& [to, mask] : kSteps) {
-    attr.qp_state = to;
-    CHECK(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE) == EINVAL);
-    for (int bit = 1; bit <= mask; bit <<= 1) {
-      if ((mask & bit) == 0) continue;
-      CAPTURE(bit);
-      if (bit != IBV_QP_STATE) CHECK(ibv_modify_qp(qp.get(), &attr, mask & ~bit) == EINVAL);
-    }
-    REQUIRE(ibv_modify_qp(qp.get(), &attr, mask) == 0);
-    CHECK(state_of(qp) == to);
-  }
-}
-
-TEST_CASE("an address handle must name a GID of this port and an address of a peer") {
-  const Context context = open_device();
-  const Pd pd(ibv_alloc_pd(context.get()));
-  ibv_ah_attr attr{.is_global = 1, .port_num = 1};
-  attr.grh.dgid = first_gid(context);
-  ibv_ah* const ah = ibv_create_ah(pd.get(), &attr);
-  REQUIRE(ah != nullptr);
-  CHECK(ah->pd == pd.get());
-  CHECK(ibv_dealloc_pd(pd.get()) == EBUSY);
-  CHECK(ibv_destroy_ah(ah) == 0);
-  const auto refused = [&](auto spoil) {
-    ibv_ah_attr wrong = attr;
-    spoil(wrong);
-    errno = 0;
-    return ibv_create_ah(pd.get(), &wrong) == nullptr && errno == EINVAL;
-  };
-  CHECK(refused([](auto& a) { a.is_global = 0; }));
-  CHECK(refused([](auto& a) { a.port_num = 2; }));
-  CHECK(refused([](auto& a) { a.grh.sgid_index = 200; }));
-  CHECK(refused([](auto& a) { a.grh.dgid = {}; }));
-}
-
-TEST_CASE("ids work with queue pairs that the program creates itself") {
-  Pair pair;
-  const Buffer out(pair.client.pd.get(), "as RoCE");
-  const Buffer in(pair.server.pd.get(), 64);
-  REQUIRE(pair.server.receive(in.sge()) == 0);
-  REQUIRE(pair.client.send(out.sge()) == 0);
-  CHECK(in.text(End::done(pair.server.receive_cq).byte_len) == "as RoCE");
-}
-
 TEST_CASE(
     "a refused request is reported by its completion, and by an event at the end that refused it") {
   Pair pair;
@@ -210,55 +126,63 @@ TEST_CASE(
 }
 
 TEST_CASE("an id has no vendor options: its peer reports none, and setting any is refused") {
-  const Channel theirs = make_channel();
-  std::uint16_t port = 0;
-  const Id listener = listening(theirs, &port);
-  const Channel mine = make_channel();
-  const Id client = resolved(mine, Address("127.0.0.1", port));
+  const Meeting meeting;
+  rdma_cm_id* const client = meeting.client.id.get();
   ibv_ece ece{.vendor_id = 1, .options = 2, .comp_mask = 3};
-  CHECK(rdma_get_remote_ece(client.get(), &ece) == 0);
+  CHECK(rdma_get_remote_ece(client, &ece) == 0);
   CHECK(ece.vendor_id == 0);
   CHECK(ece.options == 0);
   CHECK(ece.comp_mask == 0);
-  CHECK(rdma_set_local_ece(client.get(), &ece) == 0);
+  CHECK(rdma_set_local_ece(client, &ece) == 0);
   const auto fails = [](int expected, auto call) {
     errno = 0;
     CHECK(call() == -1);
     CHECK(errno == expected);
   };
   ece.comp_mask = 1;
-  fails(EINVAL, [&] { return rdma_set_local_ece(client.get(), &ece); });
+  fails(EINVAL, [&] { return rdma_set_local_ece(client, &ece); });
   ece = {.vendor_id = 1, .options = 2, .comp_mask = 0};
-  fails(EOPNOTSUPP, [&] { return rdma_set_local_ece(client.get(), &ece); });
-  fails(EINVAL, [&] { return rdma_set_local_ece(client.get(), nullptr); });
+  fails(EOPNOTSUPP, [&] { return rdma_set_local_ece(client, &ece); });
+  fails(EINVAL, [&] { return rdma_set_local_ece(client, nullptr); });
   fails(EINVAL, [&] { return rdma_set_local_ece(nullptr, &ece); });
-  fails(EINVAL, [&] { return rdma_get_remote_ece(client.get(), nullptr); });
+  fails(EINVAL, [&] { return rdma_get_remote_ece(client, nullptr); });
   Pair connected;  // The CM owns the queue pairs of these ends.
   ece = {};
   fails(EINVAL, [&] { return rdma_set_local_ece(connected.client.id.get(), &ece); });
   fails(EINVAL, [&] { return rdma_get_remote_ece(connected.client.id.get(), &ece); });
 }
 
+/// A Meeting whose ends have queue pairs that the program created.
+struct OwnMeeting : Meeting {
+  OwnMeeting() : own(client.id.get()) {
+    param.qp_num = own.qp->qp_num;
+    request_connection(&param);
+    other.emplace(server.id.get());
+  }
+  /// Accepts when the queue pair of the server is in RTR.
+  void accept() {
+    change(server.id.get(), other->qp, IBV_QPS_RTS, kToRts);
+    param.qp_num = other->qp->qp_num;
+    Meeting::accept(&param);
+    expect(channel, RDMA_CM_EVENT_CONNECT_RESPONSE);
+  }
+
+  Own own;
+  std::optional<Own> other;
+  rdma_conn_param param{.retry_count = 7};
+};
+
 TEST_CASE("connecting a program's own queue pair produces the event CONNECT_RESPONSE") {
-  const Channel theirs = make_channel();
-  std::uint16_t port = 0;
-  const Id listener = listening(theirs, &port);
-  const Channel mine = make_channel();
-  const Id client = resolved(mine, Address("127.0.0.1", port));
-  const Own own(client.get());
-  rdma_conn_param param{.retry_count = 7, .qp_num = own.qp->qp_num};
-  REQUIRE(rdma_connect(client.get(), &param) == 0);
-  const Id server(expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
-  const Own other(server.get());
-  change(server.get(), other.qp, IBV_QPS_RTR, kToRtr);
-  change(server.get(), other.qp, IBV_QPS_RTS, kToRts);
-  param.qp_num = other.qp->qp_num;
-  REQUIRE(rdma_accept(server.get(), &param) == 0);
-  expect(mine, RDMA_CM_EVENT_CONNECT_RESPONSE);
-  change(client.get(), own.qp, IBV_QPS_RTR, kToRtr);
-  change(client.get(), own.qp, IBV_QPS_RTS, kToRts);
-  CHECK(rdma_establish(client.get()) == 0);
-  expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
+  OwnMeeting meeting;
+  rdma_cm_id* const client = meeting.client.id.get();
+  Own& own = meeting.own;
+  Own& other = *meeting.other;
+  change(meeting.server.id.get(), other.qp, IBV_QPS_RTR, kToRtr);
+  meeting.accept();
+  change(client, own.qp, IBV_QPS_RTR, kToRtr);
+  change(client, own.qp, IBV_QPS_RTS, kToRts);
+  CHECK(rdma_establish(client) == 0);
+  expect(meeting.server_channel, RDMA_CM_EVENT_ESTABLISHED);
   CHECK(state_of(own.qp) == IBV_QPS_RTS);
 
   ibv_recv_wr receive{};
@@ -269,35 +193,22 @@ TEST_CASE("connecting a program's own queue pair produces the event CONNECT_RESP
   REQUIRE(ibv_post_send(own.qp.get(), &wr, &bad) == 0);
   CHECK(End::done(own.cq).opcode == IBV_WC_SEND);
   CHECK(End::done(other.cq).opcode == IBV_WC_RECV);
-  REQUIRE(rdma_disconnect(client.get()) == 0);
-  expect(mine, RDMA_CM_EVENT_DISCONNECTED);
+  REQUIRE(rdma_disconnect(client) == 0);
+  expect(meeting.channel, RDMA_CM_EVENT_DISCONNECTED);
 }
 
 TEST_CASE("a server may name the client's queue pair in the step to RTR, and then accept") {
-  const Channel theirs = make_channel();
-  std::uint16_t port = 0;
-  const Id listener = listening(theirs, &port);
-  const Channel mine = make_channel();
-  const Id client = resolved(mine, Address("127.0.0.1", port));
-  const Own own(client.get());
-  rdma_conn_param param{.retry_count = 7, .qp_num = own.qp->qp_num};
-  REQUIRE(rdma_connect(client.get(), &param) == 0);
-  const Event request = expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST);
-  const Id server(request->id);
-  const Own other(server.get());
+  OwnMeeting meeting;
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_RTR;
   int mask = 0;
-  REQUIRE(rdma_init_qp_attr(server.get(), &attr, &mask) == 0);
-  attr.dest_qp_num = request->param.conn.qp_num;
-  CHECK(attr.dest_qp_num == own.qp->qp_num);
-  REQUIRE(ibv_modify_qp(other.qp.get(), &attr, mask) == 0);
-  change(server.get(), other.qp, IBV_QPS_RTS, kToRts);
-  param.qp_num = other.qp->qp_num;
-  REQUIRE(rdma_accept(server.get(), &param) == 0);
-  expect(mine, RDMA_CM_EVENT_CONNECT_RESPONSE);
-  expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
-  CHECK(rdma_establish(client.get()) == 0);
+  REQUIRE(rdma_init_qp_attr(meeting.server.id.get(), &attr, &mask) == 0);
+  attr.dest_qp_num = meeting.request->param.conn.qp_num;
+  CHECK(attr.dest_qp_num == meeting.own.qp->qp_num);
+  REQUIRE(ibv_modify_qp(meeting.other->qp.get(), &attr, mask) == 0);
+  meeting.accept();
+  expect(meeting.server_channel, RDMA_CM_EVENT_ESTABLISHED);
+  CHECK(rdma_establish(meeting.client.id.get()) == 0);
 }
 
 TEST_CASE("when rdma_disconnect() returns, its queue pair is in ERR and everything is flushed") {
@@ -337,36 +248,10 @@ TEST_CASE("a message that arrived is acknowledged, even if its receiver disconne
     const Buffer out(pair.client.pd.get(), "the last");
     REQUIRE(pair.server.receive(in.sge()) == 0);
     REQUIRE(pair.client.send(out.sge()) == 0);
-    End::done(pair.server.receive_cq);
+    CHECK(in.text(End::done(pair.server.receive_cq).byte_len) == "the last");
     REQUIRE(rdma_disconnect(pair.server.id.get()) == 0);
     End::done(pair.client.send_cq);
   }
-}
-
-TEST_CASE("a rejection has InfiniBand's reason: rejected by the consumer, or no listener") {
-  constexpr int kInvalidServiceId = 8;  // The values are those of IB_CM_REJ_*.
-  constexpr int kConsumerDefined = 28;
-  const Channel theirs = make_channel();
-  std::uint16_t port = 0;
-  Id listener = listening(theirs, &port);
-  const Channel mine = make_channel();
-  const auto connect = [&](const Id& client) {
-    ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
-    REQUIRE(rdma_create_qp(client.get(), nullptr, &init) == 0);
-    rdma_conn_param param{.retry_count = 7};
-    REQUIRE(rdma_connect(client.get(), &param) == 0);
-  };
-  const Id refused = resolved(mine, Address("127.0.0.1", port));
-  connect(refused);
-  {
-    const Id server(expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
-    REQUIRE(rdma_reject(server.get(), "no", 2) == 0);
-  }
-  CHECK(expect(mine, RDMA_CM_EVENT_REJECTED)->status == kConsumerDefined);
-  listener.reset();
-  const Id alone = resolved(mine, Address("127.0.0.1", port));
-  connect(alone);
-  CHECK(expect(mine, RDMA_CM_EVENT_REJECTED)->status == kInvalidServiceId);
 }
 
 /// Returns the GID that stands for 127.0.0.1: the first IPv4 GID of the port, or the GID of
@@ -403,43 +288,26 @@ void check_route(rdma_cm_id* id) {
 }
 
 TEST_CASE("ids at both ends have GIDs, a P_Key and the path to the peer") {
-  const Channel theirs = make_channel();
-  std::uint16_t port = 0;
-  const Id listener = listening(theirs, &port);
-  const Channel mine = make_channel();
-  const Id client = resolved(mine, Address("127.0.0.1", port));
-  check_route(client.get());
-  const Own own(client.get());
-  rdma_conn_param param{.retry_count = 7, .qp_num = own.qp->qp_num};
-  REQUIRE(rdma_connect(client.get(), &param) == 0);
-  const Id server(expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
-  check_route(server.get());
+  const OwnMeeting meeting;
+  check_route(meeting.client.id.get());
+  check_route(meeting.server.id.get());
 }
 
 TEST_CASE("events offer no more Reads than the device has, and default retry counts") {
-  const Channel theirs = make_channel();
-  std::uint16_t port = 0;
-  const Id listener = listening(theirs, &port);
-  const Channel mine = make_channel();
-  const Id client = resolved(mine, Address("127.0.0.1", port));
+  Meeting meeting;
   ibv_device_attr device{};
-  REQUIRE(ibv_query_device(client->verbs, &device) == 0);
+  REQUIRE(ibv_query_device(meeting.client.id->verbs, &device) == 0);
   const auto check_reads = [&](const Event& event) {
     CHECK(event->param.conn.responder_resources <= device.max_qp_rd_atom);
     CHECK(event->param.conn.initiator_depth <= device.max_qp_init_rd_atom);
   };
-  ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
-  REQUIRE(rdma_create_qp(client.get(), nullptr, &init) == 0);
-  REQUIRE(rdma_connect(client.get(), nullptr) == 0);
-  const Event request = expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST);
-  check_reads(request);
-  CHECK(request->param.conn.retry_count == 7);
-  CHECK(request->param.conn.rnr_retry_count == 7);
-  const Id server(request->id);
-  REQUIRE(rdma_create_qp(server.get(), nullptr, &init) == 0);
-  REQUIRE(rdma_accept(server.get(), nullptr) == 0);
-  check_reads(expect(mine, RDMA_CM_EVENT_ESTABLISHED));
-  check_reads(expect(theirs, RDMA_CM_EVENT_ESTABLISHED));
+  meeting.ask(nullptr);
+  check_reads(meeting.request);
+  CHECK(meeting.request->param.conn.retry_count == 7);
+  CHECK(meeting.request->param.conn.rnr_retry_count == 7);
+  meeting.accept(nullptr);
+  check_reads(expect(meeting.channel, RDMA_CM_EVENT_ESTABLISHED));
+  check_reads(expect(meeting.server_channel, RDMA_CM_EVENT_ESTABLISHED));
 }
 
 }  // namespace

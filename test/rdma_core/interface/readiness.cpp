@@ -145,6 +145,7 @@ TEST_CASE("an id that migrates takes along the readiness of its events") {
     const Id first = resolving(from.channel);
     const Id second = resolving(from.channel);
     REQUIRE(rdma_migrate_id(first.get(), to.channel.get()) == 0);
+    CHECK(first->channel == to.channel.get());
     CHECK(to.next()->id == first.get());
     CHECK(to.is_empty());
     CHECK(from.next()->id == second.get());

@@ -13,23 +13,12 @@ using namespace rdma_core_test;
 
 const int kSet = ::setenv("IWARP_RECEIVE_HOLD", "1", 1) | ::setenv("IWARP_COMPLETIONS", "acked", 1);
 
-struct Connected {
+struct Connected : Meeting {
   explicit Connected(rdma_conn_param* param) {
-    std::uint16_t port = 0;
-    listener = listening(theirs, &port);
-    client.id = resolved(mine, Address("127.0.0.1", port));
-    make_queue_pair(client);
-    REQUIRE(rdma_connect(client.id.get(), param) == 0);
-    server.id.reset(expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
-    make_queue_pair(server);
-    REQUIRE(rdma_accept(server.id.get(), param) == 0);
-    expect(mine, RDMA_CM_EVENT_ESTABLISHED);
-    expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
+    ask(param);
+    accept(param);
+    establish();
   }
-  Channel mine = make_channel();
-  Channel theirs = make_channel();
-  Id listener;
-  End client, server;
 };
 
 // Checks that a Send that finds no receive ends the connection if the retry count is below 7.
@@ -38,7 +27,7 @@ void check_few_retries_end() {
   Connected pair(&few);
   const Buffer out(pair.client.pd.get(), "late");
   REQUIRE(pair.client.send(out.sge()) == 0);
-  expect(pair.mine, RDMA_CM_EVENT_DISCONNECTED);
+  expect(pair.channel, RDMA_CM_EVENT_DISCONNECTED);
 }
 
 TEST_CASE("without parameters a Send waits for its receive, however long it takes") {
@@ -50,7 +39,7 @@ TEST_CASE("without parameters a Send waits for its receive, however long it take
     REQUIRE(from.send(out.sge()) == 0);
     // If the retries of the Send above were limited, the Send would fail during this call.
     check_few_retries_end();
-    REQUIRE_FALSE(is_readable(pair.mine->fd));
+    REQUIRE_FALSE(is_readable(pair.channel->fd));
     REQUIRE(to.receive(in.sge()) == 0);
     CHECK(in.text(End::done(to.receive_cq).byte_len) == "late");
   };
@@ -70,26 +59,16 @@ TEST_CASE("RDMA_OPTION_ID_ACK_TIMEOUT is the timeout of the queue pair that an i
     CHECK(attr.timeout == timeout);
     CHECK(attr.retry_cnt == retries);
   };
-  const Channel mine = make_channel();
-  const Channel theirs = make_channel();
-  std::uint16_t port = 0;
-  const Id listener = listening(theirs, &port);
-  End client;
-  client.id = resolved(mine, Address("127.0.0.1", port));
-  set_timeout(client.id, 18);
-  make_queue_pair(client);
+  Meeting meeting;
   rdma_conn_param param{.retry_count = 3};
-  REQUIRE(rdma_connect(client.id.get(), &param) == 0);
-  End server;
-  server.id.reset(expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
-  make_queue_pair(server);
-  set_timeout(server.id, 19);
+  set_timeout(meeting.client.id, 18);
+  meeting.ask(&param);
+  set_timeout(meeting.server.id, 19);
   param.retry_count = 5;
-  REQUIRE(rdma_accept(server.id.get(), &param) == 0);
-  expect(mine, RDMA_CM_EVENT_ESTABLISHED);
-  expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
-  check(client.id, 18, 3);
-  check(server.id, 19, 3);  // The client determines the number of retries.
+  meeting.accept(&param);
+  meeting.establish();
+  check(meeting.client.id, 18, 3);
+  check(meeting.server.id, 19, 3);  // The client determines the number of retries.
 }
 
 TEST_CASE("a retry count below 7 ends the connection") { check_few_retries_end(); }

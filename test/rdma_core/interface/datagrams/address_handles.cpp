@@ -21,12 +21,28 @@ struct Home {
   ibv_ah_attr attr{};
 };
 
-TEST_CASE("an address handle has a number, and can be destroyed once") {
+TEST_CASE("an address handle must name a GID of this port and an address of a peer") {
+  const Home home;
+  const auto refused = [&](auto spoil) {
+    ibv_ah_attr wrong = home.attr;
+    spoil(wrong);
+    errno = 0;
+    return ibv_create_ah(home.pd.get(), &wrong) == nullptr && errno == EINVAL;
+  };
+  CHECK(refused([](auto& a) { a.is_global = 0; }));
+  CHECK(refused([](auto& a) { a.port_num = 2; }));
+  CHECK(refused([](auto& a) { a.grh.sgid_index = 200; }));
+  CHECK(refused([](auto& a) { a.grh.dgid = {}; }));
+}
+
+TEST_CASE("an address handle belongs to its domain, has a number, and can be destroyed once") {
   Home home;
   ibv_ah* const first = ibv_create_ah(home.pd.get(), &home.attr);
   ibv_ah* const second = ibv_create_ah(home.pd.get(), &home.attr);
   REQUIRE(first != nullptr);
   REQUIRE(second != nullptr);
+  CHECK(first->pd == home.pd.get());
+  CHECK(ibv_dealloc_pd(home.pd.get()) == EBUSY);
   CHECK(first->handle != 0);
   CHECK(first->handle != second->handle);
   ibv_ah copy = *first;
