@@ -84,6 +84,11 @@ def within(name, *words):
     return ("ip", "netns", "exec", name, *words)
 
 
+def apart(names, *words):
+    """Returns the arguments with which Case.pair() runs the server and the client on two hosts."""
+    return {"server_how": {"prefix": within(names[0], *words)}, "client_how": {"prefix": within(names[1], *words)}}
+
+
 def why_no_namespaces():
     """Returns the reason why namespaces cannot be created, or None if they can."""
     if os.getuid() != 0:

@@ -45,6 +45,7 @@ PACKAGES = {
     "openssl": ("openssl",),
     "util-linux": ("setpriv", "prlimit", "unshare"),
 }
+PROGRAMS = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"))
 # Matches what a sanitizer prints, which may be in the middle of a program's output.
 FINDINGS = re.compile(r"(ERROR|WARNING): \w*Sanitizer|runtime error: ")
 
@@ -206,6 +207,13 @@ def is_listening(pid, port):
     return False
 
 
+def has_udp(program, port):
+    """Returns whether the program has bound the UDP port. The program's output would show this too late, because it
+    stays in a buffer until the program ends."""
+    tables = (pathlib.Path(f"/proc/{program.process.pid}/net/{name}") for name in ("udp", "udp6"))
+    return any(f":{port:04X} " in table.read_text() for table in tables)
+
+
 class Case(unittest.TestCase):
     maxDiff = None
 
@@ -213,6 +221,17 @@ class Case(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory(prefix="iwarp-test-")
         self.addCleanup(scratch.cleanup)
         self.scratch = pathlib.Path(scratch.name)
+
+    def use_readable_iwarp(self):
+        """Uses a copy of `iwarp` that an unprivileged user can read, wherever the build tree is."""
+        global IWARP
+        self.scratch.chmod(0o755)
+        built = pathlib.Path(IWARP).resolve()
+        (self.scratch / "bin").mkdir()
+        shutil.copy(built, self.scratch / "bin/iwarp")
+        shutil.copytree(built.parent.parent / "lib/iwarp", self.scratch / "lib/iwarp")
+        self.addCleanup(globals().update, IWARP=IWARP)
+        IWARP = str(self.scratch / "bin/iwarp")
 
     def check(self, result, statuses=(0,)):
         """Checks the exit status, and that no sanitizer reported anything."""

@@ -4,14 +4,11 @@ from time to time. The connection must survive with `--as iwarp` and with `--as 
 seconds; with IWARP_LONG=1 each of the four runs takes 30 s. The program is part of this project
 (programs/changed_sources.cpp) and linked to the system's libraries."""
 import itertools
-import os
-import pathlib
 
 from hosts import own_address
-from support import LONG, SANITIZER, TIMEOUT, Case, main, skip_all
+from support import LONG, PROGRAMS, SANITIZER, TIMEOUT, Case, main, skip_all
 
-PROGRAM = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"),
-                       "changed_sources")
+PROGRAM = PROGRAMS / "changed_sources"
 SECONDS = 30 if LONG else 1
 
 

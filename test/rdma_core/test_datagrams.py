@@ -10,31 +10,18 @@ import re
 import sys
 import unittest
 
-from hosts import (bring_up, connect, joined, namespaces, own_address, until_groups_pass,
+from hosts import (apart, bring_up, connect, joined, namespaces, own_address, until_groups_pass,
                    why_no_namespaces, within)
 from perftest import PerftestCase
-from support import IWARP, LONG, TIMEOUT, SANITIZER, Case, Program, free_port, main
+from support import IWARP, LONG, PROGRAMS, TIMEOUT, SANITIZER, Case, Program, free_port, has_udp, main
 from tried import tried
 
 HOSTS = ("10.99.8.1", "10.99.8.2")
 HOSTS6 = ("2001:db8::1", "2001:db8::2")
 NO_HOSTS = why_no_namespaces()
 SIZE = 1024  # the MTU of an Ethernet, rounded down to an MTU of InfiniBand
-PROGRAMS = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"))
 DATAGRAMS, GROUPS = PROGRAMS / "datagrams", PROGRAMS / "groups"
 RELAY = pathlib.Path(__file__).parent / "programs/relay.py"
-
-
-def apart(names):
-    return {"server_how": {"prefix": within(names[0])}, "client_how": {"prefix": within(names[1])}}
-
-
-def has_udp(program, port):
-    """Returns whether the program has bound the UDP port. The program's output would show this too late, because it
-    stays in a buffer until the program ends."""
-    tables = (pathlib.Path(f"/proc/{program.process.pid}/net/{name}") for name in ("udp", "udp6"))
-    lines = [line for table in tables for line in table.read_text().splitlines()[1:]]
-    return any(int(line.split()[1].rpartition(":")[2], 16) == port for line in lines)
 
 
 def connected(program, port):
@@ -66,15 +53,12 @@ class UdPingpong(Case):
                 self.play(own_address(), *words)
 
     @unittest.skipIf(NO_HOSTS, NO_HOSTS)
-    def test_on_two_hosts(self):
-        with two_hosts() as names:
-            self.play(HOSTS[0], **apart(names))
-
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
-    def test_over_ipv6(self):
+    def test_on_two_hosts_over_ipv4_and_ipv6(self):
         addresses = [(f"{host}/24", f"2001:db8::{n}/64") for n, host in enumerate(HOSTS, 1)]
         with joined(addresses) as names:
-            self.play(HOSTS[0], gid=1, **apart(names))
+            for gid in (0, 1):
+                with self.subTest(gid=gid):
+                    self.play(HOSTS[0], gid=gid, **apart(names))
 
 
 class Traced(Case):
@@ -213,26 +197,24 @@ class OnTwoInterfaces(Case):
                 until_groups_pass(*end)
             yield middle, others
 
-    def play(self, group, networks, separator):
-        with self.hosts() as (middle, others):
-            with Program(GROUPS, "member", group, 2, prefix=within(middle)) as member:
-                member.says(r"joined on \d+ interfaces")
-                addresses = [f"{network}{separator}2" for network in networks]
-                for other, address in zip(others, addresses):
-                    self.run_program(GROUPS, "send", group, address, prefix=within(other))
-                result = self.check(member.wait())
+    def play(self, middle, others, group, addresses):
+        with Program(GROUPS, "member", group, 2, prefix=within(middle)) as member:
+            member.says(r"joined on \d+ interfaces")
+            for other, address in zip(others, addresses):
+                self.run_program(GROUPS, "send", group, address, prefix=within(other))
+            result = self.check(member.wait())
         self.assert_silent(result)
         first, *came, last = result.out.splitlines()
         self.assertEqual((first, last), ("joined on 2 interfaces", "left, 0 interfaces remain"))
         self.assertEqual(sorted(came), [f"from {address}" for address in addresses])
 
-    def test_ipv4(self):
-        self.play("239.8.8.8", self.NETWORKS[0], ".")
-
-    def test_ipv6(self):
-        for group in ("ff15::8:8", "ff12::8:8"):
-            with self.subTest(group=group):
-                self.play(group, self.NETWORKS[1], ":")
+    def test_groups_of_both_families(self):
+        with self.hosts() as (middle, others):
+            for group, networks, separator in (("239.8.8.8", self.NETWORKS[0], "."),
+                                               ("ff15::8:8", self.NETWORKS[1], ":"),
+                                               ("ff12::8:8", self.NETWORKS[1], ":")):
+                with self.subTest(group=group):
+                    self.play(middle, others, group, [f"{network}{separator}2" for network in networks])
 
 
 @tried("UD datagrams (in test/)", "libibverbs1", "20,000 datagrams through a relay that loses, "
@@ -263,12 +245,11 @@ class ThroughRelay(Case):
         self.assertTrue(results[0].out.startswith(f"{passed} of {total + 1} delivered, not "))
 
     @unittest.skipIf(NO_HOSTS, NO_HOSTS)
-    def test_over_ipv4(self):
-        self.play("10.99.8.1", "10.99.8.3", "10.99.8.2", self.TOTAL, "/24")
-
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
-    def test_over_ipv6(self):
-        self.play("2001:db8::1", "2001:db8::3", "2001:db8::2", 2_000, "/64")
+    def test_over_ipv4_and_ipv6(self):
+        for addresses, total, prefix in ((("10.99.8.1", "10.99.8.3", "10.99.8.2"), self.TOTAL, "/24"),
+                                         (("2001:db8::1", "2001:db8::3", "2001:db8::2"), 2_000, "/64")):
+            with self.subTest(prefix=prefix):
+                self.play(*addresses, total, prefix)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 """Tests `iwarp run --fault`: unmodified programs see the faults of a plan, the same seed repeats a run, and with an
 invalid plan the program is not started. Only the user who runs the program can add rules."""
 import os
-import pathlib
 import re
 import shutil
 import socket
@@ -11,10 +10,9 @@ import threading
 import unittest
 
 from hosts import own_address
-from support import IWARP, TIMEOUT, Case, Program, environment, free_port, main
+from support import IWARP, PROGRAMS, TIMEOUT, Case, Program, environment, free_port, main
 
-DATAGRAMS = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"),
-                         "datagrams")
+DATAGRAMS = PROGRAMS / "datagrams"
 
 
 class Planned(Case):

@@ -2,14 +2,11 @@
 """Tests a key-value server with TCP and RDMA on the same port number, and its client. Both use epoll on
 non-blocking descriptors (programs/key_value.cpp). Each aborts if it gets a completion before the connection's
 ESTABLISHED event, or if a value is wrong."""
-import os
-import pathlib
 
-from support import LONG, SANITIZER, Case, free_port, main, skip_all
+from support import LONG, PROGRAMS, SANITIZER, Case, free_port, main, skip_all
 from tried import tried
 
-PROGRAM = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"),
-                       "key_value")
+PROGRAM = PROGRAMS / "key_value"
 TIMES = 1000 if LONG else 20 if SANITIZER else 200
 
 

@@ -2,16 +2,13 @@
 """Tests queue pairs that two processes connect without rdma_cm, on one host and on two. They are created,
 destroyed, and created again with the same numbers. Also tests a peer that gives a wrong queue pair number, PSN
 or GID. The program is part of this project (programs/pairs.cpp) and linked to the system's libibverbs."""
-import os
-import pathlib
 import re
 import unittest
 
-from hosts import joined, own_address, why_no_namespaces, within
-from support import LONG, TIMEOUT, SANITIZER, Case, free_port, main, skip_all
+from hosts import apart, joined, own_address, why_no_namespaces
+from support import LONG, PROGRAMS, TIMEOUT, SANITIZER, Case, free_port, main, skip_all
 
-PAIRS = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"),
-                     "pairs")
+PAIRS = PROGRAMS / "pairs"
 ROUNDS = 100_000 if LONG else 50 if SANITIZER else 1000
 HOSTS = ("10.99.7.1", "10.99.7.2")
 NO_HOSTS = why_no_namespaces()
@@ -30,9 +27,7 @@ class Pairs(Case):
 
     def play_apart(self, rounds, mode="plain"):
         with joined([(f"{address}/24",) for address in HOSTS]) as names:
-            return self.play(HOSTS, rounds, mode, options=("--as", "roce"),
-                             server_how={"prefix": within(names[0])},
-                             client_how={"prefix": within(names[1])})
+            return self.play(HOSTS, rounds, mode, options=("--as", "roce"), **apart(names))
 
     def test_two_processes(self):
         self.assert_silent(*self.play((own_address(), own_address()), ROUNDS))

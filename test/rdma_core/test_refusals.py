@@ -49,6 +49,7 @@ class Refusals(Case):
                     self.assertRegex(result.err, REFUSED, str(result))
 
     def test_a_ping_pong_as_roce_without_a_gid(self):
+        """The port has no LID, and RoCE requires a global route."""
         port = free_port()
         call = ("ibv_rc_pingpong", "-p", port)
         with Program(*call, options=("--as", "roce")) as server:
@@ -56,6 +57,7 @@ class Refusals(Case):
             client = self.run_program(*call, "127.0.0.1", options=("--as", "roce"), statuses=range(1, 256))
             # The server refuses its queue pair first, and may have gone when the client would refuse its own.
             server = self.check(server.wait(), range(1, 256))
+            self.assertIn("Failed to modify QP to RTR", server.err)
             self.assertRegex(server.err, r"(?m)^iwarp: ibv_modify_qp: to RTR: ah_attr\.is_global 0: .* -g 0\)$",
                              str(client))
 

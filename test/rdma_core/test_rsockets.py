@@ -10,8 +10,8 @@ import shutil
 import tempfile
 import unittest
 
-from hosts import joined, why_no_namespaces, within
-from support import SANITIZER, Case, Program, free_port, main
+from hosts import apart, joined, why_no_namespaces, within
+from support import SANITIZER, Case, Program, free_port, has_udp, main
 from tried import tried
 
 NO_HOSTS = why_no_namespaces()
@@ -21,10 +21,6 @@ PRELOAD = next(iter(sorted(glob.glob("/usr/lib/*/rsocket/librspreload.so.1"))), 
 
 def two_hosts():
     return joined([(f"{v4}/24", f"{v6}/64") for v4, v6 in HOSTS])
-
-
-def apart(names):
-    return {"server_how": {"prefix": within(names[0])}, "client_how": {"prefix": within(names[1])}}
 
 
 class Streams(Case):
@@ -45,15 +41,11 @@ class Rstream(Streams):
     def stream(self, *words, **how):
         self.assert_silent(*self.transfer("rstream", "-T", "v", *words, **how))
 
-    def test_sizes(self):
-        self.stream("-S", 64, "-C", 10, "-I", 20)
-        self.stream("-S", 1 << 20, "-C", 2, "-I", 2)
-
-    def test_rpoll(self):
-        self.stream("-T", "a", "-S", 100000, "-C", 10, "-I", 2)
-
-    def test_blocking(self):
-        self.stream("-T", "b", "-S", 70000, "-C", 10, "-I", 2)
+    def test_sizes_and_ways_to_wait(self):
+        for words in (("-S", 64, "-C", 10, "-I", 20), ("-S", 1 << 20, "-C", 2, "-I", 2),
+                      ("-T", "a", "-S", 100000, "-C", 10, "-I", 2), ("-T", "b", "-S", 70000, "-C", 10, "-I", 2)):
+            with self.subTest(words=words):
+                self.stream(*words)
 
     def test_one_end_without_extensions(self):
         """One end runs with RFC 7306 disabled, so it cannot send a Write with immediate data."""
@@ -133,15 +125,10 @@ class Udpong(Case):
     SIZES = (64, 128, 192, 256, 384, 512, 768, 1024, 1536)
     COUNT = 50
 
-    def has_address(self, server, port):
-        """Returns whether the program has bound the UDP port. The program's output would show this too late."""
-        tables = (pathlib.Path(f"/proc/{server.process.pid}/net/{name}") for name in ("udp", "udp6"))
-        return any(f":{port:04X} " in table.read_text() for table in tables)
-
     def play(self, names, host, clients, *words):
         port = free_port()
         with Program("udpong", "-b", host, "-p", port, *words, prefix=within(names[0])) as server:
-            server.wait_until(lambda: self.has_address(server, port), "binding its port")
+            server.wait_until(lambda: has_udp(server, port), "binding its port")
             for client in clients:
                 with self.subTest(server=words, client=client):
                     result = self.run_program("udpong", "-s", host, "-p", port, "-C", self.COUNT,

@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests programs without privileges, locked memory, device nodes or a network card. Also tests programs on two
 hosts, which are network namespaces joined by a pair of virtual cables. Setting up the tests needs root."""
-import contextlib
-import pathlib
 import re
 import shutil
 import unittest
 
-import support
-from hosts import ip, joined, namespaces, need_namespaces, within
+from hosts import apart, ip, joined, namespaces, need_namespaces, within
 from support import Case, Program, free_port, main
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
@@ -19,19 +16,8 @@ class Nobody(Case):
     """Runs programs without privileges, with a limit of 0 bytes of locked memory, and with lo as the only
     interface."""
 
-    def setUp(self):
-        super().setUp()
-        # Copies `iwarp` to a directory that the unprivileged user can read, wherever the build tree is.
-        self.scratch.chmod(0o755)
-        built = pathlib.Path(support.IWARP).resolve()
-        (self.scratch / "bin").mkdir()
-        shutil.copy(built, self.scratch / "bin/iwarp")
-        shutil.copytree(built.parent.parent / "lib/iwarp", self.scratch / "lib/iwarp")
-        before = support.IWARP
-        self.addCleanup(setattr, support, "IWARP", before)
-        support.IWARP = str(self.scratch / "bin/iwarp")
-
     def test_programs_run(self):
+        self.use_readable_iwarp()
         with namespaces(1) as (name,):
             how = {"prefix": within(name, *NOBODY), "cwd": "/"}
             limit = self.run_program("sh", "-c", "id -u; ulimit -l; ls /sys/class/net", **how)
@@ -49,31 +35,21 @@ class Nobody(Case):
 class TwoHosts(Case):
     HOSTS = (("10.99.7.1", "fd99:7::1"), ("10.99.7.2", "fd99:7::2"))
 
-    @contextlib.contextmanager
     def hosts(self):
-        with namespaces(2) as names:
-            ip("link", "add", "veth0", "netns", names[0], "type", "veth", "peer", "name", "veth0",
-               "netns", names[1])
-            for name, (v4, v6) in zip(names, self.HOSTS):
-                ip("-n", name, "address", "add", f"{v4}/24", "dev", "veth0")
-                ip("-n", name, "address", "add", f"{v6}/64", "dev", "veth0", "nodad")
-                ip("-n", name, "link", "set", "veth0", "up")
-            yield names
+        return joined([(f"{v4}/24", f"{v6}/64") for v4, v6 in self.HOSTS])
 
     def test_over_rdma_cm(self):
         with self.hosts() as names:
-            apart = {"server_how": {"prefix": within(names[0])},
-                     "client_how": {"prefix": within(names[1])}}
             for target, anywhere in zip(self.HOSTS[0], ("0.0.0.0", "::0")):
                 for address in (anywhere, target):
                     with self.subTest(target=target, address=address):
                         port = free_port()
                         words = ("-p", port, "-V", "-C", 10, "-S", 30000)
                         self.pair(("rping", "-s", "-a", address, *words),
-                                  ("rping", "-c", "-a", target, *words), port, **apart)
+                                  ("rping", "-c", "-a", target, *words), port, **apart(names))
             port = free_port()
             call = ("ib_write_bw", "-F", "-R", "-p", port, "-n", 200)
-            self.pair(call, (*call, self.HOSTS[0][0]), port, **apart)
+            self.pair(call, (*call, self.HOSTS[0][0]), port, **apart(names))
 
     @unittest.skipUnless(shutil.which("fi_info"), "needs libfabric-bin")
     def test_libfabric_tells_peers_an_address_that_they_can_reach(self):
@@ -83,21 +59,17 @@ class TwoHosts(Case):
             self.assertNotIn("fi_sockaddr_in://127.", found.out)
             port = free_port()
             call = ("fi_pingpong", "-p", "verbs;ofi_rxm", "-e", "rdm", "-c", "-I", 10)
-            self.pair((*call, "-B", port), (*call, "-P", port, self.HOSTS[0][0]), port,
-                      server_how={"prefix": within(names[0])},
-                      client_how={"prefix": within(names[1])})
+            self.pair((*call, "-B", port), (*call, "-P", port, self.HOSTS[0][0]), port, **apart(names))
 
     def test_without_rdma_cm_only_when_asked_for(self):
         with self.hosts() as names:
-            apart = {"server_how": {"prefix": within(names[0])},
-                     "client_how": {"prefix": within(names[1])}}
             port = free_port()
             call = ("ibv_rc_pingpong", "-c", "-g", 0, "-p", port)
-            self.pair(call, (*call, self.HOSTS[0][0]), port, options=("--oob", "on"), **apart)
-            with Program(*call, **apart["server_how"]) as server:
+            self.pair(call, (*call, self.HOSTS[0][0]), port, options=("--oob", "on"), **apart(names))
+            with Program(*call, prefix=within(names[0])) as server:
                 server.listens(port)
                 client = self.run_program(*call, self.HOSTS[0][0], statuses=range(1, 256),
-                                          **apart["client_how"])
+                                          prefix=within(names[1]))
                 self.assertRegex(client.err + server.wait().err, r"(?m)^iwarp: .*rdma_cm")
 
 

@@ -62,6 +62,9 @@ class WithoutSys(Case):
                 self.assertRegex(said.out, r"transport:\s+" + transport.replace("(", r"\(")
                                  .replace(")", r"\)"))
                 self.assertIn("PORT_ACTIVE", said.out)
+                listed = self.run_program("sh", "-c", "ls /sys/class/infiniband /sys; cat "
+                                          "/sys/class/infiniband/iwarp0/node_type", **how)
+                self.assertEqual(listed.out, f"/sys:\n\n/sys/class/infiniband:\niwarp0\n{NODE_TYPES[persona]}\n")
                 port = free_port()
                 where = ("-a", "127.0.0.1", "-p", port, "-V", "-C", 5)
                 self.pair(("rping", "-s", *where), ("rping", "-c", *where), port, **how)
@@ -93,11 +96,6 @@ class Changed(Case):
                          "1: CA\n" + 2 * "4: RNIC\n" +
                          "/sys/devices/platform/iwarp/infiniband/iwarp0\n4: RNIC\n"
                          "rdma_cm\nuverbs0\nIB/RoCE v1\n1: CA\n")
-
-    def test_a_value_that_is_none_is_said_and_the_default_taken(self):
-        result = self.run_program("sh", "-c", "IWARP_AS=infiniband ibv_devinfo")
-        self.assertIn(TRANSPORTS["iwarp"], result.out)
-        self.assertRegex(result.err, r"^iwarp: IWARP_AS=infiniband is not [^\n]+\n$")
 
 
 if __name__ == "__main__":

@@ -26,15 +26,11 @@ class Fio(Case):
         octets = int(SIZE[:-1]) << {"M": 20, "G": 30}[SIZE[-1]]
         self.assertEqual(job["read"]["io_bytes"] + job["write"]["io_bytes"], octets)
 
-    def test_a_process_for_the_job(self):
-        self.transfer("write")
-        self.transfer("read")
-        self.transfer("send")
-
-    def test_a_thread_for_the_job(self):
-        self.transfer("write", "--thread")
-        self.transfer("read", "--thread")
-        self.transfer("send", "--thread")
+    def test_in_a_process_and_in_a_thread(self):
+        for words in ((), ("--thread",)):
+            for verb in ("write", "read", "send"):
+                with self.subTest(verb=verb, words=words):
+                    self.transfer(verb, *words)
 
 
 @tried("fio", "fio", "this package has no `ioengine=librpma_*`, because it is built without "

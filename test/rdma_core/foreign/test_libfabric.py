@@ -4,7 +4,7 @@ kinds of endpoints. These are connected endpoints, reliable datagrams over conne
 datagrams, and reliable datagrams over datagrams (ofi_rxd)."""
 import unittest
 
-from hosts import joined, why_no_namespaces, within
+from hosts import apart, joined, why_no_namespaces
 from support import Case, free_port, main
 from tried import tried
 
@@ -39,13 +39,9 @@ class Libfabric(Pingpong):
         self.assertRegex(result.out, r"(?m)^\s*domain: iwarp0")
         self.assert_quiet(result)
 
-    def test_connected_endpoints(self):
+    def test_connected_endpoints_and_reliable_datagrams(self):
         self.play("verbs", "msg")
-
-    def test_reliable_datagrams(self):
         self.play("verbs;ofi_rxm", "rdm")
-
-    def test_a_large_message(self):
         self.play("verbs;ofi_rxm", "rdm", "-S", 1 << 20, "-I", 20)
 
 
@@ -64,8 +60,7 @@ class LibfabricDatagrams(Pingpong):
     def test_on_two_hosts(self):
         addresses = ("10.99.8.1", "10.99.8.2")
         with joined([(f"{address}/24",) for address in addresses]) as names:
-            self.play_both(host=addresses[0], server_how={"prefix": within(names[0])},
-                           client_how={"prefix": within(names[1])})
+            self.play_both(host=addresses[0], **apart(names))
 
 
 if __name__ == "__main__":

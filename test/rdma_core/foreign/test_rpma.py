@@ -2,15 +2,12 @@
 """Tests librpma with a program of our own, programs/rpma_operations.cpp, because Debian's fio has no engine for
 librpma. The program performs the operations that applications of persistent memory use. It is built only if librpma's
 headers are installed."""
-import os
-import pathlib
 
 from hosts import own_address
-from support import Case, free_port, main, skip_all
+from support import PROGRAMS, Case, free_port, main, skip_all
 from tried import tried
 
-PROGRAM = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"),
-                       "rpma_operations")
+PROGRAM = PROGRAMS / "rpma_operations"
 
 
 @tried("librpma", "librpma0", "write, flush, read, atomic write, write with immediate data, send",

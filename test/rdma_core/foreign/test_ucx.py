@@ -4,15 +4,13 @@ of uct that a transport supports must run over it. Then tests UCP, which finds t
 with rc_verbs. UCX does not list iWARP devices at all. UCX's rc_verbs offers no swap on a device that has only the
 atomics of the verbs interface."""
 import contextlib
-import os
-import pathlib
 import re
 import shutil
 import subprocess
 import unittest
 
-from hosts import joined, why_no_namespaces, within
-from support import LONG, Case, Program, free_port, main
+from hosts import apart, joined, why_no_namespaces
+from support import LONG, PROGRAMS, Case, Program, free_port, main
 from tried import tried
 import ucx
 
@@ -41,7 +39,7 @@ UCP_RUNS = (
     ("ucp_cswap", 8))
 ITERATIONS = 10000 if LONG else 100
 NETWORK = ucx.environment()
-READ_ONLY = pathlib.Path(os.environ.get("IWARP_PROGRAMS", "build/release/test/rdma_core/programs"), "ucx_read_only")
+READ_ONLY = PROGRAMS / "ucx_read_only"
 # Starts a process that shares no memory with other processes. UCX detects this by the namespaces.
 APART = ("unshare", "--ipc", "--pid", "--fork", "--kill-child")
 
@@ -98,9 +96,7 @@ class UcxDatagrams(UcxCase):
     @unittest.skipIf(NO_HOSTS, NO_HOSTS)
     def test_over_ipv6(self):
         with joined([("2001:db8::1/64",), ("2001:db8::2/64",)]) as names:
-            self.measure("am_bw", 900, *self.WORDS, "-D", "bcopy", "-6", host="2001:db8::1",
-                         server_how={"prefix": within(names[0])},
-                         client_how={"prefix": within(names[1])})
+            self.measure("am_bw", 900, *self.WORDS, "-D", "bcopy", "-6", host="2001:db8::1", **apart(names))
 
 
 @tried("UCX, UCP", "ucx-utils", "ucx_perftest's tests of tag, stream, am, put, get and atomics on "
@@ -115,15 +111,14 @@ class Ucp(UcxCase):
                 self.measure(test, size, env=env, **how)
 
     @contextlib.contextmanager
-    def two_hosts(self, *apart):
+    def two_hosts(self, *words):
         with joined([(f"{address}/24",) for address in HOSTS]) as names:
-            yield {"host": HOSTS[0], "server_how": {"prefix": within(names[0], *apart)},
-                   "client_how": {"prefix": within(names[1], *apart)}}
+            yield {"host": HOSTS[0], **apart(names, *words)}
 
-    def on_two_hosts(self, transports, chosen, *apart):
+    def on_two_hosts(self, transports, chosen, *words):
         """`chosen` is the transport that UCX reports for tagged messages."""
         env = ucx.environment(transports)
-        with self.two_hosts(*apart) as how:
+        with self.two_hosts(*words) as how:
             said = self.measure("tag_lat", 8, env={**env, "UCX_LOG_LEVEL": "info"}, **how).out
             self.assertRegex(said, rf"cfg.*tag\({chosen}/iwarp0:1")
             self.play(UCP_RUNS, env, **how)
