@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import threading
-import time
 
 from support import IWARP, TIMEOUT, Case, Server, main, run, start
 
@@ -168,8 +167,9 @@ class Generated(Case):
 
 class Output(Case):
     def test_what_standard_output_does_not_take_is_a_failure(self):
-        for words in (("info", "--json"), ("cost", "predict", "--json"), ("--help",),
-                      ("perf", "--self", "write-bw", "--duration", "0.05", "--json")):
+        perf = ("perf", "--self", "write-bw", "--duration", "0.05")
+        for words in (("info", "--json"), ("cost", "predict", "--json"), ("--help",), (*perf, "--json"), perf,
+                      (*perf, "--interval", "0")):
             with self.subTest(words=words), open("/dev/full", "w", encoding="ascii") as full:
                 done = subprocess.run([IWARP, *words], stdout=full, stderr=subprocess.PIPE,
                                       text=True, timeout=TIMEOUT, check=False)
@@ -189,6 +189,7 @@ class Failures(Case):
         self.assert_fails(run("put", self.file("x", 1), f"iwarp://127.0.0.1:{port}/x"), 1,
                           "^iwarp put: " + refused)
         self.assert_fails(run("ping", f"127.0.0.1:{port}"), 1, "^iwarp ping: " + refused)
+        self.assert_fails(run("perf", f"127.0.0.1:{port}", "write-bw"), 1, "^iwarp perf: " + refused)
 
     def test_an_old_server_is_asked_for_revision_1_unless_told_not_to(self):
         for command in ("ping", "get"):
@@ -248,9 +249,16 @@ class Failures(Case):
         self.assert_fails(run("put", "get", "iwarp://127.0.0.1:1/x", cwd=self.scratch), 1,
                           "^iwarp put: cannot connect to 127.0.0.1:1: ")
 
-    def test_a_name_that_does_not_resolve(self):
-        self.assert_fails(run("ping", "no-such-host.invalid"), 1,
-                          "^iwarp ping: cannot connect to no-such-host.invalid:7174: ")
+    def test_unknown_hosts_and_foreign_addresses(self):
+        unknown, foreign = "no-such-host.invalid", "192.0.2.1:7175"
+        for words, pattern in (
+                (("perf", unknown, "write-bw"), f'unknown host "{unknown}"$'),
+                (("ping", unknown), f"^iwarp ping: cannot connect to {unknown}:7174: unknown host {unknown}"),
+                (("serve", self.scratch, "--listen", f"{unknown}:7480"), f'unknown host "{unknown}"$'),
+                (("perf", "--server", "--listen", foreign), f"cannot listen on {foreign}: not an address of this machine$"),
+                (("serve", self.scratch, "--listen", foreign), f"cannot listen on {foreign}: not an address of this machine$")):
+            with self.subTest(words=words):
+                self.assert_fails(run(*words), 1, pattern)
 
 
 class ExplainError(Case):

@@ -193,7 +193,7 @@ class Cost(Case):
                    self.json_file("host.json", '{"parameters": {}, "machine": {"a": ' + deep + "}}"))
         self.fails("nested too deep", "validate", "--runs", self.json_file("runs.json", deep))
 
-    def judged(self, factor, spread=0.0):
+    def judged(self, factor, spread):
         """Runs the validation on synthetic measurements of sockets and of iWARP. iWARP costs `factor` times what is
         predicted. The costs of the rounds vary by `spread`, a fraction of 1, in both directions."""
         runs = []
@@ -206,20 +206,14 @@ class Cost(Case):
         return run("cost", "validate", "--runs", self.json_file("runs.json", runs), "--host",
                    self.json_file("host.json", {"parameters": {}}))
 
-    def test_a_model_that_holds_passes(self):
-        result = self.judged(1)
-        self.assertRegex(result.stdout, r": holds\n$")
-        self.assertEqual(result.returncode, 0, result.stdout)
-
-    def test_a_model_that_does_not_hold_fails(self):
-        result = self.judged(1.5)
-        self.assertRegex(result.stdout, r": missed\n$")
-        self.assertEqual(result.returncode, 1)
-
-    def test_noise_is_called_noise(self):
-        result = self.judged(1, spread=0.2)
-        self.assertRegex(result.stdout, r": noise-limited \(identical runs differ by \d+ %\)\n$")
-        self.assertEqual(result.returncode, 2)
+    def test_the_verdict_on_a_model_that_holds_and_one_that_does_not_and_on_noise(self):
+        for factor, spread, verdict, status in (
+                (1, 0, "holds", 0), (1.5, 0, "missed", 1),
+                (1, 0.2, r"noise-limited \(identical runs differ by \d+ %\)", 2)):
+            with self.subTest(verdict=verdict):
+                result = self.judged(factor, spread)
+                self.assertRegex(result.stdout, rf": {verdict}\n$")
+                self.assertEqual(result.returncode, status, result.stdout)
 
     def test_run_moves_octets_and_counts_them(self):
         out = self.scratch / "runs.json"

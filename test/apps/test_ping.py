@@ -40,12 +40,10 @@ class Ping(Case):
     def test_the_go_ahead_is_the_servers(self):
         self.assert_fails(run("ping", "127.0.0.1", "--go-ahead", "send-inv"), 2, "--server")
 
-    def test_more_pings_than_any_queue_is_deep(self):
-        with Server("ping", "--server") as server:
-            self.assert_ok(run("ping", server.address, "--count", 2000, "--verify", "-q"))
-
     def test_many_clients_at_once(self):
         with Server("ping", "--server") as server:
+            # More pings than any queue is deep.
+            self.assert_ok(run("ping", server.address, "--count", 2000, "--verify", "-q"))
             ping = ("ping", server.address, "--count", 200, "--verify", "-q")
             with processes([ping] * 8) as clients:
                 for client in clients:
@@ -62,30 +60,22 @@ class Ping(Case):
             self.assert_fails(run("ping", server.address), 1,
                               "rejected the connection: busy: too many clients$")
 
-    def test_an_interrupted_ping_reports(self):
+    def test_each_end_notices_the_end_of_the_other(self):
         with Server("ping", "--server") as server:
-            endless = start("ping", server.address, "--count", 0)
-            endless.stdout.readline()
-            endless.send_signal(signal.SIGINT)
-            out, err = endless.communicate(timeout=TIMEOUT)
-            self.assertEqual((endless.returncode, err), (0, ""))
+            endless = [start("ping", server.address, "--count", 0) for _ in range(3)]
+            for client in endless:
+                client.stdout.readline()
+            interrupted, killed, left = endless
+            interrupted.send_signal(signal.SIGINT)
+            out, err = interrupted.communicate(timeout=TIMEOUT)
+            self.assertEqual((interrupted.returncode, err), (0, ""))
             self.assertRegex(out, r"\d+ pings of 64 octets: ")
-
-    def test_a_killed_client_costs_the_server_nothing(self):
-        with Server("ping", "--server") as server:
-            endless = start("ping", server.address, "--count", 0)
-            endless.stdout.readline()
-            endless.kill()
-            endless.communicate()
+            killed.kill()
+            killed.communicate()
             self.assert_ok(run("ping", server.address, "--count", 3, "--verify"))
-
-    def test_a_server_that_dies_is_noticed(self):
-        with Server("ping", "--server") as server:
-            endless = start("ping", server.address, "--count", 0, "-q")
-            self.assert_ok(run("ping", server.address, "--count", 1))
             server.kill()
-            out, err = endless.communicate(timeout=TIMEOUT)
-            self.assertEqual(endless.returncode, 1, out)
+            out, err = left.communicate(timeout=TIMEOUT)
+            self.assertEqual(left.returncode, 1, out)
             self.assertRegex(err, r"^iwarp ping: .*\n$")
 
     def test_immediate_data_is_no_answer_to_a_read(self):

@@ -3,32 +3,15 @@
 which error message. openssl(1) makes the certificates."""
 import pathlib
 import shutil
-import subprocess
 import sys
 import tempfile
 
 from support import Case, Server, main, run
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "rdma_core"))
+from credentials import Authority  # noqa: E402
+
 SKIPPED = 77
-NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-
-
-def openssl(folder, *words):
-    subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True, timeout=60)
-
-
-def make_credentials(folder):
-    """Makes ca.pem, and NAME.pem with NAME.key for "server" (127.0.0.1) and "client"."""
-    openssl(folder, "req", "-x509", *NEW_KEY, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
-            "-subj", "/CN=test authority")
-    for name, alternative in (("server", "IP:127.0.0.1"), ("client", "DNS:client")):
-        openssl(folder, "req", *NEW_KEY, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj",
-                f"/CN={name}")
-        (folder / "extensions").write_text(f"subjectAltName={alternative}\n")
-        openssl(folder, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
-                "-CAcreateserial", "-days", "2", "-extfile", "extensions", "-out", f"{name}.pem")
-    (folder / "keys").write_text("lab:" + "5a" * 32 + "\n")
-    (folder / "others").write_text("lab:" + "a5" * 32 + "\n")
 
 
 class Tls(Case):
@@ -37,14 +20,11 @@ class Tls(Case):
         temporary = tempfile.TemporaryDirectory()
         cls.addClassCleanup(temporary.cleanup)
         cls.folder = pathlib.Path(temporary.name)
-        make_credentials(cls.folder)
-
-    def own(self, name):
-        return ("--tls-cert", self.folder / f"{name}.pem", "--tls-key", self.folder / f"{name}.key",
-                *self.authority())
-
-    def authority(self):
-        return "--tls-ca", self.folder / "ca.pem"
+        cls.ca = Authority(cls.folder, "ca")
+        cls.ca.issue("server", "IP:127.0.0.1")
+        cls.ca.issue("client", "DNS:client")
+        for name, octet in (("keys", "5a"), ("others", "a5")):
+            (cls.folder / name).write_text(f"lab:{octet * 32}\n")
 
     def key(self, name="keys"):
         return "--tls-psk", self.folder / name
@@ -54,21 +34,21 @@ class Tls(Case):
         served.mkdir()
         data = bytes(range(256)) * 5000
         (self.folder / "data").write_bytes(data)
-        for server, client in ((self.own("server"), self.own("client")), (self.key(), self.key())):
+        for server, client in ((self.ca.own("server"), self.ca.own("client")), (self.key(), self.key())):
             with self.subTest(server=server), Server("serve", served, *server) as at:
                 self.assert_ok(run("put", self.folder / "data", at.url("data"), "-q", *client))
                 self.assert_ok(run("get", at.url("data"), self.folder / "back", "-q", *client))
                 self.assertEqual((self.folder / "back").read_bytes(), data)
 
     def test_ping_and_who_is_refused(self):
-        with Server("ping", "--server", *self.own("server")) as server:
+        with Server("ping", "--server", *self.ca.own("server")) as server:
             ping = ("ping", server.address, "--count", 3, "-q", "--verify")
-            self.assert_ok(run(*ping, *self.own("client")))
+            self.assert_ok(run(*ping, *self.ca.own("client")))
             self.assert_fails(run(*ping), 1, r"the peer uses TLS and this end does not "
                                              r"\(use TLS at both ends or at neither\)$")
-            self.assert_fails(run(*ping, *self.authority()), 1,
+            self.assert_fails(run(*ping, "--tls-ca", self.ca.file), 1,
                               "the peer refused the TLS handshake: certificate required$")
-            self.assert_fails(run(*ping, *self.own("client"), "--tls-peer", "elsewhere"), 1,
+            self.assert_fails(run(*ping, *self.ca.own("client"), "--tls-peer", "elsewhere"), 1,
                               "this end refused the peer's certificate: hostname mismatch$")
             status, log = server.stop()
             self.assertEqual(status, 0)
@@ -78,7 +58,7 @@ class Tls(Case):
 
     def test_a_server_without_tls_says_who_came_with_it(self):
         with Server("ping", "--server") as server:
-            self.assert_fails(run("ping", server.address, *self.own("client")), 1,
+            self.assert_fails(run("ping", server.address, *self.ca.own("client")), 1,
                               r"closed TCP during the TLS handshake \(check that it uses TLS\)$")
             self.assertIn("failed (carrier): the peer uses TLS and this end does not "
                           "(use TLS at both ends or at neither)",
@@ -92,14 +72,14 @@ class Tls(Case):
     def test_perf(self):
         short = ("--duration", 0.2, "--warm-up", 0, "--check")
         self.assert_ok(run("perf", "--self", "write-bw", *short, *self.key()))
-        self.assert_ok(run("perf", "--self", "send-lat", *short, *self.own("server")))
+        self.assert_ok(run("perf", "--self", "send-lat", *short, *self.ca.own("server")))
         self.assert_fails(run("perf", "--self", "tcp-stream", *short, *self.key()), 2,
                           "--tls: tcp-stream uses plain TCP$")
 
     def test_options_that_do_not_do(self):
         self.assert_fails(run("ping", "--server", "--tls"), 1,
                           "a TLS server requires a certificate with its private key, or a shared key$")
-        self.assert_fails(run("ping", "127.0.0.1", *self.key(), *self.authority()), 1,
+        self.assert_fails(run("ping", "127.0.0.1", *self.key(), "--tls-ca", self.ca.file), 1,
                           r"TLS accepts either certificates or a shared key \(set only one of them\)$")
         self.assert_fails(run("ping", "127.0.0.1", "--tls-ca", self.folder / "none"), 1, "none: ")
 

@@ -167,12 +167,16 @@ def waiting(*arguments):
 
 
 class Reports(Case):
-    def test_text_json_and_junit_say_the_same(self):
+    def test_each_form_says_the_same(self):
         report, suite = self.scratch / "report.json", self.scratch / "suite.xml"
+        one = ("--only", "mpa/crc/wrong-field")
         with Server("ping", "--server") as server:
-            text = self.assert_ok(run("conform", server.address, "--only", "mpa/crc", "--only",
-                                      "5040 5", f"--json={report}", "--junit", suite))
             peer = server.address
+            text = self.assert_ok(run("conform", peer, "--only", "mpa/crc", "--only",
+                                      "5040 5", f"--json={report}", "--junit", suite))
+            alone = self.assert_ok(run("conform", "--json", peer, *one))
+            behind = self.assert_ok(run("conform", *one, peer))
+            verbose = self.assert_ok(run("conform", peer, "-v", *one))
         results = json.loads(report.read_text())
         n = len(results["cases"])
         self.assertGreater(n, 1)
@@ -183,23 +187,10 @@ class Reports(Case):
         root = xml.parse(suite).getroot()
         self.assertEqual(root.get("tests"), str(n))
         self.assertEqual(len(root.findall("testsuite/testcase")), n)
-
-    def test_json_alone_on_standard_output(self):
-        with Server("ping", "--server") as server:
-            done = run("conform", "--json", server.address, "--only", "mpa/crc/wrong-field")
-        self.assertEqual([c["result"] for c in json.loads(self.assert_ok(done))["cases"]], ["pass"])
-
-    def test_a_host_behind_only_is_the_host(self):
-        with Server("ping", "--server") as server:
-            text = self.assert_ok(run("conform", "--only", "mpa/crc/wrong-field", server.address))
-        self.assertIn("1 cases, 1 passed", text)
-
-    def test_verbose_shows_the_frames(self):
-        with Server("ping", "--server") as server:
-            text = self.assert_ok(run("conform", server.address, "-v", "--only",
-                                      "mpa/crc/wrong-field"))
-        self.assertIn("conform --> peer  MPA Request", text)
-        self.assertIn("RDMAP Terminate 2/0/02", text)
+        self.assertEqual([c["result"] for c in json.loads(alone)["cases"]], ["pass"])
+        self.assertIn("1 cases, 1 passed", behind)
+        self.assertIn("conform --> peer  MPA Request", verbose)
+        self.assertIn("RDMAP Terminate 2/0/02", verbose)
 
     def test_a_failure_is_shown_and_counts(self):
         with Server("ping", "--server", "--crc=off") as server:
@@ -208,7 +199,6 @@ class Reports(Case):
         self.assertIn("\u00d7 mpa/startup/crc-by-default", done.stdout)
         self.assertIn("-> Expected: ", done.stdout)
         self.assertRegex(done.stdout, "1 cases, 0 passed, 1 failed, 0 skipped\n$")
-
 
     def test_a_report_that_cannot_be_written_fails_at_once(self):
         for option in ("--json=", "--junit="):
