@@ -109,10 +109,14 @@ class Case(unittest.TestCase):
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
         self.assertRegex(result.stderr, pattern)
 
-    def file(self, name, size):
+    def written(self, name, octets):
+        """Returns a file with these octets."""
         path = self.scratch / name
-        path.write_bytes(os.urandom(size))
+        path.write_bytes(octets)
         return path
+
+    def file(self, name, size):
+        return self.written(name, os.urandom(size))
 
     def names(self, directory):
         return sorted(os.listdir(directory))

@@ -47,9 +47,17 @@ def objects(text):
     return [json.loads(line) for line in text.splitlines()]
 
 
-class Siw(Case):
+class Explain(Case):
     def explain(self, *arguments):
         return self.assert_ok(run("explain", *arguments))
+
+    def of_pipe(self, octets):
+        """Returns what the command says about a capture on its standard input."""
+        done = subprocess.run([IWARP, "explain", "-"], input=octets, capture_output=True, timeout=TIMEOUT, check=True)
+        return done.stdout.decode()
+
+
+class Siw(Explain):
 
     def test_numbers_of_frames_and_operations_are_explained_once(self):
         text = self.explain(SIW / "term-stock.pcap")
@@ -103,25 +111,16 @@ class Siw(Case):
         closed = [o for o in said if o["type"] == "closed"]
         self.assertEqual([c["how"] for c in closed], ["fin"] * 3)
 
-    def test_a_pipe_and_several_files(self):
+    def test_a_pipe_several_files_and_pcapng(self):
         capture = (SIW / "rping-stock.pcap").read_bytes()
-        done = subprocess.run([IWARP, "explain", "-"], input=capture, capture_output=True,
-                              timeout=TIMEOUT, check=True)
         whole = self.explain(SIW / "rping-stock.pcap")
-        self.assertEqual(done.stdout.decode(), whole)
+        self.assertEqual(self.of_pipe(capture), whole)
         # Splits the capture into several files, each with its own header, as a ring buffer of capture files does.
         packets = list(records(capture))
-        parts = []
-        for number, at in enumerate(range(0, len(packets), 7)):
-            part = self.scratch / f"part{number}"
-            part.write_bytes(capture[:24] + b"".join(packets[at:at + 7]))
-            parts.append(part)
+        parts = [self.written(f"part{at}", capture[:24] + b"".join(packets[at:at + 7]))
+                 for at in range(0, len(packets), 7)]
         self.assertEqual(self.explain(*parts), whole)
-
-    def test_pcapng(self):
-        path = self.scratch / "capture.pcapng"
-        path.write_bytes(pcapng((SIW / "rping-stock.pcap").read_bytes()))
-        self.assertEqual(self.explain(path), self.explain(SIW / "rping-stock.pcap"))
+        self.assertEqual(self.explain(self.written("capture.pcapng", pcapng(capture))), whole)
 
     def test_our_own_capture_with_markers(self):
         trace = self.scratch / "demo.pcap"
@@ -131,34 +130,28 @@ class Siw(Case):
         self.assertIn("! [DDP-73] the STag was invalidated and not advertised again", text)
 
 
-class Packed(Case):
+class Packed(Explain):
     """Tests captures that are compressed with gzip: intact ones, damaged ones, and one whose contents are much
     larger than the file."""
 
     def setUp(self):
         super().setUp()
         self.capture = (SIW / "rping-crc-p2p.pcap").read_bytes()
-        self.whole = self.assert_ok(run("explain", SIW / "rping-crc-p2p.pcap"))
+        self.whole = self.explain(SIW / "rping-crc-p2p.pcap")
         self.packed = self.scratch / "packed.pcap.gz"
 
     def test_files_pipes_and_logs(self):
-        self.packed.write_bytes(gzip.compress(self.capture))
-        self.assertEqual(self.assert_ok(run("explain", self.packed)), self.whole)
-        done = subprocess.run([IWARP, "explain", "-"], input=self.packed.read_bytes(), capture_output=True,
-                              timeout=TIMEOUT, check=True)
-        self.assertEqual(done.stdout.decode(), self.whole)
-        # The file has several gzip members, and zero padding at its end as in tape archives.
-        self.packed.write_bytes(gzip.compress(self.capture[:3000]) + gzip.compress(self.capture[3000:]) + bytes(512))
-        self.assertEqual(self.assert_ok(run("explain", self.packed)), self.whole)
-        plain = self.scratch / "demo.pcapng"
-        plain.write_bytes(pcapng(self.capture))
-        self.packed.write_bytes(gzip.compress(plain.read_bytes()))
-        self.assertEqual(self.assert_ok(run("explain", self.packed)), self.whole)
+        packed = gzip.compress(self.capture)
+        self.assertEqual(self.of_pipe(packed), self.whole)
+        # The second file has several gzip members, and zero padding at its end as in tape archives.
+        for octets in (packed, gzip.compress(self.capture[:3000]) + gzip.compress(self.capture[3000:]) + bytes(512),
+                       gzip.compress(pcapng(self.capture))):
+            self.packed.write_bytes(octets)
+            self.assertEqual(self.explain(self.packed), self.whole)
         log = self.scratch / "demo.qlog"
         self.assert_ok(run("demo", "--trace", log))
-        packed_log = self.scratch / "demo.qlog.gz"
-        packed_log.write_bytes(gzip.compress(log.read_bytes()))
-        self.assertEqual(self.assert_ok(run("explain", packed_log)), self.assert_ok(run("explain", log)))
+        packed_log = self.written("demo.qlog.gz", gzip.compress(log.read_bytes()))
+        self.assertEqual(self.explain(packed_log), self.explain(log))
 
     def test_damage_is_named_and_what_was_before_it_is_shown(self):
         packed = gzip.compress(self.capture)
@@ -189,84 +182,72 @@ class Packed(Case):
                 out.write(packet)
         self.assertLess(self.packed.stat().st_size, 1 << 20)
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        self.assertIn("4164 packets, 1 TCP connection, 1 with MPA, 36 frames", self.assert_ok(run("explain", self.packed)))
+        self.assertIn("4164 packets, 1 TCP connection, 1 with MPA, 36 frames", self.explain(self.packed))
         after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         self.assertLess(max(before, after), 100 * 1024 * (3 if "address" in SANITIZER else 1))
 
 
-class Spoiled(Case):
+class Spoiled(Explain):
+    def setUp(self):
+        super().setUp()
+        self.capture = (SIW / "rping-crc-p2p.pcap").read_bytes()
+        self.packets = list(records(self.capture))
+
+    def with_packets(self, packets):
+        """Returns a capture file with other packets."""
+        return self.written("spoiled", self.capture[:24] + b"".join(packets))
+
     def test_a_capture_from_the_middle_and_one_side(self):
-        capture = (SIW / "rping-crc-p2p.pcap").read_bytes()
-        packets = list(records(capture))
-        middle = self.scratch / "middle"
-        middle.write_bytes(capture[:24] + b"".join(packets[20:]))
-        text = self.assert_ok(run("explain", middle))
+        text = self.explain(self.with_packets(self.packets[20:]))
         self.assertIn("the capture begins in the middle of the connection: ", text)
         self.assertIn(" 0 violations\n", text)
-        side = self.scratch / "side"
         # At offset 26 of the Ethernet packet is the source address, here 10.0.2.15.
-        side.write_bytes(capture[:24] + b"".join(
-            p for p in packets if p[16 + 26:16 + 30] == bytes([10, 0, 2, 15])))
-        text = self.assert_ok(run("explain", side))
+        text = self.explain(self.with_packets(
+            p for p in self.packets if p[16 + 26:16 + 30] == bytes([10, 0, 2, 15])))
         self.assertIn("the capture contains nothing that 10.0.2.2:22806 sent", text)
         self.assertIn("RDMA Read Response", text)
         self.assertIn("whether 10.0.2.15:36101 uses CRCs and markers is inferred from the frames\n", text)
-
-    def test_without_crc_headers_in_a_row_tell(self):
-        capture = (SIW / "rping-stock.pcap").read_bytes()
-        packets = list(records(capture))
-        middle = self.scratch / "middle"
-        middle.write_bytes(capture[:24] + b"".join(packets[14:]))
-        self.assertIn(", 18 frames, 0 violations\n", self.assert_ok(run("explain", middle)))
+        # Without CRC, several headers in a row show where the frames are.
+        packets = list(records((SIW / "rping-stock.pcap").read_bytes()))
+        self.assertIn(", 18 frames, 0 violations\n", self.explain(self.with_packets(packets[14:])))
 
     def test_a_snap_length(self):
-        capture = (SIW / "rping-crc-p2p.pcap").read_bytes()
-        cut = self.scratch / "cut"
-        cut.write_bytes(capture[:24] + b"".join(
-            p[:8] + struct.pack("<I", min(len(p) - 16, 96)) + p[12:16 + 96]
-            for p in records(capture)))
-        text = self.assert_ok(run("explain", cut))
+        cut = self.with_packets(p[:8] + struct.pack("<I", min(len(p) - 16, 96)) + p[12:16 + 96] for p in self.packets)
+        text = self.explain(cut)
         self.assertIn("octets were not captured)", text)
         # The captured part of the packet ends before the second of its two FPDUs.
         self.assertIn(": the length of the FPDU was not captured\n", text)
         self.assertIn(", 33 frames, 0 violations\n", text)
-        text = self.assert_ok(run("explain", "-v", cut))
+        text = self.explain("-v", cut)
         self.assertIn("CRC not checked: 1398 octets were not captured\n", text)
         self.assertIn("one part of an RDMA Write: 1436 octets into ", text)
 
     def test_a_rejected_connection_is_called_so(self):
-        text = self.assert_ok(run("explain", SIW.parent / "course" / "rejected.pcap"))
+        text = self.explain(SIW.parent / "course" / "rejected.pcap")
         self.assertRegex(text, r"<-- MPA Reply .* R=true .*: rejected\n")
         self.assertIn(" after the rejection: ", text)
 
     def test_a_violation_is_told_in_full_once(self):
-        capture = sends([b"x"] * 3)
-        path = self.scratch / "steps"
         # The MSN is at offset 12 of the FPDU, after 54 bytes of Ethernet, IP and TCP headers. The second MSN
         # becomes 5, and the third remains 3.
-        packets = list(records(capture))
+        packets = list(records(sends([b"x"] * 3)))
         packets[-2] = packets[-2][:16 + 54 + 12] + struct.pack(">I", 5) + packets[-2][16 + 54 + 16:]
-        path.write_bytes(capture[:24] + b"".join(packets))
-        text = self.assert_ok(run("explain", path))
+        path = self.with_packets(packets)
+        text = self.explain(path)
         self.assertEqual(text.count("! [DDP-31] the MSN does not follow the previous MSN: 5 instead of 2\n"), 1)
         self.assertEqual(text.count("1 octets ! [DDP-31] again\n"), 1)
-        self.assertIn("3 instead of 6", self.assert_ok(run("explain", "-v", path)))
+        self.assertIn("3 instead of 6", self.explain("-v", path))
 
     def test_clocks_that_are_set_back(self):
         packets = list(records(sends([b"x"])))
         behind = struct.pack("<2I", 1699999998, 999999) + packets[-1][8:]
-        path = self.scratch / "back"
-        path.write_bytes(sends([])[:24] + b"".join(packets[:-1]) + behind)
-        text = self.assert_ok(run("explain", path))
+        text = self.explain(self.with_packets([*packets[:-1], behind]))
         self.assertIn("1.1 +0.000000 --> MPA Request", text)
         self.assertIn("1.2 +0.001000 <-- MPA Reply", text)
         self.assertIn("1.3 -1.000001 --> Send #1, 1 octets", text)
 
     def test_what_is_no_capture(self):
-        empty = self.scratch / "empty"
-        empty.write_bytes(b"")
-        noise = self.file("noise", 5000)
-        for path in (empty, noise, self.dir, self.scratch / "none"):
+        for path in (self.written("empty", b""), self.file("noise", 5000), self.dir, self.scratch / "none"):
             with self.subTest(path=path):
                 result = run("explain", path)
                 self.assertEqual(result.returncode, 1)
@@ -276,23 +257,20 @@ class Spoiled(Case):
 
     def test_what_was_not_read_is_said_and_the_next_file_is(self):
         capture = (SIW / "rping-stock.pcap").read_bytes()
-        cut = self.scratch / "cut"
-        cut.write_bytes(capture[:-5])
-        absurd = self.scratch / "absurd"
-        absurd.write_bytes(capture[:24] + struct.pack("<4I", 0, 0, 0xFFFFFFF0, 0xFFFFFFF0) + b"x" * 99)
-        strange = self.scratch / "strange"
-        strange.write_bytes(capture[:20] + struct.pack("<I", 147) + capture[24:])
-        for path, pattern in ((cut, r"stopped after packet 40: truncated dump file"),
-                              (absurd, r"stopped after packet 0: "),
-                              (strange, r"unsupported link type 147")):
-            with self.subTest(path=path):
+        absurd = capture[:24] + struct.pack("<4I", 0, 0, 0xFFFFFFF0, 0xFFFFFFF0) + b"x" * 99
+        strange = capture[:20] + struct.pack("<I", 147) + capture[24:]
+        for octets, pattern in ((capture[:-5], r"stopped after packet 40: truncated dump file"),
+                                (absurd, r"stopped after packet 0: "),
+                                (strange, r"unsupported link type 147")):
+            with self.subTest(pattern=pattern):
+                path = self.written("unreadable", octets)
                 result = run("explain", path, SIW / "rdma-client-crc.pcap")
                 self.assertEqual(result.returncode, 1)
                 self.assertRegex(result.stderr, rf"^iwarp explain: {path}: {pattern}.*\n$")
                 self.assertIn("Send #1, 16 octets", result.stdout)
 
     def test_noise_in_packets_is_survived_and_printable(self):
-        capture = (SIW / "rping-crc-p2p.pcap").read_bytes()
+        capture = self.capture
         rolls = random.Random(5)
         for round_ in range(30):
             spoiled = bytearray(capture)
@@ -304,8 +282,7 @@ class Spoiled(Case):
                 size = struct.unpack_from("<I", capture, at + 8)[0]
                 spoiled[at:at + 16] = capture[at:at + 16]
                 at += 16 + size
-            path = self.scratch / "spoiled"
-            path.write_bytes(spoiled)
+            path = self.written("spoiled", spoiled)
             for option in ("-v", "--json"):
                 result = run("explain", "-vv", option, path)
                 self.assert_ok(result)
@@ -314,14 +291,12 @@ class Spoiled(Case):
                     objects(result.stdout)
 
     def test_memory_is_bounded(self):
-        capture = (SIW / "rping-crc-p2p.pcap").read_bytes()
-        packets = list(records(capture))
         path = self.scratch / "many"
         # Repeats the connection with other ports.
         with path.open("wb") as out:
-            out.write(capture[:24])
+            out.write(self.capture[:24])
             for port in range(2000):
-                for p in packets[:-4]:
+                for p in self.packets[:-4]:
                     outbound = p[16 + 26:16 + 30] == bytes([10, 0, 2, 15])
                     at = 16 + (34 if outbound else 36)
                     out.write(p[:at] + struct.pack(">H", 10000 + port) + p[at + 2:])
@@ -359,8 +334,7 @@ class NotIwarp(Case):
     CLIENT_HELLO = b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00"
 
     def summary(self, *packets):
-        capture = self.scratch / "capture"
-        capture.write_bytes(made_capture.FILE_HEADER + b"".join(packets))
+        capture = self.written("capture", made_capture.FILE_HEADER + b"".join(packets))
         last = objects(self.assert_ok(run("explain", "--json", capture)))[-1]
         text = self.assert_ok(run("explain", capture))
         return re.findall("(?m)^left out: (.*)$", text), [last[f"{kind}_connections"] for kind in ("mpa", "tls", "plain")]
@@ -394,9 +368,7 @@ class Datagrams(Case):
             ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 0, 0, 64, 17, 0,
                              bytes((10, 0, 0, 1)), bytes((10, 0, 0, 2)))
             out += struct.pack("<IIII", 1, n, len(ip + udp), len(ip + udp)) + ip + udp
-        path = self.scratch / "datagrams.pcap"
-        path.write_bytes(out)
-        return path
+        return self.written("datagrams.pcap", out)
 
     def test_its_fields_are_shown(self):
         datagram = struct.pack(">BBIIII", 0x41, 0x43, 0, 0, 7, 0)

@@ -44,17 +44,14 @@ class File(Case):
         self.assertEqual(objects, [json.loads(line) for line in said.splitlines()])
 
     def test_what_the_wire_brought_is_text(self):
-        capture = self.scratch / "hostile.pcap"
-        capture.write_bytes(sends([HOSTILE] * 3, private_data=HOSTILE))
-        text = self.page_of(capture)
+        text = self.page_of(self.written("hostile.pcap", sends([HOSTILE] * 3, private_data=HOSTILE)))
         self.assertEqual(text.count("</script"), 2)
         self.assertNotIn("onerror=alert", text)
 
     def test_long_frames_and_large_captures_are_bounded(self):
-        capture = self.scratch / "long.pcap"
-        capture.write_bytes(sends([bytes([i % 256]) * 30000 for i in range(4)]))
-        self.assertLess(len(self.page_of(capture)), 400000)
-        capture.write_bytes(sends([bytes(2000)] * 14000))
+        long = self.written("long.pcap", sends([bytes([i % 256]) * 30000 for i in range(4)]))
+        self.assertLess(len(self.page_of(long)), 400000)
+        capture = self.written("large.pcap", sends([bytes(2000)] * 14000))
         page = self.scratch / "page.html"
         said = self.assert_ok(run("explain", "--html", page, capture))
         left_out = int(re.search(r"(\d+) frames were left out because the page would become too large", said)[1])

@@ -101,8 +101,7 @@ class Log(Case):
                                                  "to": "0000000000001000", "why": "no_right"})
         forbidden = event("iwarp:memory_refused", {"use": "read_source", "stag": "11223344", "length": 8,
                                                    "to": "0000000000001000", "why": "not_enabled"})
-        path = self.scratch / "log"
-        path.write_bytes(text_of([HEADER, STARTED, POSTED, refused, forbidden, failed]))
+        path = self.written("log", text_of([HEADER, STARTED, POSTED, refused, forbidden, failed]))
         text = self.explain("--errors", path)
         self.assertIn("*   request wr_id=0x7 of the send queue failed: work request flushed\n", text)
         self.assertIn("*   refused an RDMA Write of 64 octets at STag=0x11223344 TO=0x1000: "
@@ -173,8 +172,7 @@ class Log(Case):
 
 class Foreign(Case):
     def explain(self, octets, status):
-        path = self.scratch / "log.qlog"
-        path.write_bytes(octets)
+        path = self.written("log.qlog", octets)
         result = run("explain", path)
         self.assertEqual(result.returncode, status, result.stderr)
         for stream in (result.stdout, result.stderr):
@@ -243,9 +241,8 @@ class Foreign(Case):
         name = "evil\x1b]0;x\x07<script>alert(1)</script>\u202e:x"
         _, said = self.explain(text_of([HEADER, event(name, {})]), 1)
         self.assertNotIn("\x1b", said)
-        path, page = self.scratch / "log.qlog", self.scratch / "page.html"
-        path.write_bytes(text_of([HEADER, event(name, {}), STARTED, POSTED]))
-        run("explain", "--html", page, path)
+        page = self.scratch / "page.html"
+        run("explain", "--html", page, self.written("log.qlog", text_of([HEADER, event(name, {}), STARTED, POSTED])))
         if page.exists():
             self.assertNotIn("alert(1)", page.read_text())
 
