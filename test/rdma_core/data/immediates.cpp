@@ -51,9 +51,7 @@ Seen take(const End& end) {
     return {wc.wr_id,    wc.status,   wc.opcode, static_cast<unsigned>(wc.wc_flags),
             wc.imm_data, wc.byte_len, wc.qp_num};
   }
-  ibv_poll_cq_attr attr{};
-  const auto limit = std::chrono::steady_clock::now() + kLimit;
-  while (ibv_start_poll(end.cq_ex, &attr) != 0) REQUIRE(std::chrono::steady_clock::now() < limit);
+  start_poll(end.cq_ex);
   const Seen seen{end.cq_ex->wr_id,
                   end.cq_ex->status,
                   ibv_wc_read_opcode(end.cq_ex),

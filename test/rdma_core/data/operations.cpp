@@ -6,18 +6,6 @@
 
 using namespace data;
 
-TEST_CASE("RDMA Write and Read move octets and complete with their opcodes") {
-  Pair pair;
-  pair.a.write(0, "written");
-  REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 7, 500), 0);
-  CHECK_EQ(success(pair.a.cq).opcode, IBV_WC_RDMA_WRITE);
-  REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 1000, 7, 500), 0);
-  const ibv_wc read = success(pair.a.cq);
-  CHECK_EQ(read.opcode, IBV_WC_RDMA_READ);
-  CHECK_EQ(read.byte_len, 7);
-  CHECK_EQ(pair.a.text(1000, 7), "written");
-}
-
 TEST_CASE("atomics add and swap, and return the old value in host byte order") {
   Pair pair;
   pair.b.word(64) = 1000;

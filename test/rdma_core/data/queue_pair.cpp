@@ -281,19 +281,15 @@ TEST_CASE("extended attributes that iWARP does not have are refused") {
   attr.cap.max_send_wr = 1;
   attr.qp_type = IBV_QPT_RC;
   attr.pd = end.pd;
-  SUBCASE("operations") {
-    attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    attr.send_ops_flags = IBV_QP_EX_WITH_TSO;
-  }
-  SUBCASE("operations of later versions") {
-    attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-    attr.send_ops_flags = 1 << 11;
-  }
-  SUBCASE("flags") {
-    attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS;
-    attr.create_flags = IBV_QP_CREATE_BLOCK_SELF_MCAST_LB;
-  }
-  SUBCASE("hashes") { attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_RX_HASH; }
+  const auto with = [&](unsigned mask, std::uint64_t operations, std::uint32_t flags) {
+    attr.comp_mask = IBV_QP_INIT_ATTR_PD | mask;
+    attr.send_ops_flags = operations;
+    attr.create_flags = flags;
+  };
+  SUBCASE("operations") { with(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, IBV_QP_EX_WITH_TSO, 0); }
+  SUBCASE("operations of later versions") { with(IBV_QP_INIT_ATTR_SEND_OPS_FLAGS, 1 << 11, 0); }
+  SUBCASE("flags") { with(IBV_QP_INIT_ATTR_CREATE_FLAGS, 0, IBV_QP_CREATE_BLOCK_SELF_MCAST_LB); }
+  SUBCASE("hashes") { with(IBV_QP_INIT_ATTR_RX_HASH, 0, 0); }
   errno = 0;
   CHECK_EQ(ibv_create_qp_ex(end.context, &attr), nullptr);
   CHECK_EQ(errno, EOPNOTSUPP);

@@ -26,6 +26,7 @@ using namespace std::chrono_literals;
 using rdma_core_test::kLimit;
 using rdma_core_test::must;
 using rdma_core_test::next;
+using rdma_core_test::start_poll;
 using Options = rdma_core_test::EndOptions;
 
 /// Returns whether IWARP_COMPLETIONS is set so that a completion means that the peer has executed

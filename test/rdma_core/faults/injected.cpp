@@ -105,18 +105,13 @@ TEST_CASE("built requests, receives and shared receives can fail, too") {
     pair.settle();
   }
   SUBCASE("a receive") {
-    options.shared_receives = false;
-    End end(options);
-    rule("after 1 receive fail ENOMEM");
-    CHECK_EQ(end.post_recv(1, 0, 8), ENOMEM);
-    CHECK_EQ(end.post_recv(1, 0, 8), 0);
-  }
-  SUBCASE("a shared receive") {
-    options.shared_receives = true;
-    End end(options);
-    rule("after 1 receive fail ENOMEM");
-    CHECK_EQ(end.post_recv(1, 0, 8), ENOMEM);
-    CHECK_EQ(end.post_recv(1, 0, 8), 0);
+    for (const bool shared : {false, true}) {
+      options.shared_receives = shared;
+      End end(options);
+      rule("after 1 receive fail ENOMEM");
+      CHECK_EQ(end.post_recv(1, 0, 8), ENOMEM);
+      CHECK_EQ(end.post_recv(1, 0, 8), 0);
+    }
   }
 }
 

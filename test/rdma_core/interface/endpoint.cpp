@@ -29,15 +29,9 @@ Context open_device() {
   return context;
 }
 
-Id make_id(const Channel& channel, void* context) {
+Id make_id(const Channel& channel, rdma_port_space space) {
   rdma_cm_id* raw = nullptr;
-  REQUIRE(rdma_create_id(channel.get(), &raw, context, RDMA_PS_TCP) == 0);
-  return Id(raw);
-}
-
-Id datagram_id(const Channel& channel) {
-  rdma_cm_id* raw = nullptr;
-  REQUIRE(rdma_create_id(channel.get(), &raw, nullptr, RDMA_PS_UDP) == 0);
+  REQUIRE(rdma_create_id(channel.get(), &raw, nullptr, space) == 0);
   return Id(raw);
 }
 
@@ -115,8 +109,8 @@ ibv_wc End::done(ibv_cq* cq) {
   return wc;
 }
 
-Id resolved(const Channel& channel, Address to) {
-  Id id = make_id(channel);
+Id resolved(const Channel& channel, Address to, rdma_port_space space) {
+  Id id = make_id(channel, space);
   REQUIRE(rdma_resolve_addr(id.get(), nullptr, to.get(), kTimeoutMs) == 0);
   expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
   REQUIRE(rdma_resolve_route(id.get(), kTimeoutMs) == 0);

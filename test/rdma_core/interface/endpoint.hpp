@@ -66,9 +66,7 @@ inline Channel make_channel() {
   return channel;
 }
 
-Id make_id(const Channel& channel, void* context = nullptr);
-/// Returns an id of RDMA_PS_UDP.
-Id datagram_id(const Channel& channel);
+Id make_id(const Channel& channel, rdma_port_space space = RDMA_PS_TCP);
 
 /// Waits for the next event, which must have type `type`.
 Event expect(const Channel& channel, rdma_cm_event_type type);
@@ -166,7 +164,7 @@ void make_queue_pair(End& end, const PairOptions& options = {});
 
 /// Returns an id that has resolved the address `to`. It is ready to create a queue pair or to
 /// connect.
-Id resolved(const Channel& channel, Address to);
+Id resolved(const Channel& channel, Address to, rdma_port_space space = RDMA_PS_TCP);
 /// Returns a listener on 127.0.0.1. Sets `*port` to its port in host byte order.
 Id listening(const Channel& channel, std::uint16_t* port);
 /// Returns the private data of an event.

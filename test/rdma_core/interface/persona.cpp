@@ -2,9 +2,6 @@
 // Tests what a program written for RoCE requires of the device, the port, queue pairs and the CM.
 // Runs with IWARP_AS=roce, which the library reads once per process, so these cases are a separate
 // program.
-#include <dlfcn.h>
-#include <net/if.h>
-
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -19,7 +16,6 @@ namespace {
 using namespace rdma_core_test;
 
 const int kSet = ::setenv("IWARP_AS", "roce", 1);
-constexpr int kSysfsRoceV2 = 1;
 
 Qp queue_pair(const Pd& pd, const Cq& cq) {
   ibv_qp_init_attr init{
@@ -73,37 +69,6 @@ TEST_CASE("the device is an InfiniBand channel adapter with an Ethernet link") {
   CHECK(port.active_speed != 0);
   CHECK(port.active_mtu <= port.max_mtu);
   CHECK((port.flags & IBV_QPF_GRH_REQUIRED) != 0);
-}
-
-TEST_CASE("all queries return GIDs of RoCE v2 with the name of their interface") {
-  const Context context = open_device();
-  ibv_port_attr port{};
-  REQUIRE(ibv_query_port(context.get(), 1, &port) == 0);
-  REQUIRE(port.gid_tbl_len > 0);
-  std::array<ibv_gid_entry, 64> table{};
-  const ssize_t count = ibv_query_gid_table(context.get(), table.data(), table.size(), 0);
-  CHECK(count == port.gid_tbl_len);
-  using QueryType = int(ibv_context*, std::uint8_t, unsigned, int*);
-  auto* const query_type = reinterpret_cast<QueryType*>(
-      ::dlvsym(RTLD_DEFAULT, "ibv_query_gid_type", "IBVERBS_PRIVATE_34"));
-  REQUIRE((query_type != nullptr));
-  for (int i = 0; i < port.gid_tbl_len; ++i) {
-    CAPTURE(i);
-    const auto index = static_cast<std::uint32_t>(i);
-    ibv_gid_entry entry{};
-    REQUIRE(ibv_query_gid_ex(context.get(), 1, index, &entry, 0) == 0);
-    CHECK(entry.gid_type == IBV_GID_TYPE_ROCE_V2);
-    CHECK(table[index].gid_type == IBV_GID_TYPE_ROCE_V2);
-    std::array<char, IF_NAMESIZE> name{};
-    CHECK(::if_indextoname(entry.ndev_ifindex, name.data()) != nullptr);
-    CHECK(table[index].ndev_ifindex == entry.ndev_ifindex);
-    ibv_gid gid{};
-    CHECK(ibv_query_gid(context.get(), 1, i, &gid) == 0);
-    CHECK(std::memcmp(gid.raw, entry.gid.raw, sizeof gid.raw) == 0);
-    int type = -1;
-    CHECK(query_type(context.get(), 1, index, &type) == 0);
-    CHECK(type == kSysfsRoceV2);
-  }
 }
 
 TEST_CASE(

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the queries of device and port that these manual pages describe: ibv_get_device_guid(3),
 // ibv_get_device_index(3), ibv_query_gid(3), ibv_query_gid_ex(3), ibv_query_gid_table(3) and
-// ibv_query_pkey(3). Also tests the functions that return texts.
+// ibv_query_pkey(3). Also tests the functions that return texts. These cases run in two programs,
+// as an RNIC and as a RoCE adapter.
 #include <arpa/inet.h>
+#include <dlfcn.h>
+#include <net/if.h>
 
 #include <array>
 #include <cerrno>
@@ -14,6 +17,7 @@ namespace {
 using namespace rdma_core_test;
 
 constexpr std::uint16_t kDefaultPkey = 0xFFFF;
+constexpr int kSysfsRoceV2 = 1;
 
 ibv_port_attr port_of(ibv_context* context) {
   ibv_port_attr port{};
@@ -65,6 +69,11 @@ TEST_CASE("a GID is the same when queried by index, with its properties, and in 
   std::vector<ibv_gid_entry> table(length);
   REQUIRE(ibv_query_gid_table(context.get(), table.data(), length, 0) ==
           static_cast<ssize_t>(length));
+  const bool roce = context->device->transport_type == IBV_TRANSPORT_IB;
+  using QueryType = int(ibv_context*, std::uint8_t, unsigned, int*);
+  auto* const query_type = reinterpret_cast<QueryType*>(
+      ::dlvsym(RTLD_DEFAULT, "ibv_query_gid_type", "IBVERBS_PRIVATE_34"));
+  REQUIRE((query_type != nullptr));
   for (std::uint32_t index = 0; index < length; ++index) {
     CAPTURE(index);
     ibv_gid gid{};
@@ -77,6 +86,13 @@ TEST_CASE("a GID is the same when queried by index, with its properties, and in 
     CHECK(equal(table[index].gid, gid));
     CHECK(table[index].gid_index == index);
     CHECK(table[index].gid_type == entry.gid_type);
+    std::array<char, IF_NAMESIZE> name{};
+    CHECK((::if_indextoname(entry.ndev_ifindex, name.data()) != nullptr) == roce);
+    CHECK(table[index].ndev_ifindex == entry.ndev_ifindex);
+    int type = -1;
+    CHECK(query_type(context.get(), 1, index, &type) == 0);
+    CHECK((type == kSysfsRoceV2) == roce);
+    CHECK((entry.gid_type == IBV_GID_TYPE_ROCE_V2) == roce);
   }
 }
 

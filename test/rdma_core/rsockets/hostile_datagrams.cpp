@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 
+#include "../support/verbs_end.hpp"
 #include "datagram_sockets.hpp"
 #include "rsockets/datagrams/peers.hpp"
 #include "rsockets/datagrams/wire.hpp"
@@ -236,47 +237,16 @@ TEST_CASE("a flood from unknown senders does not affect the peers to which the p
 }
 
 /// A UD queue pair that is not used by an rsocket. It only sends.
-class RawQueuePair {
- public:
-  RawQueuePair() {
-    ibv_context** const list = rdma_get_devices(nullptr);
-    context_ = list[0];
-    rdma_free_devices(list);
-    pd_ = ibv_alloc_pd(context_);
-    cq_ = ibv_create_cq(context_, 16, nullptr, nullptr, 0);
-    ibv_qp_init_attr attr{};
-    attr.send_cq = attr.recv_cq = cq_;
-    attr.qp_type = IBV_QPT_UD;
-    attr.cap = {16, 1, 1, 1, 256};
-    qp_ = ibv_create_qp(pd_, &attr);
-    REQUIRE(qp_ != nullptr);
-    ibv_qp_attr to{};
-    to.port_num = 1;
-    to.qkey = RDMA_UDP_QKEY;
-    for (const auto& [state, mask] :
-         {std::pair{IBV_QPS_INIT, IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY},
-          {IBV_QPS_RTR, 0},
-          {IBV_QPS_RTS, static_cast<int>(IBV_QP_SQ_PSN)}}) {
-      to.qp_state = state;
-      REQUIRE(ibv_modify_qp(qp_, &to, IBV_QP_STATE | mask) == 0);
-    }
-    ibv_ah_attr way{};
-    way.is_global = 1;
-    way.port_num = 1;
-    const auto own = ::place(own_place());
-    std::copy(own.ip.begin(), own.ip.end(), way.grh.dgid.raw);
-    ibv_gid gid{};
-    for (; ibv_query_gid(context_, 1, way.grh.sgid_index, &gid) == 0; ++way.grh.sgid_index) {
-      if (std::equal(own.ip.begin(), own.ip.end(), gid.raw)) break;
-    }
-    ah_ = ibv_create_ah(pd_, &way);
-    REQUIRE(ah_ != nullptr);
+struct RawQueuePair : rdma_core_test::VerbsEnd {
+  RawQueuePair() : VerbsEnd({.type = IBV_QPT_UD, .cap = {16, 1, 1, 1, 256}}) {
+    bring_up();
+    ibv_gid own{};
+    std::ranges::copy(::place(own_place()).ip, own.raw);
+    way = way_to(own, index_of(own));
   }
   ~RawQueuePair() {
-    ibv_destroy_ah(ah_);
-    ibv_destroy_qp(qp_);
-    ibv_destroy_cq(cq_);
-    ibv_dealloc_pd(pd_);
+    ibv_destroy_ah(way);
+    CHECK(destroy());
   }
   RawQueuePair(const RawQueuePair&) = delete;
   RawQueuePair& operator=(const RawQueuePair&) = delete;
@@ -284,19 +254,14 @@ class RawQueuePair {
   void send(std::uint32_t to, const Octets& octets) const {
     ibv_sge sge{reinterpret_cast<std::uint64_t>(octets.data()),
                 static_cast<std::uint32_t>(octets.size()), 0};
-    ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
+    ibv_send_wr wr = rdma_core_test::datagram(sge, way, to);
     wr.send_flags = IBV_SEND_INLINE;
-    wr.wr.ud = {ah_, to, RDMA_UDP_QKEY};
+    wr.wr.ud.remote_qkey = RDMA_UDP_QKEY;
     ibv_send_wr* bad = nullptr;
-    REQUIRE(ibv_post_send(qp_, &wr, &bad) == 0);
+    REQUIRE(ibv_post_send(qp, &wr, &bad) == 0);
   }
 
- private:
-  ibv_context* context_ = nullptr;
-  ibv_pd* pd_ = nullptr;
-  ibv_cq* cq_ = nullptr;
-  ibv_qp* qp_ = nullptr;
-  ibv_ah* ah_ = nullptr;
+  ibv_ah* way = nullptr;
 };
 
 TEST_CASE("a message to the queue pair must come from the address in its header") {

@@ -17,8 +17,9 @@ sockaddr_in loopback(std::uint16_t port) {
   return out;
 }
 
-Socket listening() {
+Socket listening(const Prepare& prepare) {
   Socket out = make_socket();
+  prepare(out);
   const auto any_port = loopback(0);
   REQUIRE(rbind(out.get(), reinterpret_cast<const sockaddr*>(&any_port), sizeof any_port) == 0);
   REQUIRE(rlisten(out.get(), 8) == 0);
@@ -33,30 +34,17 @@ std::uint16_t port_of(const Socket& socket) {
   return ntohs(out.sin_port);
 }
 
-Socket connect_to(std::uint16_t port) {
+Socket connect_to(std::uint16_t port, const Prepare& prepare) {
   Socket out = make_socket();
+  prepare(out);
   const auto to = loopback(port);
   REQUIRE(rconnect(out.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
   return out;
 }
 
-Pair::Pair(const std::function<void(const Socket&)>& prepare)
-    : listener([&] {
-        Socket out = make_socket();
-        prepare(out);
-        const auto any_port = loopback(0);
-        REQUIRE(rbind(out.get(), reinterpret_cast<const sockaddr*>(&any_port), sizeof any_port) ==
-                0);
-        REQUIRE(rlisten(out.get(), 8) == 0);
-        return out;
-      }()),
-      client([&] {
-        Socket out = make_socket();
-        prepare(out);
-        const auto to = loopback(port_of(listener));
-        REQUIRE(rconnect(out.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
-        return out;
-      }()),
+Pair::Pair(const Prepare& prepare)
+    : listener(listening(prepare)),
+      client(connect_to(port_of(listener), prepare)),
       server(raccept(listener.get(), nullptr, nullptr)) {}
 
 void set_number(const Socket& socket, int level, int name, int value) {

@@ -39,16 +39,18 @@ class Socket {
 
 Socket make_socket(int family = AF_INET);
 sockaddr_in loopback(std::uint16_t port);
+/// Sets options of a new socket.
+using Prepare = std::function<void(const Socket&)>;
+inline void nothing(const Socket& /*socket*/) {}
 /// Returns a socket that listens on 127.0.0.1.
-Socket listening();
+Socket listening(const Prepare& prepare = nothing);
 std::uint16_t port_of(const Socket& socket);
-Socket connect_to(std::uint16_t port);
+Socket connect_to(std::uint16_t port, const Prepare& prepare = nothing);
 
 struct Pair {
-  Pair() : Pair([](const Socket&) {}) {}
-  /// `prepare` sets options of the listener and of the client. The accepted socket inherits the
-  /// options of the listener.
-  explicit Pair(const std::function<void(const Socket&)>& prepare);
+  /// Prepares the listener and the client. The accepted socket inherits the options of the
+  /// listener.
+  explicit Pair(const Prepare& prepare = nothing);
   Socket listener, client, server;
 };
 

@@ -59,6 +59,15 @@ inline ibv_wc next(ibv_cq* cq) {
   return wc;
 }
 
+/// Waits with ibv_start_poll() until there is a completion.
+inline void start_poll(ibv_cq_ex* cq) {
+  ibv_poll_cq_attr attr{};
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  while (ibv_start_poll(cq, &attr) != 0) {
+    check(std::chrono::steady_clock::now() < end, "no completion comes");
+  }
+}
+
 /// Returns a signaled Send of one datagram.
 inline ibv_send_wr datagram(ibv_sge& sge, ibv_ah* to, std::uint32_t qpn, std::uint64_t wr_id = 0) {
   ibv_send_wr wr{};

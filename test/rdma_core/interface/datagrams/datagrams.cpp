@@ -16,9 +16,7 @@ TEST_CASE("a datagram arrives after its GRH, which contains the reverse path") {
   const Datagrams b;
   const Buffer out(a.pd, "a datagram");
   const Buffer in(b.pd, 256);
-  ibv_ah_attr home = way_home(a.context);
-  const Ah ah(ibv_create_ah(a.pd, &home));
-  REQUIRE(ah);
+  const Ah ah = a.home();
   CHECK((a.qp->qp_num & 0x800000) != 0);
   REQUIRE(b.receive(in, 5) == 0);
   REQUIRE(a.send(ah.get(), b.qp->qp_num, out.sge(), IBV_WR_SEND_WITH_IMM) == 0);
@@ -35,7 +33,8 @@ TEST_CASE("a datagram arrives after its GRH, which contains the reverse path") {
   auto* const grh = reinterpret_cast<ibv_grh*>(in.mr->addr);
   ibv_ah_attr back{};
   REQUIRE(ibv_init_ah_from_wc(b.context, 1, &wc, grh, &back) == 0);
-  CHECK(std::memcmp(back.grh.dgid.raw, home.grh.dgid.raw, sizeof back.grh.dgid.raw) == 0);
+  const ibv_gid own = way_home(a.context).grh.dgid;
+  CHECK(std::memcmp(back.grh.dgid.raw, own.raw, sizeof own.raw) == 0);
   const Ah to_a(ibv_create_ah_from_wc(b.pd, &wc, grh, 1));
   REQUIRE(to_a);
   const Buffer answer(a.pd, 64);
@@ -53,8 +52,7 @@ TEST_CASE("the port counts datagrams with a wrong Q_Key") {
   const Datagrams b;
   const Buffer out(a.pd, "a datagram");
   const Buffer in(b.pd, 256);
-  ibv_ah_attr home = way_home(a.context);
-  const Ah ah(ibv_create_ah(a.pd, &home));
+  const Ah ah = a.home();
   const auto violations = [&] {
     ibv_port_attr port{};
     REQUIRE(ibv_query_port(a.context, 1, &port) == 0);
@@ -124,8 +122,7 @@ TEST_CASE("two queue pairs consume receives from one queue, which can become emp
   const Datagrams from;
   const Buffer out(from.pd, "shared");
   const Buffer in(a.pd, 64);
-  ibv_ah_attr home = way_home(from.context);
-  const Ah ah(ibv_create_ah(from.pd, &home));
+  const Ah ah = from.home();
   std::uint64_t n = 0;
   for (const std::uint32_t to : {a.qp->qp_num, second->qp_num, a.qp->qp_num}) {
     REQUIRE(a.receive(in, ++n) == 0);
@@ -145,8 +142,7 @@ TEST_CASE("two queue pairs consume receives from one queue, which can become emp
 TEST_CASE("a request of another kind, or too long for the port, is refused") {
   const Datagrams a;
   const Buffer large(a.pd, 8192);
-  ibv_ah_attr home = way_home(a.context);
-  const Ah ah(ibv_create_ah(a.pd, &home));
+  const Ah ah = a.home();
   CHECK(a.send(ah.get(), a.qp->qp_num, large.sge(8), IBV_WR_RDMA_WRITE) == EINVAL);
   CHECK(a.send(nullptr, a.qp->qp_num, large.sge(8)) == EINVAL);
   REQUIRE(a.send(ah.get(), a.qp->qp_num, large.sge()) == 0);
@@ -163,8 +159,7 @@ TEST_CASE("a request of another kind, or too long for the port, is refused") {
 TEST_CASE("a queue pair sends requests that are built with ibv_wr_*() to itself") {
   const Datagrams a({.extended = true});
   const Buffer in(a.pd, 256);
-  ibv_ah_attr home = way_home(a.context);
-  const Ah ah(ibv_create_ah(a.pd, &home));
+  const Ah ah = a.home();
   REQUIRE(a.receive(in, 1) == 0);
   ibv_qp_ex* const builder = ibv_qp_to_qp_ex(a.qp);
   REQUIRE(builder != nullptr);
@@ -183,8 +178,7 @@ TEST_CASE("several requests are built in one list, with immediate data and with 
   const Datagrams a({.extended = true});
   const Buffer out(a.pd, "one two");
   const Buffer in(a.pd, 256);
-  ibv_ah_attr home = way_home(a.context);
-  const Ah ah(ibv_create_ah(a.pd, &home));
+  const Ah ah = a.home();
   ibv_sge head = in.sge(kGrh + 2);
   ibv_sge tail{.addr = head.addr + 100, .length = 100, .lkey = head.lkey};
   std::array into{head, tail};
@@ -238,9 +232,8 @@ TEST_CASE("UC requires fewer attributes than RC, and has no requests that need a
                    .dest_qp_num = qp->qp_num,
                    .ah_attr = way_home(context.get()),
                    .port_num = 1};
-  constexpr int kInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
   constexpr int kRtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-  REQUIRE(ibv_modify_qp(qp.get(), &attr, kInit) == 0);
+  REQUIRE(ibv_modify_qp(qp.get(), &attr, kToInit) == 0);
   attr.qp_state = IBV_QPS_RTR;
   CHECK(ibv_modify_qp(qp.get(), &attr, kRtr & ~IBV_QP_RQ_PSN) == EINVAL);
   REQUIRE(ibv_modify_qp(qp.get(), &attr, kRtr) == 0);
@@ -275,12 +268,8 @@ TEST_CASE("an id asks a port for its queue pair, and is answered or refused") {
   REQUIRE(rdma_bind_addr(listener.get(), any.get()) == 0);
   REQUIRE(rdma_listen(listener.get(), 4) == 0);
   for (const bool accepts : {true, false}) {
-    const Id client = datagram_id(channel);
-    Address to("127.0.0.1", ntohs(rdma_get_src_port(listener.get())));
-    REQUIRE(rdma_resolve_addr(client.get(), nullptr, to.get(), 1000) == 0);
-    expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-    REQUIRE(rdma_resolve_route(client.get(), 1000) == 0);
-    expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+    const Address to("127.0.0.1", ntohs(rdma_get_src_port(listener.get())));
+    const Id client = resolved(channel, to, RDMA_PS_UDP);
     make_queue_pair(client.get());
     rdma_conn_param param{.private_data = "who?", .private_data_len = 4};
     REQUIRE(rdma_connect(client.get(), &param) == 0);

@@ -55,6 +55,13 @@ struct Datagrams : VerbsEnd {
     options.signal_all = 0;
     return options;
   }
+  /// Returns an address handle of this host.
+  Ah home() const {
+    ibv_ah_attr attr = rdma_core_test::way_home(context);
+    Ah out(ibv_create_ah(pd, &attr));
+    REQUIRE(out);
+    return out;
+  }
   int receive(const Buffer& into, std::uint64_t wr_id) const {
     return VerbsEnd::receive(into.sge(), wr_id);
   }
@@ -67,6 +74,9 @@ struct Datagrams : VerbsEnd {
     return ibv_post_send(qp, &wr, &bad);
   }
 };
+
+/// Returns an id for datagrams.
+inline Id datagram_id(const Channel& channel) { return make_id(channel, RDMA_PS_UDP); }
 
 /// Creates a queue pair for `id`, which must be of RDMA_PS_UDP.
 inline void make_queue_pair(rdma_cm_id* id) {

@@ -7,13 +7,6 @@ namespace {
 
 using namespace rdma_core_test;
 
-/// Calls ibv_start_poll() until it returns a completion.
-void start_poll(ibv_cq_ex* cq) {
-  ibv_poll_cq_attr attr{};
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs);
-  while (ibv_start_poll(cq, &attr) != 0) REQUIRE(std::chrono::steady_clock::now() < end);
-}
-
 void next_poll(ibv_cq_ex* cq) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs);
   int code = ENOENT;
@@ -66,8 +59,7 @@ TEST_CASE(
     "for a sent datagram the ibv_wc_read_*() calls return only the queue pair and the opcode") {
   const Datagrams end({.extended_cq = true});
   ibv_cq_ex* const cq = end.cq_ex;
-  ibv_ah_attr home = way_home(end.context);
-  const Ah ah(ibv_create_ah(end.pd, &home));
+  const Ah ah = end.home();
   const Buffer out(end.pd, "x");
   REQUIRE(end.send(ah.get(), end.qp->qp_num, out.sge()) == 0);
   start_poll(cq);

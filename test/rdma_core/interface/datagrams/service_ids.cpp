@@ -91,7 +91,7 @@ void accept_as(const Id& id, std::uint32_t qp_num) {
 
 TEST_CASE("a request is reported once, and its answer, which is no longer, is repeated") {
   const Channel channel = make_channel();
-  const Id listener = datagram_id(channel);
+  const Id listener = make_id(channel, RDMA_PS_UDP);
   const auto port = listen(listener, 4);
   const Stranger stranger;
   stranger.send(request(7), port);
@@ -114,7 +114,7 @@ TEST_CASE("a request is reported once, and its answer, which is no longer, is re
 TEST_CASE("at most as many requests wait as the backlog, and dropped ones are counted") {
   const iwarp::test::CapturedStderr said;
   const Channel channel = make_channel();
-  Id listener = datagram_id(channel);
+  Id listener = make_id(channel, RDMA_PS_UDP);
   const auto port = listen(listener, 2);
   const Stranger stranger;
   stranger.send(request(1), port);
@@ -149,12 +149,7 @@ TEST_CASE(
   const Stranger asked;
   const Stranger other_port;
   const Stranger other_address("127.0.0.2", asked.port());
-  Id asker = datagram_id(channel);
-  Address to("127.0.0.1", asked.port());
-  REQUIRE(rdma_resolve_addr(asker.get(), nullptr, to.get(), 1000) == 0);
-  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-  REQUIRE(rdma_resolve_route(asker.get(), 1000) == 0);
-  expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  Id asker = resolved(channel, Address("127.0.0.1", asked.port()), RDMA_PS_UDP);
   REQUIRE(rdma_connect(asker.get(), nullptr) == 0);
   const auto question = decode_sidr(asked.receive());
   REQUIRE(question);
@@ -180,7 +175,7 @@ TEST_CASE(
 TEST_CASE("1024 answers are stored, and a request whose answer was evicted is reported again") {
   constexpr std::uint32_t kKept = 1024;
   const Channel channel = make_channel();
-  const Id listener = datagram_id(channel);
+  const Id listener = make_id(channel, RDMA_PS_UDP);
   const auto port = listen(listener, 4);
   const Stranger stranger;
   stranger.send(request(1), port);
@@ -215,12 +210,7 @@ TEST_CASE("1024 answers are stored, and a request whose answer was evicted is re
 TEST_CASE("a request that is lost is sent again unchanged until it is answered") {
   const Channel channel = make_channel();
   const Stranger asked;
-  const Id asker = datagram_id(channel);
-  Address to("127.0.0.1", asked.port());
-  REQUIRE(rdma_resolve_addr(asker.get(), nullptr, to.get(), 1000) == 0);
-  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-  REQUIRE(rdma_resolve_route(asker.get(), 1000) == 0);
-  expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  const Id asker = resolved(channel, Address("127.0.0.1", asked.port()), RDMA_PS_UDP);
   REQUIRE(rdma_connect(asker.get(), nullptr) == 0);
   const Octets first = asked.receive();
   for (int again = 0; again != 3; ++again) CHECK(asked.receive() == first);
