@@ -1,59 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens a page of iwarp explain in headless Chromium and steps through it: highlighted octets and
 // their explanations, keys, and folding, in light and dark mode, in a narrow window and in print.
-// The page must fetch nothing and log nothing to the console. Saves screenshots.
-// Usage: node explain_page_test.mjs PLAYWRIGHT_MODULE CHROMIUM PAGE.html SCREENSHOT_DIR
-// demo|errors|rping|many
-import { pathToFileURL } from 'node:url';
-import path from 'node:path';
+// Saves screenshots. Its argument is demo, errors, rping or many.
 import { misplaced, unreadable } from './page_checks.mjs';
+import {
+  finish, has, heading, kept, litOctets, note, open as openPage, problems, range, same, told, words,
+} from './page_session.mjs';
 
-const [modulePath, executablePath, page, screenshots, kind] = process.argv.slice(2);
-const playwright = (await import(pathToFileURL(modulePath))).default;
-
+const [kind] = words;
 const PAPER = 680; // A4 without its margins, in CSS pixels
 const MOST_ROWS = 120; // maximum number of rows that the document contains at the same time
-const problems = [];
-const browser = await playwright.chromium.launch({ executablePath,
-  args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking'] });
-
-async function open(options) {
-  const view = await browser.newPage(options);
-  // The timeout is long because the page is slow while other tests run.
-  view.setDefaultTimeout(120000);
-  view.on('console', (message) => problems.push(`console: ${message.text()}`));
-  view.on('pageerror', (error) => problems.push(`page: ${error.message}`));
-  view.on('dialog', (dialog) => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-  view.on('request', (request) => {
-    const url = request.url();
-    if (!url.startsWith('data:') && url !== pathToFileURL(page).href) problems.push(`fetches ${url}`);
-  });
-  await view.goto(pathToFileURL(page).href);
-  await view.waitForSelector('.row');
-  return view;
-}
-
-const shoot = (view, name) => view.screenshot({ path: path.join(screenshots, `${kind}-${name}.png`) });
-const same = (what, found, wanted) => {
-  const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)];
-  if (a !== b) problems.push(`${what}: ${a}, not ${b}`);
-};
-const has = (what, text, part) => {
-  if (!text.includes(part)) problems.push(`${what}: "${text}" without "${part}"`);
-};
-const litOctets = (view) => view.locator('.octet.lit').evaluateAll((cells) =>
-  cells.filter((cell) => cell.dataset.at !== undefined).map((cell) => Number(cell.dataset.at)));
-const told = (view) => view.locator('#field').innerText();
-const range = (begin, size) => Array.from({ length: size }, (_, i) => begin + i);
+const open = (options) => openPage(options, { ready: '.row' });
+const shoot = (view, name) => view.screenshot({ path: kept(`${kind}-${name}.png`) });
 const frame = async (view, number) => {
   await view.focus('#rows');
   await view.keyboard.press('Home');
   for (let i = 1; i < number; i += 1) await view.keyboard.press('ArrowDown');
 };
-const heading = (view) => view.locator('.message h2').innerText();
-
-const note = (where, found) => { for (const one of found) problems.push(`${where}: ${one}`); };
-
 async function demo(view) {
   // Keys work before the user has clicked anything, and also after a click on a heading.
   await view.keyboard.press('ArrowDown');
@@ -184,7 +147,7 @@ async function many(view) {
   same('elements of the wire', await view.locator('img').count(), 0);
 }
 
-try {
+await finish(`${kind}:`, async () => {
   const desk = await open({ viewport: { width: 1500, height: 950 }, colorScheme: 'light' });
   await { demo, errors, rping, many }[kind](desk);
   note('light', await unreadable(desk));
@@ -204,18 +167,13 @@ try {
       [...document.querySelectorAll('.row')].pop().getBoundingClientRect().bottom,
       document.querySelector('.message').getBoundingClientRect().top]);
     if (message < diagram) problems.push(`paper: the message at ${message} covers the diagram that ends at ${diagram}`);
-    await desk.screenshot({ path: path.join(screenshots, `${kind}-paper.png`), fullPage: true });
+    await desk.screenshot({ path: kept(`${kind}-paper.png`), fullPage: true });
     same('rows on paper', await desk.locator('.row').count(), 12);
-    await desk.pdf({ path: path.join(screenshots, `${kind}.pdf`), format: 'A4', printBackground: true });
+    await desk.pdf({ path: kept(`${kind}.pdf`), format: 'A4', printBackground: true });
   }
   const phone = await open({ viewport: { width: 400, height: 800 }, colorScheme: 'dark' });
   await frame(phone, 5);
   note('phone', await misplaced(phone));
   note('phone', await unreadable(phone));
-  await phone.screenshot({ path: path.join(screenshots, `${kind}-phone.png`), fullPage: true });
-} finally {
-  await browser.close();
-}
-for (const problem of problems) console.log(problem);
-console.log(`${kind}: ${problems.length} problems`);
-process.exit(problems.length === 0 ? 0 : 1);
+  await phone.screenshot({ path: kept(`${kind}-phone.png`), fullPage: true });
+});

@@ -2,47 +2,13 @@
 // Takes the whole tour of iwarp lab in headless Chromium. Steps forwards and back, selects fields,
 // causes each fault, saves the session and replays it. The page must fetch nothing and log nothing
 // to the console. Leaves screenshots and the saved files in a folder.
-// Usage: node lab_page_test.mjs PLAYWRIGHT_MODULE CHROMIUM LAB.html FOLDER
 import { pathToFileURL } from 'node:url';
-import path from 'node:path';
 import { misplaced, unreadable } from './page_checks.mjs';
+import {
+  finish, has, heading, kept, litOctets, note, open, page, problems, range, same, told,
+} from './page_session.mjs';
 
-const [modulePath, executablePath, page, folder] = process.argv.slice(2);
-const playwright = (await import(pathToFileURL(modulePath))).default;
-
-const problems = [];
-const browser = await playwright.chromium.launch({ executablePath,
-  args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking'] });
-
-async function open(options, url = pathToFileURL(page).href, ready = 'body[data-ready="true"]') {
-  const view = await browser.newPage(options);
-  // The timeout is long because the page is slow while other tests run.
-  view.setDefaultTimeout(60000);
-  view.on('console', (message) => problems.push(`console: ${message.text()}`));
-  view.on('pageerror', (error) => problems.push(`page: ${error.message}`));
-  view.on('dialog', (dialog) => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
-  view.on('request', (request) => {
-    if (!/^(data|blob):/.test(request.url()) && request.url() !== url.split('#')[0]) problems.push(`fetches ${request.url()}`);
-  });
-  await view.goto(url);
-  await view.waitForSelector(ready);
-  return view;
-}
-
-const shoot = (view, name) => view.screenshot({ path: path.join(folder, `lab-${name}.png`) });
-const same = (what, found, wanted) => {
-  const [a, b] = [JSON.stringify(found), JSON.stringify(wanted)];
-  if (a !== b) problems.push(`${what}: ${a}, not ${b}`);
-};
-const has = (what, text, part) => {
-  if (!text.includes(part)) problems.push(`${what}: "${text}" without "${part}"`);
-};
-const note = (where, found) => { for (const one of found) problems.push(`${where}: ${one}`); };
-const range = (begin, size) => Array.from({ length: size }, (_, i) => begin + i);
-const litOctets = (view) => view.locator('.octet.lit').evaluateAll((cells) =>
-  cells.filter((cell) => cell.dataset.at !== undefined).map((cell) => Number(cell.dataset.at)));
-const told = (view) => view.locator('#field').innerText();
-const heading = (view) => view.locator('.message h2').innerText();
+const shoot = (view, name) => view.screenshot({ path: kept(`lab-${name}.png`) });
 const due = (view) => view.locator('.due').innerText();
 const fact = async (view, end, name) => {
   const place = view.locator(`[data-end=${end}] [data-fact=${name}]`);
@@ -268,17 +234,17 @@ async function save(view) {
   for (const [what, name] of [['pcap', 'lab.pcap'], ['page', 'lab-session.html']]) {
     const [download] = await Promise.all([view.waitForEvent('download'), view.click(`[data-save=${what}]`)]);
     same('its name', download.suggestedFilename(), name);
-    await download.saveAs(path.join(folder, name));
+    await download.saveAs(kept(name));
   }
   await view.click('[data-save=link]');
   const link = await view.locator('.save output a').getAttribute('href');
-  const other = await open({ viewport: { width: 1600, height: 950 } }, link);
+  const other = await open({ viewport: { width: 1600, height: 950 } }, { url: link });
   same('replayed', await script(other), await script(view));
   same('its log', await log(other), await log(view));
   same('its place', await due(other), await due(view));
   await other.close();
-  const saved = path.join(folder, 'lab-session.html');
-  const explained = await open({ viewport: { width: 1400, height: 900 } }, pathToFileURL(saved).href, '.row');
+  const saved = kept('lab-session.html');
+  const explained = await open({ viewport: { width: 1400, height: 900 } }, { url: pathToFileURL(saved).href, ready: '.row' });
   same('rows of the saved page', await explained.locator('.row').count(), 5);
   await explained.close();
 }
@@ -330,16 +296,15 @@ async function parts(width, height, oneByOne) {
 }
 
 async function hostile() {
-  const base = pathToFileURL(page).href;
   for (const words of ['<img src=x onerror=alert(1)>', 'write.a.9.9.moon', '1+'.repeat(140000), '%']) {
-    const view = await open({ viewport: { width: 1200, height: 800 } }, `${base}#${words}`);
+    const view = await open({ viewport: { width: 1200, height: 800 } }, { url: `${page}#${words}` });
     same('refused', await view.locator('.trouble').count(), 1);
     same('elements of the link', await view.locator('img').count(), 0);
     await view.close();
   }
 }
 
-try {
+await finish('lab:', async () => {
   const desk = await open({ viewport: { width: 1600, height: 950 }, colorScheme: 'light', acceptDownloads: true });
   for (const stop of [exchange, write, read, invalidate, errors, markers]) await stop(desk);
   note('light', await unreadable(desk));
@@ -356,12 +321,5 @@ try {
   await phone.click('[data-stop="1"]');
   note('phone', await misplaced(phone));
   note('phone', await unreadable(phone));
-  await phone.screenshot({ path: path.join(folder, 'lab-phone.png'), fullPage: true });
-} catch (error) {
-  problems.push(`stopped: ${error.stack}`);
-} finally {
-  await browser.close();
-}
-for (const problem of problems) console.log(problem);
-console.log(`lab: ${problems.length} problems`);
-process.exit(problems.length === 0 ? 0 : 1);
+  await phone.screenshot({ path: kept('lab-phone.png'), fullPage: true });
+});

@@ -3,12 +3,7 @@
 // and log nothing to the console. On a phone nothing may be cut off. In dark mode and in print
 // everything must have enough contrast. Each chart must have a text and its numbers. Saves
 // screenshots and a PDF.
-// Usage: node page_test.mjs PLAYWRIGHT_MODULE CHROMIUM PAGE.html SCREENSHOT_DIR
-import { pathToFileURL } from 'node:url';
-import path from 'node:path';
-
-const [modulePath, executablePath, page, screenshots] = process.argv.slice(2);
-const playwright = (await import(pathToFileURL(modulePath))).default;
+import { finish, kept, note, open as openPage, problems } from './page_session.mjs';
 
 const CHARTS = ['bars', 'size', 'rate', 'share', 'reuse', 'laws', 'waterfall', 'eras', 'file'];
 const TABLES = ['crossovers', 'crc', 'predictions', 'published', 'parameters'];
@@ -19,28 +14,8 @@ const PHONE = 400;
 const PAPER = 680; // A4 without its margins, in CSS pixels
 const SMALLEST_TEXT = 9;
 
-const problems = [];
-const browser = await playwright.chromium.launch({ executablePath,
-  args: ['--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking'] });
-
-async function open(options) {
-  const view = await browser.newPage(options);
-  // The timeout is long because the page is slow while other tests run.
-  view.setDefaultTimeout(120000);
-  view.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) problems.push(`console: ${message.text()}`);
-  });
-  view.on('pageerror', (error) => problems.push(`page: ${error.message}`));
-  view.on('request', (request) => {
-    const url = request.url();
-    if (!url.startsWith('data:') && url !== pathToFileURL(page).href) problems.push(`fetches ${url}`);
-  });
-  await view.goto(pathToFileURL(page).href);
-  await view.waitForSelector('body[data-ready="true"]');
-  return view;
-}
-
-const shoot = (view, name) => view.screenshot({ path: path.join(screenshots, `${name}.png`), fullPage: true });
+const open = (options) => openPage(options, { kinds: ['error', 'warning'] });
+const shoot = (view, name) => view.screenshot({ path: kept(`${name}.png`), fullPage: true });
 
 /** Returns texts and shapes with too little contrast to the background, one line each. */
 const unreadable = (view, limits) => view.evaluate(([text, shape]) => {
@@ -126,7 +101,7 @@ async function drawn(view) {
     }
     if (found.caption.length < 40) problems.push(`${id}: has no caption`);
     if (found.rows < 2 || /NaN|undefined/.test(found.cells)) problems.push(`${id}: ${found.rows} rows of numbers`);
-    await view.locator(`figure#${id}`).screenshot({ path: path.join(screenshots, `${id}.png`) });
+    await view.locator(`figure#${id}`).screenshot({ path: kept(`${id}.png`) });
   }
   for (const id of TABLES) {
     const rows = await view.locator(`table#${id} tr`).count();
@@ -136,9 +111,7 @@ async function drawn(view) {
   }
 }
 
-const note = (where, found) => { for (const one of found) problems.push(`${where}: ${one}`); };
-
-try {
+await finish(`${CHARTS.length} charts,`, async () => {
   const desk = await open({ viewport: { width: 1100, height: 900 } });
   await drawn(desk);
   note('light', await unreadable(desk, [TEXT_CONTRAST, SHAPE_CONTRAST]));
@@ -156,7 +129,7 @@ try {
   note('paper', await unreadable(desk, [TEXT_CONTRAST, SHAPE_CONTRAST]));
   note('paper', await cutOff(desk, 7));
   await shoot(desk, 'paper');
-  await desk.pdf({ path: path.join(screenshots, 'page.pdf'), format: 'A4' });
+  await desk.pdf({ path: kept('page.pdf'), format: 'A4' });
 
   const phone = await open({ viewport: { width: PHONE, height: 800 }, colorScheme: 'dark' });
   note('phone', await cutOff(phone, SMALLEST_TEXT));
@@ -165,9 +138,4 @@ try {
   note('phone, numbers shown', await cutOff(phone, SMALLEST_TEXT));
   await phone.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = false; }));
   await shoot(phone, 'phone');
-} finally {
-  await browser.close();
-}
-for (const problem of problems) console.log(problem);
-console.log(`${CHARTS.length} charts, ${problems.length} problems`);
-process.exit(problems.length === 0 ? 0 : 1);
+});
