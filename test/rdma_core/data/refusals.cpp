@@ -32,8 +32,7 @@ void check_unknown(Call call) {
 template <typename Call>
 void check_makes_nothing(Call call) {
   errno = 0;
-  CHECK_EQ(call(), nullptr);
-  CHECK_EQ(errno, ENOENT);
+  CHECK_EQ(error_of(call()), ENOENT);
 }
 
 /// While a `Disguised` exists, `object` has a handle that belongs to no object.

@@ -23,6 +23,7 @@
 namespace data {
 
 using namespace std::chrono_literals;
+using rdma_core_test::error_of;
 using rdma_core_test::kLimit;
 using rdma_core_test::must;
 using rdma_core_test::next;
@@ -123,7 +124,7 @@ struct End : rdma_core_test::VerbsEnd {
                 std::size_t remote_at, unsigned flags = IBV_SEND_SIGNALED) {
     return post_to(opcode, peer.remote(remote_at), peer.mr->rkey, at, length, flags);
   }
-  /// Adds `value` to a word of the peer. The word's old value goes to `at`.
+  /// Adds `value` to a 64-bit word at the peer, and stores the old value at `at`.
   int post_add(const End& peer, std::size_t remote_at, std::uint64_t value, std::size_t at) {
     ibv_send_wr wr{.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .send_flags = IBV_SEND_SIGNALED};
     wr.wr.atomic = {

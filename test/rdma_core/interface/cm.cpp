@@ -75,8 +75,8 @@ TEST_CASE("as many requests as the backlog wait for the program, and no more") {
 
 TEST_CASE("a port space that is not supported is refused") {
   rdma_cm_id* id = nullptr;
-  CHECK(rdma_create_id(nullptr, &id, nullptr, std::bit_cast<rdma_port_space>(28836)) == -1);
-  CHECK(errno == EPROTONOSUPPORT);
+  CHECK(error_of(rdma_create_id(nullptr, &id, nullptr, std::bit_cast<rdma_port_space>(28836))) ==
+        EPROTONOSUPPORT);
 }
 
 TEST_CASE("an id has no device while it is bound to a wildcard or loopback address") {
@@ -101,8 +101,7 @@ TEST_CASE("addresses of other hosts or of another kind cannot be bound") {
   const Id id = make_id(channel);
   for (const char* const address : {"192.0.2.77", "::ffff:192.0.2.77"}) {
     errno = 0;
-    CHECK(rdma_bind_addr(id.get(), Address(address).get()) == -1);
-    CHECK(errno == EADDRNOTAVAIL);
+    CHECK(error_of(rdma_bind_addr(id.get(), Address(address).get())) == EADDRNOTAVAIL);
   }
   sockaddr_ib infiniband{};
   infiniband.sib_family = AF_IB;
@@ -152,8 +151,7 @@ TEST_CASE("an id that could not listen can listen after the other listener is go
   REQUIRE(rdma_bind_addr(id.get(), reinterpret_cast<sockaddr*>(&at)) == 0);
   REQUIRE(::listen(other, 1) == 0);
   for (int i = 0; i < 2; ++i) {
-    CHECK(rdma_listen(id.get(), 1) == -1);
-    CHECK(errno == EADDRINUSE);
+    CHECK(error_of(rdma_listen(id.get(), 1)) == EADDRINUSE);
   }
   ::close(other);
   CHECK(rdma_listen(id.get(), 1) == 0);
@@ -196,8 +194,7 @@ TEST_CASE("an id that is not resolved cannot connect, and its private data does 
   const Channel channel = make_channel();
   const Id id = make_id(channel);
   rdma_conn_param param{.private_data = "hello", .private_data_len = 5};
-  CHECK(rdma_connect(id.get(), &param) == -1);
-  CHECK(errno == EINVAL);
+  CHECK(error_of(rdma_connect(id.get(), &param)) == EINVAL);
 }
 
 TEST_CASE("a client finds a server that begins to listen a moment later") {

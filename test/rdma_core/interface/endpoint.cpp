@@ -109,9 +109,11 @@ ibv_wc End::done(ibv_cq* cq) {
   return wc;
 }
 
-Id resolved(const Channel& channel, Address to, rdma_port_space space) {
+Id resolved(const Channel& channel, Address to, rdma_port_space space,
+            std::optional<Address> from) {
   Id id = make_id(channel, space);
-  REQUIRE(rdma_resolve_addr(id.get(), nullptr, to.get(), kTimeoutMs) == 0);
+  sockaddr* const source = from ? from->get() : nullptr;
+  REQUIRE(rdma_resolve_addr(id.get(), source, to.get(), kTimeoutMs) == 0);
   expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
   REQUIRE(rdma_resolve_route(id.get(), kTimeoutMs) == 0);
   expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);

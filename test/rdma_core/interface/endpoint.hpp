@@ -164,7 +164,8 @@ void make_queue_pair(End& end, const PairOptions& options = {});
 
 /// Returns an id that has resolved the address `to`. It is ready to create a queue pair or to
 /// connect.
-Id resolved(const Channel& channel, Address to, rdma_port_space space = RDMA_PS_TCP);
+Id resolved(const Channel& channel, Address to, rdma_port_space space = RDMA_PS_TCP,
+            std::optional<Address> from = {});
 /// Returns a listener on 127.0.0.1. Sets `*port` to its port in host byte order.
 Id listening(const Channel& channel, std::uint16_t* port);
 /// Returns the private data of an event.

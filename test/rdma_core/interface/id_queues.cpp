@@ -18,8 +18,7 @@ constexpr std::uint16_t kDiscard = 9;
 template <typename Call>
 void check_fails(int code, Call call) {
   errno = 0;
-  CHECK(call() == -1);
-  CHECK(errno == code);
+  CHECK(error_of(call()) == code);
 }
 
 Id resolved_here(const Channel& channel) {

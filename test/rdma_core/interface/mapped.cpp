@@ -48,8 +48,7 @@ TEST_CASE("an id that is limited to IPv6 does not accept IPv4") {
   int on = 1;
   REQUIRE(rdma_set_option(id.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, sizeof on) == 0);
   errno = 0;
-  CHECK(rdma_bind_addr(id.get(), Address(kMapped).get()) == -1);
-  CHECK(errno == EADDRNOTAVAIL);
+  CHECK(error_of(rdma_bind_addr(id.get(), Address(kMapped).get())) == EADDRNOTAVAIL);
 }
 
 }  // namespace

@@ -99,8 +99,8 @@ TEST_CASE("a client has its port when its address is resolved, and the server se
   CHECK(early != 0);
   // The port is reserved: no other program can bind it.
   const Id other = make_id(meeting.channel);
-  CHECK(rdma_bind_addr(other.get(), Address("127.0.0.1", ntohs(early)).get()) == -1);
-  CHECK(errno == EADDRINUSE);
+  CHECK(error_of(rdma_bind_addr(other.get(), Address("127.0.0.1", ntohs(early)).get())) ==
+        EADDRINUSE);
   const auto own = rdma_get_src_port(meeting.client.id.get());
   meeting.ask(nullptr);
   CHECK(rdma_get_dst_port(meeting.server.id.get()) == own);

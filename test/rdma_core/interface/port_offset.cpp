@@ -67,15 +67,6 @@ Id with_queue_pair(Id id) {
   return id;
 }
 
-Id resolved_from(const Channel& channel, Address from, Address to) {
-  Id id = make_id(channel);
-  REQUIRE(rdma_resolve_addr(id.get(), from.get(), to.get(), kTimeoutMs) == 0);
-  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-  REQUIRE(rdma_resolve_route(id.get(), kTimeoutMs) == 0);
-  expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
-  return id;
-}
-
 struct Ends {
   Id client, server;
 };
@@ -152,7 +143,7 @@ TEST_CASE("both sides see the source port that the program chose") {
     const Channel mine = make_channel();
     const Address to(address, ntohs(rdma_get_src_port(listener.get())));
     const std::uint16_t own = ntohs(rdma_get_src_port(bound(mine, Address(address)).get()));
-    const Ends ends = connect(mine, resolved_from(mine, Address(address, own), to), theirs);
+    const Ends ends = connect(mine, resolved(mine, to, RDMA_PS_TCP, Address(address, own)), theirs);
     CHECK(ntohs(rdma_get_src_port(ends.client.get())) == own);
     CHECK(ntohs(rdma_get_dst_port(ends.server.get())) == own);
   }
@@ -166,11 +157,10 @@ TEST_CASE(
     CAPTURE(address);
     const Id id = make_id(channel);
     errno = 0;
-    CHECK(rdma_bind_addr(id.get(), Address(address, kLast + 1).get()) == -1);
-    CHECK(errno == EADDRNOTAVAIL);
+    CHECK(error_of(rdma_bind_addr(id.get(), Address(address, kLast + 1).get())) == EADDRNOTAVAIL);
     errno = 0;
-    CHECK(rdma_resolve_addr(id.get(), nullptr, Address(address, kLast + 1).get(), 1000) == -1);
-    CHECK(errno == EADDRNOTAVAIL);
+    CHECK(error_of(rdma_resolve_addr(id.get(), nullptr, Address(address, kLast + 1).get(), 1000)) ==
+          EADDRNOTAVAIL);
     CHECK_FALSE(is_readable(channel->fd));
     REQUIRE(rdma_resolve_addr(id.get(), nullptr, Address(address, kLast).get(), 1000) == 0);
     expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
@@ -186,8 +176,7 @@ TEST_CASE("a TCP port in use is reported as in use, whatever the program's numbe
   const Id id = make_id(channel);
   errno = 0;
   const Address same("127.0.0.1", tcp.port() - kOffset);
-  CHECK(rdma_bind_addr(id.get(), Address(same).get()) == -1);
-  CHECK(errno == EADDRINUSE);
+  CHECK(error_of(rdma_bind_addr(id.get(), Address(same).get())) == EADDRINUSE);
 }
 
 TEST_CASE("rdma_getaddrinfo does not change port numbers") {

@@ -153,6 +153,14 @@ TEST_CASE("a refused step of a queue pair names the attribute, its value and wha
   }
 }
 
+/// Returns an id with an event channel of its own.
+rdma_cm_id* new_id() {
+  rdma_cm_id* out = nullptr;
+  check(rdma_create_id(rdma_create_event_channel(), &out, nullptr, RDMA_PS_TCP) == 0,
+        "rdma_create_id");
+  return out;
+}
+
 struct BadCall {
   bool (*fails)(Hand& hand);
   const char* line;
@@ -227,33 +235,20 @@ const std::array kBadCalls{
               return code == ENOMEM && h.post({.sg_list = &sge, .num_sge = 1}) == ENOMEM;
             },
             R"(ibv_post_send: the send queue is full: cap.max_send_wr is 32 \(.*\))"},
-    BadCall{[](Hand&) {
-              rdma_cm_id* id = nullptr;
-              check(rdma_create_id(rdma_create_event_channel(), &id, nullptr, RDMA_PS_TCP) == 0,
-                    "id");
-              return rdma_connect(id, nullptr) != 0;
-            },
+    BadCall{[](Hand&) { return rdma_connect(new_id(), nullptr) != 0; },
             R"(rdma_connect: the id is in state Idle \(call rdma_resolve_route\(\) and wait for )"
             R"(RDMA_CM_EVENT_ROUTE_RESOLVED.*\))"},
     BadCall{[](Hand&) {
-              rdma_cm_id* id = nullptr;
-              check(rdma_create_id(rdma_create_event_channel(), &id, nullptr, RDMA_PS_TCP) == 0,
-                    "id");
               ibv_qp_init_attr attr{.qp_type = IBV_QPT_RC};
-              return rdma_create_qp(id, nullptr, &attr) != 0;
+              return rdma_create_qp(new_id(), nullptr, &attr) != 0;
             },
             R"(rdma_create_qp: the id has no device yet \(.*\))"},
     BadCall{[](Hand&) {
               sockaddr_in any{.sin_family = AF_INET};
-              rdma_cm_id* one = nullptr;
-              rdma_cm_id* other = nullptr;
-              auto* const channel = rdma_create_event_channel();
-              for (auto** id : {&one, &other}) {
-                check(rdma_create_id(channel, id, nullptr, RDMA_PS_TCP) == 0, "id");
-              }
+              rdma_cm_id* const one = new_id();
               check(rdma_bind_addr(one, reinterpret_cast<sockaddr*>(&any)) == 0, "bind");
               any.sin_port = rdma_get_src_port(one);
-              return rdma_bind_addr(other, reinterpret_cast<sockaddr*>(&any)) != 0;
+              return rdma_bind_addr(new_id(), reinterpret_cast<sockaddr*>(&any)) != 0;
             },
             R"(rdma_bind_addr: 0.0.0.0:\d+ is in use: .* --port-offset 1000\))"},
 };
@@ -351,15 +346,13 @@ ibv_qp_init_attr small_queue_pair() {
 
 /// Accepts a connection, and then waits until it is killed. Writes its port to `port`.
 void serve(int port) {
-  rdma_cm_id* listener = nullptr;
-  auto* const channel = rdma_create_event_channel();
-  check(rdma_create_id(channel, &listener, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");
+  rdma_cm_id* const listener = new_id();
   sockaddr_in any{.sin_family = AF_INET};
   check(rdma_bind_addr(listener, reinterpret_cast<sockaddr*>(&any)) == 0, "rdma_bind_addr");
   check(rdma_listen(listener, 1) == 0, "rdma_listen");
   const auto number = rdma_get_src_port(listener);
   check(::write(port, &number, sizeof number) == sizeof number, "write");
-  rdma_cm_id* const id = event(channel, RDMA_CM_EVENT_CONNECT_REQUEST)->id;
+  rdma_cm_id* const id = event(listener->channel, RDMA_CM_EVENT_CONNECT_REQUEST)->id;
   auto attr = small_queue_pair();
   check(rdma_create_qp(id, nullptr, &attr) == 0, "rdma_create_qp");
   check(rdma_accept(id, nullptr) == 0, "rdma_accept");
@@ -374,9 +367,8 @@ void post_to_the_dead() {
   if (server == 0) serve(port_pipe[1]);
   sockaddr_in to{.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
   check(::read(port_pipe[0], &to.sin_port, sizeof to.sin_port) == sizeof to.sin_port, "read");
-  rdma_cm_id* id = nullptr;
-  auto* const channel = rdma_create_event_channel();
-  check(rdma_create_id(channel, &id, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");
+  rdma_cm_id* const id = new_id();
+  rdma_event_channel* const channel = id->channel;
   check(rdma_resolve_addr(id, nullptr, reinterpret_cast<sockaddr*>(&to), 2000) == 0, "address");
   rdma_ack_cm_event(event(channel, RDMA_CM_EVENT_ADDR_RESOLVED));
   check(rdma_resolve_route(id, 2000) == 0, "route");

@@ -14,7 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "../support/error_of.hpp"
+
 namespace rsockets_test {
+
+using rdma_core_test::error_of;
 
 inline constexpr int kTimeoutMs = 60'000;
 

@@ -17,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "error_of.hpp"
 #include "rc_steps.hpp"
 
 namespace rdma_core_test {

@@ -55,13 +55,11 @@ TEST_CASE("an address handle belongs to its domain, has a number, and can be des
 TEST_CASE("an address handle needs an existing protection domain") {
   Home home;
   ibv_pd copy = *home.pd;
-  CHECK(ibv_create_ah(&copy, &home.attr) == nullptr);
-  CHECK(errno == ENOENT);
+  CHECK(error_of(ibv_create_ah(&copy, &home.attr)) == ENOENT);
   ibv_wc wc{};
   wc.wc_flags = IBV_WC_GRH;
   ibv_grh grh{};
-  CHECK(ibv_create_ah_from_wc(&copy, &wc, &grh, 1) == nullptr);
-  CHECK(errno == ENOENT);
+  CHECK(error_of(ibv_create_ah_from_wc(&copy, &wc, &grh, 1)) == ENOENT);
 }
 
 TEST_CASE("a device has max_ah address handles, and destroying one makes room") {
@@ -76,8 +74,7 @@ TEST_CASE("a device has max_ah address handles, and destroying one makes room") 
   }
   REQUIRE(all.back() != nullptr);
   for (int round = 0; round != 2; ++round) {
-    CHECK(ibv_create_ah(home.pd.get(), &home.attr) == nullptr);
-    CHECK(errno == ENOMEM);
+    CHECK(error_of(ibv_create_ah(home.pd.get(), &home.attr)) == ENOMEM);
     CHECK(ibv_destroy_ah(all.back()) == 0);
     all.back() = ibv_create_ah(home.pd.get(), &home.attr);
     REQUIRE(all.back() != nullptr);
