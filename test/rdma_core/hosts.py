@@ -3,6 +3,7 @@
 use it are skipped, with the reason, if they do not run as root or namespaces cannot be created."""
 import contextlib
 import ctypes
+import itertools
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ import time
 from support import skip_all
 
 NEW_NETWORK = 0x40000000  # CLONE_NEWNET
+numbers = itertools.count()
 
 
 def ip(*words):
@@ -20,7 +22,7 @@ def ip(*words):
 @contextlib.contextmanager
 def namespaces(count):
     """Creates network namespaces with names that only this process uses. The lo interface of each is up."""
-    names = [f"iwarp-test-{os.getpid()}-{n}" for n in range(count)]
+    names = [f"iwarp-test-{os.getpid()}-{next(numbers)}" for _ in range(count)]
     with contextlib.ExitStack() as stack:
         for name in names:
             ip("netns", "add", name)

@@ -86,29 +86,20 @@ class Strangers(Case):
                                 self.assertLessEqual(fds, limit - reserve(limit) + 1)
                                 stranger.renew()
 
-    def check_ping(self, apart):
+    def check_both(self, apart):
         self.check_server(lambda host, port: (IWARP, "ping", "--server", "--listen", f"{host}:{port}"),
                           lambda host, port: (IWARP, "ping", "--count", 1, f"{host}:{port}"),
                           apart, {"plain": True})
-
-    def check_rping(self, apart):
         self.check_server(lambda host, port: ("rping", "-s", "-P", "-a", host, "-p", port),
                           lambda host, port: ("rping", "-c", "-C", 1, "-a", host, "-p", port),
                           apart, {})
 
-    def test_ping_on_one_host(self):
-        self.check_ping(False)
-
-    def test_rping_on_one_host(self):
-        self.check_rping(False)
+    def test_on_one_host(self):
+        self.check_both(False)
 
     @unittest.skipIf(why_no_namespaces(), why_no_namespaces())
-    def test_ping_on_two_hosts(self):
-        self.check_ping(True)
-
-    @unittest.skipIf(why_no_namespaces(), why_no_namespaces())
-    def test_rping_on_two_hosts(self):
-        self.check_rping(True)
+    def test_on_two_hosts(self):
+        self.check_both(True)
 
 
 main("rping", "prlimit")

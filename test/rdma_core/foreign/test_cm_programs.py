@@ -18,18 +18,14 @@ class Ucmatose(Case):
                 self.assertIn(line, result.out, str(result))
         return results
 
-    def test_as_it_is(self):
-        self.transfer()
-
-    def test_connections_messages_and_sizes(self):
-        self.transfer("-c", 10, "-C", 100)
-        self.transfer("-c", 2, "-C", 20, "-S", 1)
-        self.transfer("-c", 2, "-C", 20, "-S", 65536)
-        self.transfer("-c", 100, "-C", 1)
-        self.transfer("-c", 3, "-C", 0)  # connects without transferring data
-
-    def test_ids_that_migrate_to_another_channel(self):
-        self.transfer("-c", 10, "-C", 10, "-m")
+    def test_connections_messages_and_options(self):
+        for words in ((), ("-c", 10, "-C", 100), ("-c", 2, "-C", 20, "-S", 1), ("-c", 2, "-C", 20, "-S", 65536),
+                      ("-c", 100, "-C", 1),
+                      ("-c", 3, "-C", 0),  # connects without transferring data
+                      ("-c", 10, "-C", 10, "-m"),  # migrates ids to another event channel
+                      ("-t", 8), ("-a", 14)):
+            with self.subTest(words=words):
+                self.transfer(*words)
 
     def test_addresses(self):
         self.transfer(server=("-b", "127.0.0.1"), client=("-s", "127.0.0.1", "-b", "127.0.0.7"))
@@ -37,10 +33,6 @@ class Ucmatose(Case):
         self.transfer("-f", "ip", server=("-b", "127.0.0.1"))
         self.transfer("-f", "ipv6", server=("-b", "::1"), client=("-s", "::1"))
         self.transfer("-f", "name", client=("-s", "localhost"))
-
-    def test_options_of_the_connection(self):
-        self.transfer("-t", 8)
-        self.transfer("-a", 14)
 
 
 @tried("cmtime", "rdmacm-utils", "each step of setting up and ending a connection",

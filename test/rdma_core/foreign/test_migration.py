@@ -93,11 +93,10 @@ class Migration(Case):
                 self.fail(f"{monitor.ask('query-migrate')}\n{said}")
             time.sleep(0.01)
 
-    def test_memory_pinned_as_it_goes(self):
-        self.migrate(pinned=False)
-
-    def test_all_memory_pinned_first(self):
-        self.migrate(pinned=True)
+    def test_memory_pinned_as_it_goes_or_all_at_first(self):
+        for pinned in (False, True):
+            with self.subTest(pinned=pinned):
+                self.migrate(pinned)
 
 
 if __name__ == "__main__":
