@@ -5,6 +5,8 @@
 // its commit.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -12,6 +14,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "iwarp/bytes/fsm.hpp"
 
@@ -66,18 +69,17 @@ inline std::optional<std::string> compare_snapshot(const std::string& path, cons
          "IWARP_UPDATE_SNAPSHOTS=1 and commit the file. The code says:\n" + text;
 }
 
-/// Compares rfc-notes/fsm/<name>.txt and <name>.dot with the state machine in the code. Returns
-/// nullopt if both files match it, else the difference.
-/// Example:
-///   const auto wrong = fsm_snapshot(...);  CHECK_MESSAGE(!wrong, wrong.value_or(""));
+/// Checks that rfc-notes/fsm/<name>.txt and <name>.dot show the state machine in the code.
 template <typename Edges>
-std::optional<std::string> fsm_snapshot(const std::string& name, const Edges& edges) {
+void check_fsm(const std::string& name, const Edges& edges) {
   const char* value = std::getenv("IWARP_UPDATE_SNAPSHOTS");
   const bool update = value && std::string_view(value) == "1";
   const std::string base = std::string(IWARP_SOURCE_DIR) + "/rfc-notes/fsm/" + name;
-  auto wrong = compare_snapshot(base + ".txt", fsm_table(name, edges), update);
-  if (!wrong) wrong = compare_snapshot(base + ".dot", fsm_graph(name, edges), update);
-  return wrong;
+  for (const auto& [suffix, text] :
+       {std::pair(".txt", fsm_table(name, edges)), std::pair(".dot", fsm_graph(name, edges))}) {
+    const auto wrong = compare_snapshot(base + suffix, text, update);
+    CHECK_MESSAGE(!wrong, wrong.value_or(""));
+  }
 }
 
 }  // namespace iwarp::test

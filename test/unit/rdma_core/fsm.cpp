@@ -12,21 +12,11 @@
 namespace iwarp::rdma_core {
 namespace {
 
-TEST_CASE("the states of an rdma_cm_id are those in rfc-notes/fsm") {
-  const auto wrong = iwarp::test::fsm_snapshot("rdma_cm_id", kIdEdges);
-  CHECK_MESSAGE(!wrong, wrong.value_or(""));
-}
-
-TEST_CASE("the states of a link are those in rfc-notes/fsm") {
-  const auto wrong = iwarp::test::fsm_snapshot("link", kLinkEdges);
-  CHECK_MESSAGE(!wrong, wrong.value_or(""));
-}
-
-TEST_CASE("the states of a bring-up are those in rfc-notes/fsm") {
-  for (const auto& wrong : {iwarp::test::fsm_snapshot("bring_up_peer", kPeerEdges),
-                            iwarp::test::fsm_snapshot("bring_up_wait", kWaitEdges)}) {
-    CHECK_MESSAGE(!wrong, wrong.value_or(""));
-  }
+TEST_CASE("the states of an rdma_cm_id, a link and a bring-up are those in rfc-notes/fsm") {
+  iwarp::test::check_fsm("rdma_cm_id", kIdEdges);
+  iwarp::test::check_fsm("link", kLinkEdges);
+  iwarp::test::check_fsm("bring_up_peer", kPeerEdges);
+  iwarp::test::check_fsm("bring_up_wait", kWaitEdges);
 }
 
 TEST_CASE("a call in a state that does not allow it changes nothing") {
