@@ -118,9 +118,9 @@ std::vector<std::byte> immediate(std::size_t size) {
 /// Connects a raw peer to `pair.b`; both ends agree on RFC 7306.
 RawPeer agreed(Pair& pair) {
   const auto tag = octets(mpa::extensions_tag(mpa::FrameKind::kRequest));
-  auto peer = RawPeer::connect(pair.listener->local().port);
-  peer.send_startup({.kind = mpa::FrameKind::kRequest, .crc = true, .private_data = tag});
-  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
+  auto peer = RawPeer::ask(pair.listener->local().port,
+                           {.kind = mpa::FrameKind::kRequest, .crc = true, .private_data = tag});
+  pair.accept();
   expect(*pair.b.cm, Type::kEstablished);
   CHECK(pair.b.qp->query().extensions);
   peer.receive(20 + tag.size());
@@ -156,9 +156,8 @@ TEST_CASE(
     "[EXT-63]") {
   Pair pair;
   for (const auto* name : {"I", "J", "K"}) {
-    auto peer = RawPeer::connect(pair.listener->local().port);
-    peer.send_startup({.kind = mpa::FrameKind::kRequest, .crc = true});
-    REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
+    auto peer = RawPeer::ask(pair.listener->local().port);
+    pair.accept();
     expect(*pair.b.cm, Type::kEstablished);
     peer.receive(20);
     peer.send(frame(name));

@@ -83,8 +83,7 @@ TEST_CASE("a port is bound again while its former connections are open or in TIM
   // `b` closes first, so its end of the connection enters TIME_WAIT. That end is bound to the port
   // of `at`.
   REQUIRE_FALSE(pair.b.qp->disconnect());
-  expect(*pair.a.cm, Type::kDisconnected);
-  expect(*pair.b.cm, Type::kDisconnected);
+  pair.expect_disconnected();
   CHECK_FALSE(foreign_bind(at.port).has_value());
   auto socket = must(bind_tcp(at));
   CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
@@ -143,8 +142,7 @@ TEST_CASE("a connection is made from the port that the program has bound, and ke
       // The passive side closes first and enters TIME_WAIT, so the active side can connect again
       // from the same port.
       REQUIRE_FALSE(pair.b.qp->disconnect());
-      expect(*pair.a.cm, Type::kDisconnected);
-      expect(*pair.b.cm, Type::kDisconnected);
+      pair.expect_disconnected();
     }
   }
 }

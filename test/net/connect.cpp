@@ -244,8 +244,7 @@ TEST_CASE("waiting for the outcome leaves later events on the program's channel"
   CHECK_FALSE(pair.a.cm->poll().has_value());
   expect(*pair.b.cm, Type::kEstablished);
   REQUIRE_FALSE(pair.b.qp->disconnect());
-  expect(*pair.a.cm, Type::kDisconnected);
-  expect(*pair.b.cm, Type::kDisconnected);
+  pair.expect_disconnected();
 }
 
 TEST_CASE("destroying a queue pair while it connects removes its events") {

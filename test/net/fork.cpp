@@ -79,8 +79,7 @@ TEST_CASE(
   CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 4096, pair.b.buffer.begin()));
   // The kernel sends a reset when the last copy of the socket's descriptor is closed.
   REQUIRE_FALSE(pair.a.qp->abort());
-  expect(*pair.a.cm, Type::kDisconnected);
-  expect(*pair.b.cm, Type::kDisconnected);
+  pair.expect_disconnected();
   REQUIRE_FALSE(pair.a.qp->reset());
   REQUIRE_FALSE(pair.b.qp->reset());
   pair.connect();

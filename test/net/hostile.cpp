@@ -29,8 +29,6 @@ ConnectOptions plain() {
   return options;
 }
 
-mpa::StartupFrame request() { return {.kind = mpa::FrameKind::kRequest}; }
-
 mpa::StartupFrame asking_for_rtr() {
   static const auto word = [] {
     std::array<std::byte, mpa::kEnhancedWordSize> out{};
@@ -62,7 +60,7 @@ TEST_CASE("the initiator gives up on a peer that never replies [MPA-102]") {
   Pair pair;
   ConnectOptions options;
   options.connection.startup.timeout = 20ms;
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, silent.address(), options, *pair.a.cm));
+  pair.start(options, silent.address());
   const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
   CHECK_EQ(failed.error, make_error_code(Errc::kTimedOut));
   CHECK_EQ(failed.why, to_string(silent.address()) + " did not finish the MPA startup in time");
@@ -75,7 +73,7 @@ TEST_CASE(
     "the initiator disconnects from a peer whose reply is not MPA [MPA-68] [MPA-94] [MPA-111]") {
   RawListener server;
   Pair pair;
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), plain(), *pair.a.cm));
+  pair.start(plain(), server.address());
   auto peer = server.accept();
   peer.receive(20);
   peer.send(octets("HTTP/1.0 400 Bad Request\r\n"));
@@ -83,44 +81,6 @@ TEST_CASE(
   CHECK_EQ(failed.error, make_error_code(Errc::kMpaProtocol));
   peer.wait_for_end();
   pair.connect();  // The queue pair can be used again after the failure.
-}
-
-TEST_CASE(
-    "after a reset that follows an enhanced Request, the initiator retries once with revision 1, "
-    "without tag and trailer [EMPA-50]") {
-  RawListener server;
-  Pair pair;
-  ConnectOptions options;
-  options.private_data = octets("abc");
-  options.private_trailer = octets("de");
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
-  {
-    auto old = server.accept();
-    const auto request = old.receive(20 + 4 + 5 + mpa::kExtensionsTagSize);
-    CHECK_EQ(request[17], std::byte{2});
-    CHECK(std::ranges::equal(std::span(request).subspan(24, 5), octets("abcde")));
-    old.reset();
-  }
-  auto again = server.accept();
-  const auto request = again.receive(20 + 3);
-  CHECK_EQ(request[17], std::byte{1});
-  CHECK_EQ(request[19], std::byte{3});
-  again.send_startup({.kind = mpa::FrameKind::kReply});
-  expect(*pair.a.cm, Type::kEstablished);
-  again.reset();
-  expect(*pair.a.cm, Type::kDisconnected);
-}
-
-TEST_CASE("without fall-back, a reset during startup is reported to the program") {
-  RawListener server;
-  Pair pair;
-  ConnectOptions options;
-  options.fall_back_to_revision_1 = false;
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
-  auto peer = server.accept();
-  peer.receive(24);
-  peer.reset();
-  CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, make_error_code(Errc::kConnectionReset));
 }
 
 TEST_CASE(
@@ -136,15 +96,6 @@ TEST_CASE(
   pair.connect();
 }
 
-TEST_CASE("a client that stays silent is disconnected after the startup timeout [MPA-99]") {
-  ListenOptions options;
-  options.connection.startup.timeout = 20ms;
-  Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
-  auto silent = RawPeer::connect(pair.listener->local().port);
-  silent.wait_for_end();
-  CHECK_FALSE(pair.b.cm->poll().has_value());
-}
-
 TEST_CASE(
     "a client that agreed on an RTR and withholds it is reset after the startup timeout "
     "[MPA-102]") {
@@ -154,9 +105,8 @@ TEST_CASE(
   // The startup timeout also covers the time until this program calls accept(), so the clock stands
   // still until then.
   std::optional<test::HeldClock> clock{std::in_place};
-  auto peer = RawPeer::connect(pair.listener->local().port);
-  peer.send_startup(asking_for_rtr());
-  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
+  auto peer = RawPeer::ask(pair.listener->local().port, asking_for_rtr());
+  pair.accept();
   clock.reset();
   CHECK_EQ(expect(*pair.b.cm, Type::kConnectFailed).error, make_error_code(Errc::kTimedOut));
   CHECK(peer.wait_for_end());
@@ -164,8 +114,7 @@ TEST_CASE(
 
 TEST_CASE("accept() fails if the requesting peer has gone, and no event is reported") {
   Pair pair;
-  auto peer = RawPeer::connect(pair.listener->local().port);
-  peer.send_startup(request());
+  auto peer = RawPeer::ask(pair.listener->local().port);
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
   // Octets after the Request are a protocol error. The device closes the connection after it has
   // detected the error.
@@ -177,26 +126,26 @@ TEST_CASE("accept() fails if the requesting peer has gone, and no event is repor
 }
 
 TEST_CASE(
-    "no more set-ups are pending than the device allows: a peer without a Request is evicted "
-    "[SCTP-4] [SEC-2]") {
+    "no more set-ups are pending than the device allows: one without a Request is evicted, others "
+    "are refused, and both are counted [SCTP-4] [SEC-2]") {
   Pair pair(1 << 12, {.max_pending_connects = 2});
   auto silent = RawPeer::connect(pair.listener->local().port);
-  auto first = RawPeer::connect(pair.listener->local().port);
-  first.send_startup(request());
+  auto first = RawPeer::ask(pair.listener->local().port);
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
   auto second = RawPeer::connect(pair.listener->local().port);
   CHECK(silent.wait_for_end());
-  second.send_startup(request());
+  second.send_startup({.kind = mpa::FrameKind::kRequest});
   auto undecided = expect(*pair.b.cm, Type::kConnectRequest);
+  CHECK_EQ(failed_by(pair.rnic->statistics().passive, SetupFailure::kGaveWay), 1);
   // The first and the second request now wait for the program's decision. The device evicts neither
   // to admit a third connection.
   auto third = RawPeer::connect(pair.listener->local().port);
   third.wait_for_end();
+  CHECK_EQ(failed_by(pair.rnic->statistics().passive, SetupFailure::kNoRoom), 1);
   // Accepting the first request makes room for a fourth connection.
   REQUIRE_FALSE(event.request->accept(*pair.b.qp));
   expect(*pair.b.cm, Type::kEstablished);
-  auto fourth = RawPeer::connect(pair.listener->local().port);
-  fourth.send_startup(request());
+  auto fourth = RawPeer::ask(pair.listener->local().port);
   expect(*pair.b.cm, Type::kConnectRequest);
 }
 
@@ -204,13 +153,12 @@ TEST_CASE(
     "a peer that withholds its RTR is evicted for a new peer, and the program is notified "
     "[SCTP-4]") {
   Pair pair(1 << 12, {.max_pending_connects = 1});
-  auto peer = RawPeer::connect(pair.listener->local().port);
-  peer.send_startup(asking_for_rtr());
-  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
+  auto peer = RawPeer::ask(pair.listener->local().port, asking_for_rtr());
+  pair.accept();
   auto newcomer = RawPeer::connect(pair.listener->local().port);
   CHECK(peer.wait_for_end());
   expect(*pair.b.cm, Type::kConnectFailed);
-  newcomer.send_startup(request());
+  newcomer.send_startup({.kind = mpa::FrameKind::kRequest});
   expect(*pair.b.cm, Type::kConnectRequest);
 }
 
@@ -245,10 +193,8 @@ TEST_CASE(
   };
   Pair pair(1 << 12, {.max_pending_connects = 1}, {"127.0.0.1", 0}, options);
   const auto silent = RawPeer::connect(pair.listener->local().port);
-  auto first = RawPeer::connect(pair.listener->local().port);
-  first.send_startup(request());
-  auto second = RawPeer::connect(pair.listener->local().port);
-  second.send_startup(request());
+  auto first = RawPeer::ask(pair.listener->local().port);
+  auto second = RawPeer::ask(pair.listener->local().port);
   peers_have_asked.set_value();
   const auto one = expect(*pair.b.cm, Type::kConnectRequest);
   CHECK_EQ(one.peer, first.own_address());
@@ -271,8 +217,7 @@ TEST_CASE(
     for (auto& peer : silent) {
       if (peer.has_ended()) peer = RawPeer::connect(port);
     }
-    auto honest = RawPeer::connect(port);
-    honest.send_startup(request());
+    auto honest = RawPeer::ask(port);
     auto event = expect(*pair.b.cm, Type::kConnectRequest);
     CHECK_EQ(event.peer, honest.own_address());
     CHECK_FALSE(event.request->reject());
@@ -312,25 +257,24 @@ TEST_CASE("set-ups leave the program a reserve of descriptors [SCTP-4]") {
 }
 
 TEST_CASE(
-    "peers that send a Request and disconnect fill the backlog of a sleeping program, but no more "
-    "[SEC-21]") {
+    "peers that send a Request and disconnect fill the backlog of a sleeping program, but no more, "
+    "and the rest are counted [SEC-21]") {
   ListenOptions options;
   options.backlog = 3;
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
   std::vector<RawPeer> peers;
   for (int i = 0; i < 3; ++i) {
-    peers.push_back(RawPeer::connect(pair.listener->local().port));
-    peers.back().send_startup(request());
+    peers.push_back(RawPeer::ask(pair.listener->local().port));
     while (ChannelPort::count(*pair.b.cm, [](const CmEvent&) { return true; }) <= std::size_t(i)) {
       std::this_thread::yield();
     }
   }
   peers.clear();
   for (int i = 0; i < 20; ++i) {
-    auto late = RawPeer::connect(pair.listener->local().port);
-    late.send_startup(request());
+    auto late = RawPeer::ask(pair.listener->local().port);
     CHECK(late.wait_for_end());
   }
+  CHECK_EQ(failed_by(pair.rnic->statistics().passive, SetupFailure::kBacklogFull), 20);
   for (int i = 0; i < 3; ++i) expect(*pair.b.cm, Type::kConnectRequest);
   CHECK_FALSE(pair.b.cm->poll().has_value());
   pair.connect();
@@ -340,23 +284,9 @@ TEST_CASE("a rejecting end closes when its peer closes, or after a timeout") {
   ListenOptions options;
   options.connection.close_timeout = 20ms;
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
-  auto peer = RawPeer::connect(pair.listener->local().port);
-  peer.send_startup(request());
+  auto peer = RawPeer::ask(pair.listener->local().port);
   REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->reject(octets("no")));
   const auto reply = peer.receive(22);
   CHECK_EQ(reply[16] & std::byte{0x20}, std::byte{0x20});
   peer.wait_for_end();
-}
-
-TEST_CASE("garbage after startup ends the stream, but not the device [MPA-46]") {
-  Pair pair;
-  auto peer = RawPeer::connect(pair.listener->local().port);
-  peer.send_startup(request());
-  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->accept(*pair.b.qp));
-  expect(*pair.b.cm, Type::kEstablished);
-  peer.receive(20);
-  peer.send(std::vector<std::byte>(64));  // The ULPDU is empty, and the CRC is 0, which is wrong.
-  expect(*pair.b.cm, Type::kDisconnected);
-  REQUIRE_FALSE(pair.b.qp->reset());
-  pair.connect();
 }

@@ -19,7 +19,6 @@
 #include "raw_peer.hpp"
 #include "replaced_socket_ops.hpp"
 #include "socket_pair.hpp"
-#include "sockets/sockets.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;
@@ -39,6 +38,16 @@ void expect_async(Rnic& rnic, verbs::QpNum num, AsyncEventType type) {
     REQUIRE_EQ(to_string(event->type), to_string(type));
     return;
   }
+}
+
+/// Connects `pair.a` to a raw peer with revision 1.
+RawPeer raw_peer_of(Pair& pair, ConnectOptions options = {}) {
+  RawListener server;
+  options.connection.startup.revision = 1;
+  pair.start(options, server.address());
+  auto peer = server.answer();
+  expect(*pair.a.cm, Type::kEstablished);
+  return peer;
 }
 
 /// What the next send() does first, in whichever thread drives the connection.
@@ -77,8 +86,7 @@ TEST_CASE("messages that were posted before an orderly close still arrive") {
   pair.a.expect_success();
   pair.b.expect_success();
   CHECK_EQ(pair.a.buffer, pair.b.buffer);
-  expect(*pair.a.cm, Type::kDisconnected);
-  expect(*pair.b.cm, Type::kDisconnected);
+  pair.expect_disconnected();
 }
 
 TEST_CASE(
@@ -88,8 +96,7 @@ TEST_CASE(
   pair.a.post_recv(0, 64, 5);
   pair.b.post_recv(0, 64, 6);
   REQUIRE_FALSE(pair.a.qp->abort());
-  expect(*pair.a.cm, Type::kDisconnected);
-  expect(*pair.b.cm, Type::kDisconnected);
+  pair.expect_disconnected();
   for (End* end : {&pair.a, &pair.b}) {
     CHECK_EQ(to_string(end->qp->state()), to_string(QpState::kError));
     const auto wc = end->completion();
@@ -103,8 +110,7 @@ TEST_CASE(
 TEST_CASE("the program's Terminate reaches the peer [VRB-9] [RDMAP-88]") {
   Established pair;
   REQUIRE_FALSE(pair.a.qp->terminate());
-  expect(*pair.a.cm, Type::kDisconnected);
-  expect(*pair.b.cm, Type::kDisconnected);
+  pair.expect_disconnected();
   expect_async(*pair.rnic, pair.b.qp->num(), AsyncEventType::kTerminateReceived);
   REQUIRE(pair.b.qp->query().terminate_received.has_value());
   CHECK_EQ(pair.b.qp->query().terminate_received->fault, bytes::Fault{bytes::Layer::kRdma, 0, 0});
@@ -119,23 +125,8 @@ TEST_CASE("a close in order and a Terminate that are requested in one turn send 
   };
   is_before_send_due = true;
   REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, 64, pair.b.remote(0)));
-  expect(*pair.a.cm, Type::kDisconnected);
-  expect(*pair.b.cm, Type::kDisconnected);
+  pair.expect_disconnected();
   CHECK_FALSE(pair.b.qp->query().terminate_received.has_value());
-}
-
-TEST_CASE(
-    "a Write to an unknown STag is refused with a Terminate, and no octet is placed [SEC-8]") {
-  Established pair;
-  const auto before = pair.b.buffer;
-  auto to = pair.b.remote(0);
-  to.rkey.value ^= 0x5500;
-  REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, 64, to));
-  pair.a.completion();
-  expect(*pair.a.cm, Type::kDisconnected);
-  expect(*pair.b.cm, Type::kDisconnected);
-  REQUIRE(pair.a.qp->query().terminate_received.has_value());
-  CHECK_EQ(pair.b.buffer, before);
 }
 
 TEST_CASE("destroying a connected queue pair closes its connection and removes its events") {
@@ -175,15 +166,8 @@ TEST_CASE("the data of completed requests still arrives after their queue pair i
 
 TEST_CASE(
     "a peer that keeps sending to a destroyed queue pair receives all data that was sent to it") {
-  RawListener server;
   Pair pair;
-  ConnectOptions options;
-  options.connection.startup.revision = 1;
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
-  auto peer = server.accept();
-  peer.receive_request();
-  peer.send_startup({.kind = mpa::FrameKind::kReply});
-  expect(*pair.a.cm, Type::kEstablished);
+  auto peer = raw_peer_of(pair);
   REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 8));
   pair.a.expect_success();
   pair.a.qp.reset();
@@ -193,19 +177,23 @@ TEST_CASE(
 }
 
 TEST_CASE("a queue pair destroyed in the middle of a message resets its connection") {
-  RawListener server;
   Pair pair(1 << 24);
-  ConnectOptions options;
-  options.connection.startup.revision = 1;
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
-  auto peer = server.accept();
-  peer.receive_request();
-  peer.send_startup({.kind = mpa::FrameKind::kReply});
-  expect(*pair.a.cm, Type::kEstablished);
+  auto peer = raw_peer_of(pair);
   // This message is too large for the socket buffers.
   REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 1 << 24));
   pair.a.qp.reset();
   CHECK(peer.wait_for_end());
+}
+
+TEST_CASE("an initiator with first_fpdu_delay sends when the delay after the Reply has passed") {
+  Pair pair;
+  ConnectOptions options;
+  options.connection.first_fpdu_delay = 20ms;
+  auto peer = raw_peer_of(pair, options);
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 8));
+  // Nothing else is posted, polled or received, so only the worker's timer can send this message.
+  CHECK_EQ(bytes::load_be<std::uint16_t>(peer.receive(32).data()), 18 + 8);
+  pair.a.expect_success();
 }
 
 TEST_CASE("a rejection arrives although the device is destroyed right after it") {
@@ -251,37 +239,6 @@ TEST_CASE("destroying a device resets its connections, including undecided reque
   }
   const auto failed = expect(*a.cm, Type::kConnectFailed);
   CHECK_EQ(failed.error, make_error_code(verbs::Errc::kConnectionReset));
-}
-
-TEST_CASE("sockets that the program created become connections [MPA-62] [MPA-63]") {
-  Pair pair;
-  // Creates both ends of a TCP connection without using the device.
-  const int listening = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  SocketAddress address;
-  address.storage.ss_family = AF_INET;
-  address.length = 16;
-  REQUIRE_EQ(::bind(listening, address.get(), address.length), 0);
-  REQUIRE_EQ(::listen(listening, 1), 0);
-  address.length = sizeof address.storage;
-  REQUIRE_EQ(::getsockname(listening, address.get(), &address.length), 0);
-  const int active = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  CHECK_EQ(pair.rnic->adopt_initiator(*pair.a.qp, active, {}, *pair.a.cm),
-           make_error_code(verbs::Errc::kInvalidArgument));  // The socket is not connected.
-  REQUIRE_EQ(::connect(active, address.get(), address.length), 0);
-  const int passive = ::accept(listening, nullptr, nullptr);
-  ::close(listening);
-  // First sends and receives ordinary stream data over the TCP connection.
-  char word[5] = {};
-  REQUIRE_EQ(::send(active, "hello", 5, 0), 5);
-  REQUIRE_EQ(::recv(passive, word, 5, MSG_WAITALL), 5);
-  REQUIRE_FALSE(pair.rnic->adopt_responder(passive, {}, *pair.b.cm));
-  REQUIRE_FALSE(pair.rnic->adopt_initiator(*pair.a.qp, active, {}, *pair.a.cm));
-  auto event = expect(*pair.b.cm, Type::kConnectRequest);
-  REQUIRE_FALSE(event.request->accept(*pair.b.qp));
-  expect(*pair.a.cm, Type::kEstablished);
-  pair.b.post_recv(0, 64);
-  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
-  pair.b.expect_success();
 }
 
 /// Returns the number of TCP sockets of this process that use the congestion control `congestion`.
@@ -367,8 +324,7 @@ TEST_CASE("each end gets a tap that sees all octets, including the startup frame
     pair.a.expect_success();
     pair.a.expect_success();
     REQUIRE_FALSE(pair.a.qp->disconnect());
-    expect(*pair.a.cm, Type::kDisconnected);
-    expect(*pair.b.cm, Type::kDisconnected);
+    pair.expect_disconnected();
   }
   CHECK_EQ(active.out, passive.in);
   CHECK_EQ(active.in, passive.out);

@@ -49,12 +49,7 @@ std::string exchange(int socket, std::string_view request) {
   }
 }
 
-UniqueFd connect_tcp(std::uint16_t port) {
-  UniqueFd out(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const auto address = loopback(port);
-  REQUIRE_EQ(::connect(out.get(), address.get(), address.length), 0);
-  return out;
-}
+UniqueFd connect_tcp(std::uint16_t port) { return RawPeer::connect(port).release(); }
 
 UniqueFd connect_unix(const std::string& path) {
   UniqueFd out(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

@@ -81,7 +81,7 @@ TEST_CASE(
     CAPTURE(behind);
     RawListener server;
     Pair pair;
-    REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), {}, *pair.a.cm));
+    pair.start({}, server.address());
     auto peer = server.accept();
     peer.receive_request();
     const auto more = pattern(behind, 7);
@@ -110,8 +110,7 @@ TEST_CASE(
 
 TEST_CASE("an end that rejects can keep the TCP connection and continue on it [MPA-86]") {
   Pair pair;
-  auto peer = RawPeer::connect(pair.listener->local().port);
-  peer.send_startup({.kind = mpa::FrameKind::kRequest});
+  auto peer = RawPeer::ask(pair.listener->local().port);
   const auto event = expect(*pair.b.cm, Type::kConnectRequest);
   UniqueFd socket;
   REQUIRE_FALSE(event.request->reject_and_keep(socket, octets("no")));
@@ -132,8 +131,7 @@ TEST_CASE("an end that rejects can keep the TCP connection and continue on it [M
 
 TEST_CASE("private data that is too long can be followed by a shorter rejection") {
   Pair pair;
-  auto peer = RawPeer::connect(pair.listener->local().port);
-  peer.send_startup({.kind = mpa::FrameKind::kRequest});
+  auto peer = RawPeer::ask(pair.listener->local().port);
   const auto event = expect(*pair.b.cm, Type::kConnectRequest);
   UniqueFd socket;
   CHECK_EQ(event.request->reject_and_keep(socket, pattern(513, 1)),
@@ -143,8 +141,13 @@ TEST_CASE("private data that is too long can be followed by a shorter rejection"
   CHECK(socket);
 }
 
-TEST_CASE("the program gets its own connection back after a rejection, and can try MPA again") {
+TEST_CASE(
+    "sockets that the program created become connections; after a rejection the program gets them "
+    "back, and can try MPA again [MPA-62] [MPA-63]") {
   Pair pair;
+  const UniqueFd unconnected(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  CHECK_EQ(pair.rnic->adopt_initiator(*pair.a.qp, unconnected.get(), {}, *pair.a.cm),
+           make_error_code(Errc::kInvalidArgument));
   auto [active, passive] = tcp_connection();
   const auto ask = [&] {
     REQUIRE_FALSE(pair.rnic->adopt_responder(passive.release(), {}, *pair.b.cm));
@@ -152,16 +155,16 @@ TEST_CASE("the program gets its own connection back after a rejection, and can t
     return expect(*pair.b.cm, Type::kConnectRequest);
   };
   for (int i = 0; i < 3; ++i) {
+    say(active, "now?");
+    CHECK_EQ(receive(passive, 4), "now?");
+    say(passive, "now");
+    CHECK_EQ(receive(active, 3), "now");
     auto event = ask();
     REQUIRE_FALSE(event.request->reject_and_keep(passive, octets("not yet")));
     auto rejected = expect(*pair.a.cm, Type::kRejected);
     CHECK_EQ(rejected.private_data, octets("not yet"));
     active = std::move(rejected.socket);
     REQUIRE(active);
-    say(active, "now?");
-    CHECK_EQ(receive(passive, 4), "now?");
-    say(passive, "now");
-    CHECK_EQ(receive(active, 3), "now");
   }
   REQUIRE_FALSE(ask().request->accept(*pair.b.qp));
   expect(*pair.a.cm, Type::kEstablished);
@@ -172,8 +175,7 @@ TEST_CASE("the program gets its own connection back after a rejection, and can t
 
 TEST_CASE("a Reply that TCP does not accept at once is still sent, and TCP is closed afterwards") {
   Pair pair;
-  auto peer = RawPeer::connect(pair.listener->local().port);
-  peer.send_startup({.kind = mpa::FrameKind::kRequest});
+  auto peer = RawPeer::ask(pair.listener->local().port);
   const auto event = expect(*pair.b.cm, Type::kConnectRequest);
   UniqueFd socket;
   {
@@ -193,8 +195,7 @@ TEST_CASE("a rejection that TCP never accepts ends after a timeout") {
   ListenOptions options;
   options.connection.close_timeout = std::chrono::milliseconds(50);
   Pair pair(1 << 16, {}, {"127.0.0.1", 0}, options);
-  auto peer = RawPeer::connect(pair.listener->local().port);
-  peer.send_startup({.kind = mpa::FrameKind::kRequest});
+  auto peer = RawPeer::ask(pair.listener->local().port);
   const auto event = expect(*pair.b.cm, Type::kConnectRequest);
   const auto full = full_sockets();
   UniqueFd socket;
@@ -204,8 +205,7 @@ TEST_CASE("a rejection that TCP never accepts ends after a timeout") {
 
 TEST_CASE("a rejection whose socket neither side keeps closes TCP in order") {
   Pair pair;
-  auto peer = RawPeer::connect(pair.listener->local().port);
-  peer.send_startup({.kind = mpa::FrameKind::kRequest});
+  auto peer = RawPeer::ask(pair.listener->local().port);
   REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->reject());
   peer.receive(mpa::startup_frame_size(0));
   peer.send(octets("still talking"));
@@ -224,8 +224,7 @@ TEST_CASE("rejected peers that do not close do not hold a descriptor each") {
   std::vector<RawPeer> strangers;
   const auto before = descriptors_now();
   for (std::size_t i = 0; i < kStrangers; ++i) {
-    auto& peer = strangers.emplace_back(RawPeer::connect(pair.listener->local().port));
-    peer.send_startup({.kind = mpa::FrameKind::kRequest});
+    auto& peer = strangers.emplace_back(RawPeer::ask(pair.listener->local().port));
     REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->reject());
     peer.receive(mpa::startup_frame_size(0));
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests connecting to a peer that is not ready yet and refuses or resets connections at first. The
-// library retries for as long as the program allows.
+// Tests connecting to a peer that is not ready yet and refuses or resets connections at first, and
+// to existing peers that support only revision 1 or refuse some private data. The library retries
+// for as long as the program allows.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -44,8 +45,14 @@ ConnectOptions with_time(std::chrono::milliseconds time = kLimit) {
   return options;
 }
 
-std::uint8_t revision(RawPeer& peer) {
-  return std::to_integer<std::uint8_t>(peer.receive_request()[17]);
+std::uint8_t revision(bytes::View request) { return std::to_integer<std::uint8_t>(request[17]); }
+std::uint8_t revision(RawPeer& peer) { return revision(peer.receive_request()); }
+
+std::vector<std::byte> private_data(bytes::View request) {
+  const auto frame = mpa::decode_startup_frame(mpa::FrameKind::kRequest, request);
+  REQUIRE(frame.has_value());
+  const auto& data = std::get<mpa::StartupFrame>(*frame).private_data;
+  return {data.begin(), data.end()};
 }
 
 }  // namespace
@@ -77,7 +84,7 @@ TEST_CASE("a listener that is replaced by another one on its port causes no peer
   Pair pair;
   auto former = std::make_unique<RawListener>();
   const auto at = former->address();
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, at, with_time(), *pair.a.cm));
+  pair.start(with_time(), at);
   auto peer = former->accept();
   CHECK_EQ(revision(peer), 2);
   // Each later connection is refused, or is reset when the listener closes.
@@ -94,7 +101,7 @@ TEST_CASE(
     "a peer that is silent for the allowed time is then tried once with revision 1 [EMPA-50]") {
   RawListener server;
   Pair pair;
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), with_time(1ms), *pair.a.cm));
+  pair.start(with_time(1ms), server.address());
   for (;;) {
     auto peer = server.accept();
     if (revision(peer) != 1) continue;  // The connection closes at the end of the scope.
@@ -104,21 +111,76 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a peer that has begun to answer, or rejects, is not retried") {
+TEST_CASE("a peer that has begun to answer, or rejects, is not retried [MPA-91]") {
   RawListener server;
   Pair pair;
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), with_time(), *pair.a.cm));
+  pair.start(with_time(), server.address());
   {
     auto peer = server.accept();
     peer.receive_request();
     peer.send(octets("M"));
   }
   CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, make_error_code(Errc::kConnectionReset));
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), with_time(), *pair.a.cm));
+  pair.start(with_time(), server.address());
   auto peer = server.accept();
   peer.receive_request();
   peer.send_startup({.kind = mpa::FrameKind::kReply, .rejected = true});
   expect(*pair.a.cm, Type::kRejected);
+  peer.wait_for_end();
+}
+
+TEST_CASE(
+    "after a peer closes, resets or accepts without the enhanced word, the initiator retries once "
+    "with revision 1, without tag and trailer [EMPA-50]") {
+  const std::pair<const char*, void (*)(RawPeer&)> kOldPeers[] = {
+      {"closes", [](RawPeer& peer) { peer.close(); }},
+      {"resets", [](RawPeer& peer) { peer.reset(); }},
+      {"accepts", [](RawPeer& peer) { peer.send_startup({.kind = mpa::FrameKind::kReply}); }}};
+  for (const auto& [name, react] : kOldPeers) {
+    CAPTURE(name);
+    RawListener server;
+    Pair pair;
+    ConnectOptions options;
+    options.private_data = octets("abc");
+    options.private_trailer = octets("de");
+    options.connection.startup.rtr = mpa::Rtr::kWrite;
+    pair.start(options, server.address());
+    auto old = server.accept();
+    const auto first = old.receive_request();
+    CHECK_EQ(revision(first), 2);
+    CHECK(mpa::ends_with_extensions_tag(mpa::FrameKind::kRequest, first));
+    CHECK(std::ranges::equal(std::span(first).subspan(24, 5), octets("abcde")));
+    react(old);
+    auto again = server.accept();
+    const auto second = again.receive_request();
+    CHECK_EQ(revision(second), 1);
+    CHECK_EQ(private_data(second), octets("abc"));
+    again.send_startup({.kind = mpa::FrameKind::kReply});
+    expect(*pair.a.cm, Type::kEstablished);
+    again.reset();
+    expect(*pair.a.cm, Type::kDisconnected);
+  }
+}
+
+TEST_CASE(
+    "if a peer closes on private data that some peers refuse, the error mentions the private "
+    "data") {
+  const auto why = [](std::size_t size) {
+    RawListener server;
+    Pair pair;
+    ConnectOptions options;
+    options.private_data = pattern(size, 3);
+    options.fall_back_to_revision_1 = false;
+    pair.start(options, server.address());
+    auto peer = server.accept();
+    peer.receive_request();
+    peer.close();
+    return expect(*pair.a.cm, Type::kConnectFailed).why;
+  };
+  const std::string hint =
+      " (the Request has 257 octets of private data; some peers accept at most 256)";
+  CHECK(why(253).ends_with(hint));  // The enhanced MPA header adds 4 octets.
+  CHECK_EQ(why(252).find("private data"), std::string::npos);
 }
 
 TEST_CASE("each attempt uses the port that the program specified") {
@@ -127,7 +189,7 @@ TEST_CASE("each attempt uses the port that the program specified") {
   const auto socket = must(bind_tcp({"127.0.0.1", 0}));
   auto options = with_time();
   options.local = socket.local();
-  REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, server.address(), options, *pair.a.cm));
+  pair.start(options, server.address());
   for (const bool reset : {true, true, false, true}) {
     auto peer = server.accept();
     CHECK_EQ(peer.address(), socket.local());

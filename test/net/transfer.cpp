@@ -127,19 +127,6 @@ TEST_CASE("requests posted before the connection exists are sent once it is esta
   CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 64, pair.b.buffer.begin()));
 }
 
-TEST_CASE("a target serves Writes and Reads while its program is idle") {
-  Established pair;
-  for (int i = 0; i < 200; ++i) {
-    REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, 4096, pair.b.remote(0)));
-    REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 8192, 4096, pair.b.remote(0)));
-    pair.a.expect_success();
-    pair.a.expect_success();
-    REQUIRE(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 4096,
-                       pair.a.buffer.begin() + 8192));
-    pair.a.buffer[static_cast<std::size_t>(i)] = std::byte{0xA5};
-  }
-}
-
 TEST_CASE("many connections at once from several threads, on two workers") {
   constexpr int kThreads = 4;
   constexpr int kEach = 4;

@@ -155,7 +155,11 @@ struct Two {
 
 std::error_code post_from(End& end, WrOpcode opcode, const verbs::Sge& one,
                           verbs::RemoteAddress to = {}) {
-  return end.qp->post_send({.wr_id = 7, .opcode = opcode, .sgl = std::span(&one, 1), .remote = to});
+  return end.qp->post_send({.wr_id = 7,
+                            .opcode = opcode,
+                            .sgl = std::span(&one, 1),
+                            .remote = to,
+                            .atomic = {.add_or_swap = 1}});
 }
 
 void expect_status(End& end, WcStatus status) {
@@ -172,20 +176,29 @@ verbs::ConnectionOptions options_with(bool crc, verbs::Placement placement) {
 
 }  // namespace
 
-TEST_CASE("a Write to unmapped memory ends only its own connection [RDMAP-92]") {
+TEST_CASE(
+    "a Write to unmapped memory, a Read of it or an atomic ends only its own connection "
+    "[RDMAP-92]") {
   for (const Loss how : kAllLosses) {
-    for (const std::size_t size : {std::size_t{64}, kSize}) {
-      for (const auto& options : {options_with(true, verbs::Placement::kVerified),
-                                  options_with(true, verbs::Placement::kDirect),
-                                  options_with(false, verbs::Placement::kVerified)}) {
-        CAPTURE(static_cast<int>(how));
-        CAPTURE(size);
-        CAPTURE(options.startup.crc);
-        Two two(options);
-        LostPages target(two.pair.b);
-        target.lose(how);
-        REQUIRE_FALSE(two.pair.a.post(WrOpcode::kWrite, 0, size, target.remote(0)));
-        two.check_end(two.pair.b, two.pair.a);
+    for (const WrOpcode opcode : {WrOpcode::kWrite, WrOpcode::kRead, WrOpcode::kFetchAdd}) {
+      if (how == Loss::kReadOnly && opcode == WrOpcode::kRead) continue;
+      const bool atomic = opcode == WrOpcode::kFetchAdd;
+      for (const std::size_t size : {std::size_t{8}, std::size_t{64}, kSize}) {
+        if (atomic && size != 8) continue;
+        for (const auto& options : {options_with(true, verbs::Placement::kVerified),
+                                    options_with(true, verbs::Placement::kDirect),
+                                    options_with(false, verbs::Placement::kVerified)}) {
+          CAPTURE(static_cast<int>(how));
+          CAPTURE(static_cast<int>(opcode));
+          CAPTURE(size);
+          CAPTURE(options.startup.crc);
+          Two two(options);
+          LostPages lost(two.pair.b);
+          lost.lose(how);
+          REQUIRE_FALSE(post_from(two.pair.a, opcode, two.pair.a.sge(0, size), lost.remote(0)));
+          two.check_end(two.pair.b, two.pair.a);
+          if (opcode == WrOpcode::kRead) expect_status(two.pair.a, WcStatus::kWrFlush);
+        }
       }
     }
   }
@@ -201,37 +214,6 @@ TEST_CASE("a Write to a region whose second half is unmapped fails where that ha
   two.pair.a.expect_success();
   REQUIRE_FALSE(two.pair.a.post(WrOpcode::kWrite, 0, kSize, target.remote(0)));
   two.check_end(two.pair.b, two.pair.a);
-}
-
-TEST_CASE("a Read of unmapped memory ends only its own connection [RDMAP-92]") {
-  for (const Loss how : kAllLosses) {
-    if (how == Loss::kReadOnly) continue;
-    for (const std::size_t size : {std::size_t{64}, kSize}) {
-      CAPTURE(static_cast<int>(how));
-      CAPTURE(size);
-      Two two;
-      LostPages source(two.pair.b);
-      source.lose(how);
-      REQUIRE_FALSE(two.pair.a.post(WrOpcode::kRead, 0, size, source.remote(0)));
-      two.check_end(two.pair.b, two.pair.a);
-      expect_status(two.pair.a, WcStatus::kWrFlush);
-    }
-  }
-}
-
-TEST_CASE("an atomic on unmapped memory ends only its own connection") {
-  for (const Loss how : kAllLosses) {
-    CAPTURE(static_cast<int>(how));
-    Two two;
-    LostPages target(two.pair.b);
-    target.lose(how);
-    const auto result = two.pair.a.sge(0, 8);
-    REQUIRE_FALSE(two.pair.a.qp->post_send({.opcode = WrOpcode::kFetchAdd,
-                                            .sgl = std::span(&result, 1),
-                                            .remote = target.remote(0),
-                                            .atomic = {.add_or_swap = 1}}));
-    two.check_end(two.pair.b, two.pair.a);
-  }
 }
 
 TEST_CASE("a Send into a receive whose memory is unmapped fails that receive [VRB-54]") {

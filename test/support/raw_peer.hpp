@@ -36,6 +36,13 @@ class RawPeer {
     REQUIRE_EQ(::connect(socket.get(), address.get(), address.length), 0);
     return RawPeer(std::move(socket));
   }
+  /// Connects and sends a Request.
+  static RawPeer ask(std::uint16_t port,
+                     const mpa::StartupFrame& request = {.kind = mpa::FrameKind::kRequest}) {
+    auto peer = connect(port);
+    peer.send_startup(request);
+    return peer;
+  }
 
   void send(const std::vector<std::byte>& octets) {
     REQUIRE_EQ(::send(socket_.get(), octets.data(), octets.size(), MSG_NOSIGNAL),
@@ -100,6 +107,13 @@ class RawListener {
   }
   Address address() const { return local_address(socket_.get()); }
   RawPeer accept() { return RawPeer(UniqueFd(::accept(socket_.get(), nullptr, nullptr))); }
+  /// Accepts a connection and its Request, with a Reply of revision 1.
+  RawPeer answer() {
+    auto peer = accept();
+    peer.receive_request();
+    peer.send_startup({.kind = mpa::FrameKind::kReply});
+    return peer;
+  }
 
  private:
   UniqueFd socket_;

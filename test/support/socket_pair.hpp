@@ -27,6 +27,17 @@ inline std::vector<std::byte> octets(std::string_view text) {
   return {data, data + text.size()};
 }
 
+/// Waits until `condition` returns true. Returns false if that takes too long.
+template <typename Condition>
+bool comes_true(Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
 /// Returns octets that differ by position and by seed.
 inline std::vector<std::byte> pattern(std::size_t size, unsigned seed) {
   std::vector<std::byte> out(size);
@@ -174,8 +185,19 @@ struct Pair {
   void connect(const ConnectOptions& options = {}) {
     join(a, *a.qp, b, *b.qp, listener->local(), options);
   }
-  void start(const ConnectOptions& options = {}) {
-    REQUIRE_FALSE(rnic->connect(*a.qp, listener->local(), options, *a.cm));
+  /// Starts to connect a to the listener.
+  void start(const ConnectOptions& options = {}) { start(options, listener->local()); }
+  void start(const ConnectOptions& options, const Address& to) {
+    REQUIRE_FALSE(rnic->connect(*a.qp, to, options, *a.cm));
+  }
+  /// Accepts the next request, which need not be a's, with b.
+  void accept() {
+    REQUIRE_FALSE(expect(*b.cm, CmEvent::Type::kConnectRequest).request->accept(*b.qp));
+  }
+  /// Waits until both ends have been notified that the connection has ended.
+  void expect_disconnected() {
+    expect(*a.cm, CmEvent::Type::kDisconnected);
+    expect(*b.cm, CmEvent::Type::kDisconnected);
   }
 
   std::unique_ptr<Rnic> rnic;

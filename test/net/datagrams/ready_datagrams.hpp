@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include <filesystem>
-#include <functional>
 #include <string>
 
 #include "iwarp/net/datagram_qp.hpp"
@@ -20,14 +19,6 @@ inline bool is_datagram_socket(int fd) {
   int kind = 0;
   socklen_t size = sizeof kind;
   return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &kind, &size) == 0 && kind == SOCK_DGRAM;
-}
-
-inline bool comes_true(const std::function<bool()>& condition) {
-  const auto end = std::chrono::steady_clock::now() + kLimit;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-  }
-  return true;
 }
 
 inline constexpr verbs::IpAddress kOwnHost{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1};

@@ -8,7 +8,6 @@
 #include <functional>
 #include <held_clock.hpp>
 #include <ostream>
-#include <thread>
 
 #include "driver/driven_connection.hpp"
 #include "socket_pair.hpp"
@@ -42,11 +41,7 @@ struct Gathering : Pair {
   std::uint64_t arrived() { return rnic->counters(*b.qp).fpdus_received; }
   /// Waits until `count` FPDUs have arrived at b, and checks that no more have arrived.
   void await_arrival(std::uint64_t count) {
-    const auto end = std::chrono::steady_clock::now() + kLimit;
-    while (arrived() < count) {
-      REQUIRE(std::chrono::steady_clock::now() < end);
-      std::this_thread::yield();
-    }
+    REQUIRE(comes_true([&] { return arrived() >= count; }));
     CHECK_EQ(arrived(), count);
   }
   bool poll_once() {
@@ -269,14 +264,10 @@ TEST_CASE("the timer stops when no posts wait, and the next post starts it again
   alone.connection->sync();
   const auto without_timer = alone.connection.use_count();
   CAPTURE(without_timer);
-  const auto until = std::chrono::steady_clock::now() + kLimit;
   for (int i = 0; i < 5; ++i) {
     REQUIRE(alone.connection->posted(verbs::Doorbell::kMayWait));
     alone.connection->sync();
-    while (alone.connection.use_count() > without_timer) {
-      REQUIRE(std::chrono::steady_clock::now() < until);
-      std::this_thread::yield();
-    }
+    CHECK(comes_true([&] { return alone.connection.use_count() <= without_timer; }));
   }
 }
 
@@ -286,9 +277,5 @@ TEST_CASE("the timer forgets a connection that ends while posts wait") {
   alone.connection->end();
   const std::weak_ptr<DrivenConnection> left = alone.connection;
   alone.connection.reset();
-  const auto until = std::chrono::steady_clock::now() + kLimit;
-  while (!left.expired()) {
-    REQUIRE(std::chrono::steady_clock::now() < until);
-    std::this_thread::yield();
-  }
+  CHECK(comes_true([&] { return left.expired(); }));
 }
