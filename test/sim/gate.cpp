@@ -211,17 +211,6 @@ TEST_CASE("a peer that disconnects during set-up is reported once [MPA-108]") {
   }
 }
 
-TEST_CASE(
-    "a responder reduces its ORD to the number of Reads that the initiator can answer [EMPA-17] "
-    "[EMPA-18]") {
-  ConnectionOptions small;
-  small.startup.ird = 4;
-  Pair pair(small, {});
-  REQUIRE(pair.establish(16, 16));
-  CHECK(pair.b->qp->query().ord == 4);
-  CHECK(pair.a->qp->query().ird == 4);
-}
-
 TEST_CASE("a queue pair that is not Idle cannot be connected: the peer receives 2/0/05 [EMPA-44]") {
   Pair pair;
   CHECK(!pair.a->qp->abort());  // Moves the queue pair from Idle to Error.

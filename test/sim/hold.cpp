@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests Sends that arrive while no receive is posted: such a Send may hold the stream for a limited
 // time instead of terminating it.
-#include "support.hpp"
+#include "acknowledged/acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT
-
-namespace {
-
-ConnectionOptions holding(mpa::Duration hold) {
-  ConnectionOptions o;
-  o.receive_hold = hold;
-  return o;
-}
-
-}  // namespace
 
 TEST_CASE("a held stream reads nothing, and continues when a receive is posted [DDP-69]") {
   for (const std::size_t size : {std::size_t{10}, std::size_t{60'000}}) {

@@ -14,38 +14,7 @@ Region* fast_region(End& end) {
   return *region;
 }
 
-Region* window(End& end) {
-  auto region = end.stags.create({.kind = Region::Kind::kWindow, .pd = 1});
-  REQUIRE(region.has_value());
-  return *region;
-}
-
 Stag with_key(Stag stag, std::uint8_t key) { return Stag{(stag.value & ~0xFFU) | key}; }
-
-void post_fast_register(End& end, std::uint64_t id, const Region* what, std::uint8_t key,
-                        const Region* memory, Access access = kEverything) {
-  post(end, {.wr_id = id,
-             .opcode = WrOpcode::kFastRegister,
-             .flags = SendFlags::kSignaled,
-             .registration = {.stag = stag_of(what),
-                              .key = key,
-                              .address = memory->address,
-                              .length = memory->length,
-                              .access = access}});
-}
-
-void post_bind(End& end, std::uint64_t id, const Region* what, std::uint8_t key,
-               const Region* memory, std::size_t offset, std::size_t length, Access access) {
-  post(end, {.wr_id = id,
-             .opcode = WrOpcode::kBindWindow,
-             .flags = SendFlags::kSignaled,
-             .bind = {.window = stag_of(what),
-                      .key = key,
-                      .region = stag_of(memory),
-                      .address = memory->address + offset,
-                      .length = length,
-                      .access = access}});
-}
 
 }  // namespace
 

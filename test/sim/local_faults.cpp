@@ -167,24 +167,40 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the sink of a Read must be locally writable [VRB-30] [VRB-54]") {
-  Connected pair;
-  Region* mine = pair.a->memory(64, Access::kNone);
-  Region* theirs = pair.b->memory(64, kEverything);
-  post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
-  post_read(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
-  check_local_failure(pair, WcStatus::kLocalProtection);
+TEST_CASE(
+    "the sink of a Read or an atomic must be locally writable [EXT-60] [VRB-28] [VRB-30] "
+    "[VRB-54]") {
+  for (const bool atomic : {false, true}) {
+    Connected pair;
+    Region* mine = pair.a->memory(64, Access::kNone);
+    Region* theirs = pair.b->memory(64, kEverything);
+    if (atomic) {
+      post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
+    } else {
+      post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+    }
+    post_read(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
+    check_local_failure(pair, WcStatus::kLocalProtection);
+    CHECK(opcodes(pair.to_b) == "7");
+    CHECK(all_zero(theirs));
+  }
 }
 
-TEST_CASE("with ORD 0 a Read completes in error instead of waiting for ever [VRB-46]") {
-  ConnectionOptions none;
-  none.startup.ord = 0;
-  Connected pair(none, {});
-  CHECK(pair.a->qp->query().ord == 0);
-  const auto [mine, theirs] = regions(pair, 64);
-  post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
-  post_read(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
-  check_local_failure(pair, WcStatus::kLocalQpOperation);
+TEST_CASE(
+    "with ORD 0 a Read or an atomic completes in error instead of waiting for ever [VRB-46]") {
+  for (const bool atomic : {false, true}) {
+    Connected pair(with_ord(0));
+    CHECK(pair.a->qp->query().ord == 0);
+    const auto [mine, theirs] = regions(pair, 64);
+    if (atomic) {
+      post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
+    } else {
+      post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+    }
+    post_read(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
+    check_local_failure(pair, WcStatus::kLocalQpOperation);
+    CHECK(word(theirs) == 0);
+  }
 }
 
 TEST_CASE(
@@ -261,18 +277,11 @@ TEST_CASE("an Immediate consumes a receive whose memory cannot be used [EXT-50]"
 TEST_CASE("a window that cannot be bound is a bind error [VRB-35] [VRB-54]") {
   Connected pair;
   Region* region = pair.a->memory(64, kEverything);  // The region does not allow windows.
-  auto window = pair.a->stags.create({.kind = Region::Kind::kWindow, .pd = 1});
-  post(*pair.a, {.wr_id = 1,
-                 .opcode = WrOpcode::kBindWindow,
-                 .bind = {.window = stag_of(*window),
-                          .key = 5,
-                          .region = stag_of(region),
-                          .address = region->address,
-                          .length = 64,
-                          .access = Access::kRemoteRead}});
+  Region* opened = window(*pair.a);
+  post_bind(*pair.a, 1, opened, 5, region, 0, 64, Access::kRemoteRead);
   post_send(*pair.a, 2, sge(region, 0, 8));
   check_local_failure(pair, WcStatus::kMwBind);
-  CHECK_FALSE((*window)->valid.load());
+  CHECK_FALSE(opened->valid.load());
 }
 
 TEST_CASE(
@@ -281,25 +290,15 @@ TEST_CASE(
   for (const bool registration : {true, false}) {
     Connected pair;
     Region* region = pair.a->memory(64, kEverything);
-    auto foreign = pair.a->stags.create({.kind = Region::Kind::kRegion,
-                                         .pd = 2,
-                                         .address = region->address,
-                                         .length = 64,
-                                         .access = kEverything});
+    Region* other = foreign(*pair.a, 64, 2, 0);
     if (registration) {
-      post(*pair.a, {.wr_id = 1,
-                     .opcode = WrOpcode::kFastRegister,
-                     .registration = {.stag = stag_of(region),
-                                      .key = 1,
-                                      .address = region->address,
-                                      .length = 64,
-                                      .access = Access::kRemoteRead}});
+      post_fast_register(*pair.a, 1, region, 1, region, Access::kRemoteRead);
     } else {
-      post_local_invalidate(*pair.a, 1, stag_of(*foreign));
+      post_local_invalidate(*pair.a, 1, stag_of(other));
     }
     post_send(*pair.a, 2, sge(region, 0, 8));
     check_local_failure(pair, registration ? WcStatus::kLocalQpOperation : WcStatus::kMwBind);
-    CHECK((*foreign)->valid.load());
+    CHECK(other->valid.load());
   }
 }
 

@@ -8,12 +8,6 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-ConnectionOptions limited_to_ord(std::uint16_t ord) {
-  ConnectionOptions o;
-  o.startup.ord = ord;
-  return o;
-}
-
 std::string ids(const std::vector<WorkCompletion>& list) {
   std::string out;
   for (const auto& wc : list) {
@@ -28,7 +22,7 @@ std::string ids(const std::vector<WorkCompletion>& list) {
 TEST_CASE(
     "forty Reads over an ORD of four are all accepted, wait, and complete in order [VRB-23] "
     "[RDMAP-82] [RDMAP-83] [RDMAP-68] [RDMAP-73] [RDMAP-78]") {
-  Connected pair(limited_to_ord(4), {}, {.seed = 9, .max_segment = 300});
+  Connected pair(with_ord(4), {}, {.seed = 9, .max_segment = 300});
   Region* mine = pair.a->memory(40 * 100, Access::kLocalWrite);
   Region* theirs = pair.b->memory(40 * 100, Access::kRemoteRead);
   fill_pattern(theirs);
@@ -52,7 +46,7 @@ TEST_CASE(
     "mixed Reads and Writes complete in the order posted, and a Read sees the Writes before it "
     "[VRB-43] [VRB-45] [RDMAP-69] [RDMAP-73]") {
   for (const std::uint32_t seed : {1U, 2U, 3U, 4U, 5U}) {
-    Connected pair(limited_to_ord(2), {}, {.seed = seed, .max_segment = 500});
+    Connected pair(with_ord(2), {}, {.seed = seed, .max_segment = 500});
     Region* from = pair.a->memory(3000, Access::kNone);
     Region* back = pair.a->memory(3000, Access::kLocalWrite);
     Region* theirs = pair.b->memory(3000, kEverything);
@@ -73,7 +67,7 @@ TEST_CASE(
 }
 
 TEST_CASE("Reads in both directions at once do not starve each other [RDMAP-78]") {
-  Connected pair(limited_to_ord(2), limited_to_ord(2), {.seed = 2, .max_segment = 2000});
+  Connected pair(with_ord(2), with_ord(2), {.seed = 2, .max_segment = 2000});
   const auto [a_mem, b_mem] = regions(pair, 20'000);
   fill_pattern(a_mem, 3);
   fill_pattern(b_mem, 7);
@@ -90,28 +84,41 @@ TEST_CASE("Reads in both directions at once do not starve each other [RDMAP-78]"
   CHECK(same(b_sink, a_mem, 20'000));
 }
 
-TEST_CASE("a fenced Send starts only when the Reads before it are complete [VRB-50]") {
-  for (const bool fence : {true, false}) {
-    CAPTURE(fence);
-    Connected pair;
-    const auto [mine, theirs] = regions(pair, 64);
-    Region* inbox = pair.b->memory(64, Access::kLocalWrite);
-    post_recv(*pair.b, 10, sge(inbox, 0, 64));
-    theirs->address[0] = std::byte{42};
-    post_read(*pair.a, 1, sge(mine, 0, 1), remote(theirs));
-    // Sends the octet that the Read fetches. Without the fence, the Send may still contain the old
-    // octet.
-    post_send(*pair.a, 2, sge(mine, 0, 1),
-              SendFlags::kSignaled | (fence ? SendFlags::kFence : SendFlags::kNone));
-    // In its first step, `a` sends the Read Request. It also sends the Send if there is no fence.
-    const auto before = pair.to_b.log.size();
-    pair.step();
-    const auto first_burst = pair.to_b.log.size() - before;
-    pair.run();
-    CHECK(ids(pair.a->completions()) == "1 2 ");
-    CHECK(ids(pair.b->completions()) == "10 ");
-    if (fence) CHECK(inbox->address[0] == std::byte{42});
-    CHECK(first_burst == (fence ? 52U : 52U + 28U));
+TEST_CASE("a fenced Send starts only when the Reads and atomics before it are complete [VRB-50]") {
+  struct Row {
+    bool atomic;
+    bool immediate;
+    std::string opcodes;  ///< of the first burst without a fence
+  };
+  for (const Row& row :
+       {Row{false, false, "13"}, Row{true, false, "a3"}, Row{false, true, "183"}}) {
+    for (const bool fence : {true, false}) {
+      CAPTURE(row.opcodes);
+      CAPTURE(fence);
+      Connected pair(together(), together());
+      const auto [mine, theirs] = regions(pair, 64);
+      post_recv(*pair.b, 10, sge(theirs, 32, 32));
+      set_word(theirs, 42);
+      if (row.atomic) {
+        post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
+      } else {
+        post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
+      }
+      // Sends the octets that the first request fetches. Without the fence, the Send may still
+      // contain the old octets.
+      const Sge from = sge(mine, 0, 8);
+      const auto flags = SendFlags::kSignaled | (fence ? SendFlags::kFence : SendFlags::kNone);
+      if (row.immediate) {
+        post_send_immediate(*pair.a, 2, {&from, 1}, 7, flags);
+      } else {
+        post_send(*pair.a, 2, from, flags);
+      }
+      pair.step();
+      CHECK(opcodes(pair.to_b) == (fence ? row.opcodes.substr(0, 1) : row.opcodes));
+      CHECK(completed(pair) == "1 success, 2 success");
+      CHECK(text(pair.b->completions()) == "10 success");
+      if (fence) CHECK(word(theirs, 32) == 42);
+    }
   }
 }
 
@@ -237,24 +244,30 @@ TEST_CASE("requests posted before the connection exists wait for it [VRB-6]") {
 }
 
 TEST_CASE(
-    "a solicited Send and its completion are marked, and the notification follows [RDMAP-53] "
-    "[VRB-52]") {
-  Connected pair;
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* inbox = pair.b->memory(64, Access::kLocalWrite);
-  post_recv(*pair.b, 10, sge(inbox, 0, 8));
-  post_recv(*pair.b, 11, sge(inbox, 8, 8));
-  pair.b->cq.arm(verbs::Notify::kSolicited);
-  post_send(*pair.a, 1, sge(mine, 0, 8));
-  pair.run();
-  CHECK(pair.b->notifications == 0);
-  post_send(*pair.a, 2, sge(mine, 0, 8), SendFlags::kSignaled | SendFlags::kSolicited);
-  pair.run();
-  CHECK(pair.b->notifications == 1);
-  const auto received = pair.b->completions();
-  REQUIRE(received.size() == 2);
-  CHECK_FALSE(received[0].solicited);
-  CHECK(received[1].solicited);
+    "a solicited Send or Immediate and its completion are marked, and the notification follows "
+    "[RDMAP-53] [EXT-55] [VRB-52]") {
+  for (const bool immediate : {false, true}) {
+    Connected pair;
+    Region* mine = pair.a->memory(64, kEverything);
+    Region* inbox = pair.b->memory(64, Access::kLocalWrite);
+    const auto post_one = [&](std::uint64_t id, SendFlags flags) {
+      immediate ? post_immediate(*pair.a, id, 5, flags)
+                : post_send(*pair.a, id, sge(mine, 0, 8), flags);
+    };
+    post_recv(*pair.b, 10, sge(inbox, 0, 8));
+    post_recv(*pair.b, 11, sge(inbox, 8, 8));
+    pair.b->cq.arm(verbs::Notify::kSolicited);
+    post_one(1, SendFlags::kSignaled);
+    pair.run();
+    CHECK(pair.b->notifications == 0);
+    post_one(2, SendFlags::kSignaled | SendFlags::kSolicited);
+    pair.run();
+    CHECK(pair.b->notifications == 1);
+    const auto received = pair.b->completions();
+    REQUIRE(received.size() == 2);
+    CHECK_FALSE(received[0].solicited);
+    CHECK(received[1].solicited);
+  }
 }
 
 TEST_CASE("a receive completes after every Write before its Send [VRB-44] [RDMAP-74]") {

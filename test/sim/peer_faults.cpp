@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests how a peer can misuse memory. Each case must cause exactly the Terminate in the tables of
 // RFC 5040 section 4.8, change no memory, and flush both ends in order.
-#include "support.hpp"
+#include "acknowledged/acknowledged.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT
@@ -25,17 +25,6 @@ struct Case {
   const char* read_code;
 };
 
-Region* foreign(End& end, verbs::PdId pd, verbs::QpNum qp) {
-  Region* own = end.memory(kSize, kAll);
-  auto region = end.stags.create({.kind = Region::Kind::kRegion,
-                                  .pd = pd,
-                                  .qp = qp,
-                                  .address = own->address,
-                                  .length = kSize,
-                                  .access = kAll});
-  return *region;
-}
-
 const std::array kCases{
     Case{"an STag that never was",
          [](End& end, Access) -> Aim {
@@ -55,9 +44,11 @@ const std::array kCases{
          },
          "1/1/00", "0/1/00"},
     Case{"a region of another protection domain [SEC-8]",
-         [](End& end, Access) -> Aim { return {remote(foreign(end, 2, 0))}; }, "1/1/02", "0/1/03"},
+         [](End& end, Access) -> Aim { return {remote(foreign(end, kSize, 2, 0))}; }, "1/1/02",
+         "0/1/03"},
     Case{"a region tied to another queue pair [SEC-9]",
-         [](End& end, Access) -> Aim { return {remote(foreign(end, 1, 8))}; }, "1/1/02", "0/1/03"},
+         [](End& end, Access) -> Aim { return {remote(foreign(end, kSize, 1, 8))}; }, "1/1/02",
+         "0/1/03"},
     Case{"a region without this right [SEC-18]",
          [](End& end, Access right) -> Aim {
            const auto other =
@@ -152,21 +143,43 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a queue pair that allows no inbound Writes or Reads refuses all of them [VRB-30]") {
-  for (const bool write : {true, false}) {
-    verbs::QpInit init;
-    init.inbound = write ? Access::kRemoteRead : Access::kRemoteWrite;
-    Connected pair({}, {}, {}, {}, init);
-    Region* mine = pair.a->memory(kSize, Access::kLocalWrite);
-    Region* theirs = pair.b->memory(kSize, kAll);
-    if (write) {
-      post_write(*pair.a, 1, sge(mine, 0, 16), remote(theirs));
-    } else {
-      post_read(*pair.a, 1, sge(mine, 0, 16), remote(theirs));
+TEST_CASE(
+    "a queue pair that allows no inbound Writes, Reads or atomics refuses all of them [EXT-67] "
+    "[VRB-30]") {
+  struct Row {
+    Access right;
+    void (*post)(End& end, const Sge& local, RemoteAddress at);
+  };
+  const std::array rows{
+      Row{Access::kRemoteWrite,
+          [](End& end, const Sge& local, RemoteAddress at) { post_write(end, 2, local, at); }},
+      Row{Access::kRemoteRead,
+          [](End& end, const Sge& local, RemoteAddress at) { post_read(end, 2, local, at); }},
+      Row{Access::kRemoteAtomic, [](End& end, const Sge& local, RemoteAddress at) {
+            post_fetch_add(end, 2, local, at, 1);
+          }}};
+  for (const Row& row : rows) {
+    for (const auto& options : {ConnectionOptions{}, acknowledged()}) {
+      CAPTURE(static_cast<int>(row.right));
+      verbs::QpInit init;
+      init.inbound = Access::kNone;
+      for (const Row& other : rows) {
+        if (other.right != row.right) init.inbound = init.inbound | other.right;
+      }
+      Connected pair(options, options, {}, {}, init);
+      const auto [mine, theirs] = regions(pair, kSize);
+      post_recv(*pair.b, 10, sge(theirs, 0, 8));
+      post_send(*pair.a, 1, sge(mine, 0, 8));
+      row.post(*pair.a, sge(mine, 8, 8), remote(theirs));
+      pair.run();
+      check_refused(pair, *pair.b, "0/2/06");
+      // Without acknowledgements, a Write completes when it has been sent.
+      const bool is_sent =
+          row.right == Access::kRemoteWrite && options.completions == verbs::Completions::kSent;
+      CHECK(text(pair.a->completions()) ==
+            (is_sent ? "1 success, 2 success" : "1 success, 2 remote invalid request"));
+      CHECK(all_zero(theirs));
     }
-    pair.run();
-    check_refused(pair, *pair.b, "0/2/06");
-    CHECK(all_zero(theirs));
   }
 }
 
@@ -182,25 +195,29 @@ TEST_CASE("a Send that finds no receive ends in 1/2/02 [DDP-68] [RDMAP-49] [VRB-
 TEST_CASE(
     "a Send one octet too long fails the receive and ends in 1/2/05 [DDP-71] [RDMAP-51] [VRB-38]") {
   for (const std::size_t length : {std::size_t{100}, std::size_t{101}}) {
-    CAPTURE(length);
-    Connected pair;
-    Region* source = pair.a->memory(kSize, Access::kNone);
-    Region* inbox = pair.b->memory(kSize, Access::kLocalWrite);
-    fill_pattern(source);
-    post_recv(*pair.b, 10, sge(inbox, 0, 100));
-    post_recv(*pair.b, 11, sge(inbox, 128, 100));
-    post_recv(*pair.b, 12, sge(inbox, 128, 100));
-    post_send(*pair.a, 1, sge(source, 0, length));
-    pair.run();
-    if (length == 100) {
-      CHECK(text(pair.b->completions()) == "10 success");
-      CHECK(pair.b->qp->state() == QpState::kRts);
-      continue;
+    for (const bool immediate : {true, false}) {
+      CAPTURE(length);
+      CAPTURE(immediate);
+      Connected pair(together(), together());
+      Region* source = pair.a->memory(kSize, Access::kNone);
+      Region* inbox = pair.b->memory(kSize, Access::kLocalWrite);
+      fill_pattern(source);
+      post_recv(*pair.b, 10, sge(inbox, 0, 100));
+      post_recv(*pair.b, 11, sge(inbox, 128, 100));
+      post_recv(*pair.b, 12, sge(inbox, 128, 100));
+      const Sge from = sge(source, 0, length);
+      immediate ? post_send_immediate(*pair.a, 1, {&from, 1}, 7) : post_send(*pair.a, 1, from);
+      pair.run();
+      if (length == 100) {
+        CHECK(text(pair.b->completions()) == "10 success");
+        CHECK(pair.b->qp->state() == QpState::kRts);
+        continue;
+      }
+      check_refused(pair, *pair.b, "1/2/05");
+      CHECK(text(pair.b->completions()) ==
+            "10 local length error, 11 work request flushed, 12 work request flushed");
+      CHECK(all_zero(inbox));
     }
-    check_refused(pair, *pair.b, "1/2/05");
-    CHECK(text(pair.b->completions()) ==
-          "10 local length error, 11 work request flushed, 12 work request flushed");
-    CHECK(all_zero(inbox));
   }
 }
 
@@ -251,9 +268,9 @@ TEST_CASE(
     Region* source = pair.a->memory(kSize, Access::kNone);
     Region* inbox = pair.b->memory(kSize, Access::kLocalWrite);
     post_recv(*pair.b, 10, sge(inbox, 0, kSize));
-    Region* target = kind == 0   ? pair.b->memory(kSize, kAll)  // shared within its PD
-                     : kind == 1 ? foreign(*pair.b, 1, 8)       // of another stream
-                                 : foreign(*pair.b, 2, 7);      // of another PD
+    Region* target = kind == 0   ? pair.b->memory(kSize, kAll)     // shared within its PD
+                     : kind == 1 ? foreign(*pair.b, kSize, 1, 8)   // of another stream
+                                 : foreign(*pair.b, kSize, 2, 7);  // of another PD
     const Stag stag = kind == 3 ? Stag{0x00123400} : stag_of(target);
     post_send_invalidate(*pair.a, 1, sge(source, 0, 8), stag);
     pair.run();
@@ -264,25 +281,33 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "more Read Requests than IRD are refused, up to IRD are not [RDMAP-84] [DDP-68] [SEC-26]") {
-  for (const std::size_t reads : {std::size_t{2}, std::size_t{3}}) {
-    CAPTURE(reads);
-    // MPA revision 1 does not negotiate IRD, so the requester may exceed it.
-    ConnectionOptions plain;
-    plain.startup.revision = 1;
-    plain.startup.ord = 8;
-    Pair pair(plain, plain);
-    REQUIRE(pair.establish(2, 2));
-    Region* sink = pair.a->memory(kSize, Access::kLocalWrite);
-    Region* source = pair.b->memory(kSize, kAll);
-    for (std::uint64_t i = 0; i < reads; ++i) {
-      post_read(*pair.a, i, sge(sink, i * 8, 8), remote(source));
-    }
-    pair.run();
-    if (reads == 2) {
-      CHECK(text(pair.a->completions()) == "0 success, 1 success");
-    } else {
-      check_refused(pair, *pair.b, "1/2/02");
+    "more Reads and atomics than IRD are refused, up to IRD are answered [RDMAP-84] [DDP-68] "
+    "[SEC-26] [EXT-25] [EXT-34]") {
+  for (const bool with_atomics : {true, false}) {
+    for (const std::uint64_t count : {4U, 5U}) {
+      CAPTURE(with_atomics);
+      CAPTURE(count);
+      // MPA revision 1 does not negotiate IRD, so the requester may exceed it.
+      ConnectionOptions plain;
+      plain.startup.revision = 1;
+      plain.startup.ord = 8;
+      Pair pair(plain, plain);
+      REQUIRE(pair.establish(4, 4));
+      const auto [mine, theirs] = regions(pair, 64, 8);
+      for (std::uint64_t id = 0; id < count; ++id) {
+        if (with_atomics && id % 2 == 0) {
+          post_fetch_add(*pair.a, id, sge(mine, id * 8, 8), remote(theirs), 1);
+        } else {
+          post_read(*pair.a, id, sge(mine, id * 8, 8), remote(theirs));
+        }
+      }
+      pair.run();
+      if (count == 4) {
+        CHECK(text(pair.a->completions()) == "0 success, 1 success, 2 success, 3 success");
+        CHECK(word(theirs) == (with_atomics ? 2 : 0));
+      } else {
+        check_refused(pair, *pair.b, "1/2/02");
+      }
     }
   }
 }

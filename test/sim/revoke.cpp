@@ -16,18 +16,6 @@ ConnectionOptions large(bool crc) {
   return o;
 }
 
-// Deregisters the region as an Rnic does. If the connection holds a pin on it, revokes the pin
-// once.
-void destroy(End& end, Region* region) {
-  int asked = 0;
-  const auto error = end.stags.destroy(region, [&](Region& r) {
-    ++asked;
-    end.connection->revoke(r, end.now);
-  });
-  CHECK(!error);
-  CHECK(asked <= 1);
-}
-
 void step_until(Pair& pair, auto&& condition) {
   for (int i = 0; i < 100'000 && !condition(); ++i) pair.step();
   REQUIRE(condition());

@@ -164,13 +164,7 @@ TEST_CASE(
     "for the buffers, the protection domain of the shared queue counts, not that of the queue pair "
     "[VRB-19] [VRB-1]") {
   Shared s;
-  Region* own = s.first->b->memory(64, kEverything);
-  auto foreign = s.first->b->stags.create({.kind = Region::Kind::kRegion,
-                                           .pd = 2,
-                                           .address = own->address,
-                                           .length = 64,
-                                           .access = kEverything});
-  const Sge buffer = sge(*foreign, 0, 64);
+  const Sge buffer = sge(foreign(*s.first->b, 64, 2, 0), 0, 64);
   REQUIRE(!s.srq.post_recv({.wr_id = 5, .sgl = {&buffer, 1}}));
   s.send(0, 1);
   CHECK(text(s.first->b->completions()) == "5 local protection error");

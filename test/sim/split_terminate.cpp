@@ -13,24 +13,15 @@ namespace {
 constexpr std::size_t kQueuedWrite = 20'000;
 constexpr std::size_t kControlFirst = 2;
 
-/// Returns one segment of the peer's Terminate, without a CRC.
-std::vector<std::byte> terminate_fpdu(std::uint32_t mo, bool last, View payload) {
-  std::vector<std::byte> out(mpa::fpdu_size(ddp::kUntaggedHeaderSize + payload.size()));
-  bytes::Writer writer{Span(out)};
-  writer.u16(static_cast<std::uint16_t>(ddp::kUntaggedHeaderSize + payload.size()));
-  ddp::encode({.last = last,
-               .rsvd_ulp = rdmap::control_octet(rdmap::Opcode::kTerminate),
-               .qn = rdmap::kTerminateQueue,
-               .msn = ddp::Msn{1},
-               .mo = mo},
-              writer);
-  writer.put(payload);
-  return out;
-}
-
+/// Delivers one segment of the peer's Terminate.
 void arrives(End& end, std::uint32_t mo, bool last, View payload) {
-  const auto fpdu = terminate_fpdu(mo, last, payload);
-  REQUIRE(end.receive(fpdu) == fpdu.size());
+  const auto octets = fpdu({.last = last,
+                            .rsvd_ulp = rdmap::control_octet(rdmap::Opcode::kTerminate),
+                            .qn = rdmap::kTerminateQueue,
+                            .msn = ddp::Msn{1},
+                            .mo = mo},
+                           payload);
+  REQUIRE(end.receive(octets) == octets.size());
 }
 
 /// The state after `a` has posted a Write of several FPDUs to a peer that does not read, and has

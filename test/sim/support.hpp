@@ -51,6 +51,19 @@ inline constexpr Access kEverything =
 inline constexpr std::size_t kPlainFrame = mpa::startup_frame_size(mpa::kExtensionsTagSize);
 inline constexpr std::size_t kEnhancedFrame = kPlainFrame + mpa::kEnhancedWordSize;
 
+inline ConnectionOptions with_ord(std::uint16_t ord) {
+  ConnectionOptions out;
+  out.startup.ord = ord;
+  return out;
+}
+
+/// Returns options of an end that offers Send with Immediate.
+inline ConnectionOptions together() {
+  ConnectionOptions out;
+  out.startup.send_immediate = true;
+  return out;
+}
+
 /// A pair of connections in RTS.
 struct Connected : Pair {
   explicit Connected(const ConnectionOptions& initiator = {},
@@ -70,6 +83,24 @@ struct Regions {
 inline Regions regions(Pair& pair, std::size_t mine, std::size_t theirs = 0) {
   return {pair.a->memory(mine, kEverything),
           pair.b->memory(theirs != 0 ? theirs : mine, kEverything)};
+}
+
+/// Creates a region of `size` octets with all access rights, in protection domain `pd`. Only
+/// connections of queue pair `qp` may use the region if `qp` is not 0.
+inline Region* foreign(End& end, std::size_t size, verbs::PdId pd, verbs::QpNum qp) {
+  auto region = end.stags.create({.kind = Region::Kind::kRegion,
+                                  .pd = pd,
+                                  .qp = qp,
+                                  .address = end.memory(size, kEverything)->address,
+                                  .length = size,
+                                  .access = kEverything});
+  REQUIRE(region.has_value());
+  return *region;
+}
+inline Region* window(End& end) {
+  auto region = end.stags.create({.kind = Region::Kind::kWindow, .pd = 1});
+  REQUIRE(region.has_value());
+  return *region;
 }
 
 inline void fill_pattern(const Region* region, unsigned seed = 1) {
@@ -109,6 +140,29 @@ inline void post_local_invalidate(End& end, std::uint64_t id, Stag stag,
                                   SendFlags flags = SendFlags::kSignaled) {
   post(end,
        {.wr_id = id, .opcode = WrOpcode::kLocalInvalidate, .flags = flags, .invalidate = stag});
+}
+inline void post_fast_register(End& end, std::uint64_t id, const Region* what, std::uint8_t key,
+                               const Region* memory, Access access = kEverything) {
+  post(end, {.wr_id = id,
+             .opcode = WrOpcode::kFastRegister,
+             .flags = SendFlags::kSignaled,
+             .registration = {.stag = stag_of(what),
+                              .key = key,
+                              .address = memory->address,
+                              .length = memory->length,
+                              .access = access}});
+}
+inline void post_bind(End& end, std::uint64_t id, const Region* what, std::uint8_t key,
+                      const Region* memory, std::size_t offset, std::size_t length, Access access) {
+  post(end, {.wr_id = id,
+             .opcode = WrOpcode::kBindWindow,
+             .flags = SendFlags::kSignaled,
+             .bind = {.window = stag_of(what),
+                      .key = key,
+                      .region = stag_of(memory),
+                      .address = memory->address + offset,
+                      .length = length,
+                      .access = access}});
 }
 inline void post_fetch_add(End& end, std::uint64_t id, const Sge& old, RemoteAddress at,
                            std::uint64_t add, SendFlags flags = SendFlags::kSignaled) {
@@ -151,6 +205,16 @@ inline void post_send_immediate(End& end, std::uint64_t id, std::span<const Sge>
 }
 inline void post_recv(End& end, std::uint64_t id, const Sge& to) {
   REQUIRE(!end.qp->post_recv({.wr_id = id, .sgl = {&to, 1}}));
+}
+
+/// Returns the FPDU of a segment, without a CRC.
+inline std::vector<std::byte> fpdu(const ddp::SegmentHeader& header, View payload) {
+  std::vector<std::byte> out(mpa::fpdu_size(header.size() + payload.size()));
+  bytes::Writer writer{Span(out)};
+  writer.u16(static_cast<std::uint16_t>(header.size() + payload.size()));
+  ddp::encode(header, writer);
+  writer.put(payload);
+  return out;
 }
 
 /// Returns the 64-bit word at `offset` as a program would read it.
@@ -211,6 +275,18 @@ inline std::string text(const std::vector<WorkCompletion>& list) {
 inline std::string completed(Pair& pair) {
   pair.run();
   return text(pair.a->completions());
+}
+
+/// Deregisters the region as an Rnic does. If the connection holds a pin on it, revokes the pin
+/// once.
+inline void destroy(End& end, Region* region) {
+  int asked = 0;
+  const auto error = end.stags.destroy(region, [&](Region& r) {
+    ++asked;
+    end.connection->revoke(r, end.now);
+  });
+  CHECK(!error);
+  CHECK(asked <= 1);
 }
 
 /// Carries octets from one end to the other, past the link of the pair, until nothing is left to

@@ -19,17 +19,6 @@ ConnectionOptions without_extensions() {
   return o;
 }
 
-Region* foreign_block(End& end, verbs::PdId pd, verbs::QpNum qp) {
-  const Region* block = end.memory(kBlock, kEverything);
-  auto region = end.stags.create({.kind = Region::Kind::kRegion,
-                                  .pd = pd,
-                                  .qp = qp,
-                                  .address = block->address,
-                                  .length = kBlock,
-                                  .access = kEverything});
-  return *region;
-}
-
 // Creates a region whose first octet has an odd address and TO 0.
 Region* odd_base(End& end, std::size_t by) {
   const Region* block = end.memory(kBlock, kEverything);
@@ -77,8 +66,10 @@ const std::vector<AtomicCase> kAtomicCases{
                                           Access::kRemoteRead | Access::kBindWindow));
      },
      "0/1/02"},
-    {"another protection domain", [](End& e) { return remote(foreign_block(e, 2, 0)); }, "0/1/03"},
-    {"tied to another queue pair", [](End& e) { return remote(foreign_block(e, 1, 8)); }, "0/1/03"},
+    {"another protection domain", [](End& e) { return remote(foreign(e, kBlock, 2, 0)); },
+     "0/1/03"},
+    {"tied to another queue pair", [](End& e) { return remote(foreign(e, kBlock, 1, 8)); },
+     "0/1/03"},
     {"one word in front", [](End& e) { return moved(remote(e.memory(kBlock, kEverything)), -8); },
      "0/1/01"},
     {"one word behind", [](End& e) { return remote(e.memory(kBlock, kEverything), kBlock); },
@@ -137,64 +128,27 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a queue pair that allows no inbound atomics refuses all of them [EXT-67] [VRB-30]") {
-  verbs::QpInit init;
-  init.inbound = Access::kRemoteRead | Access::kRemoteWrite;
-  Connected pair({}, {}, {}, {}, init);
-  Region* mine = pair.a->memory(8, Access::kLocalWrite);
-  Region* theirs = pair.b->memory(8, kEverything);
-  post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
-  pair.run();
-  check_refused(pair, *pair.b, "0/2/06");
-  CHECK(text(pair.a->completions()) == "1 remote invalid request");
-  CHECK(all_zero(theirs));
-}
-
 TEST_CASE("a window grants atomics if its region may be written [EXT-67] [VRB-35]") {
   for (const bool writable : {true, false}) {
     Connected pair;
     Region* mine = pair.a->memory(8, Access::kLocalWrite);
     Region* region =
         pair.b->memory(64, Access::kBindWindow | (writable ? Access::kLocalWrite : Access::kNone));
-    auto window = pair.b->stags.create({.kind = Region::Kind::kWindow, .pd = 1});
-    post(*pair.b, {.wr_id = 5,
-                   .opcode = WrOpcode::kBindWindow,
-                   .flags = SendFlags::kSignaled,
-                   .bind = {.window = stag_of(*window),
-                            .key = 5,
-                            .region = stag_of(region),
-                            .address = region->address + 8,
-                            .length = 8,
-                            .access = Access::kRemoteAtomic}});
+    Region* opened = window(*pair.b);
+    post_bind(*pair.b, 5, opened, 5, region, 8, 8, Access::kRemoteAtomic);
     // The responder may send after it has received this first FPDU.
     post_write(*pair.a, 1, sge(mine, 0, 0), {});
     CHECK(completed(pair) == "1 success");
     CHECK(text(pair.b->completions()) == (writable ? "5 success" : "5 memory window bind error"));
     if (!writable) continue;
-    post_fetch_add(*pair.a, 2, sge(mine, 0, 8), remote(*window), 3);
+    post_fetch_add(*pair.a, 2, sge(mine, 0, 8), remote(opened), 3);
     CHECK(completed(pair) == "2 success");
     CHECK(word(region, 8) == 3);
     // The window does not grant remote read access.
-    post_read(*pair.a, 3, sge(mine, 0, 8), remote(*window));
+    post_read(*pair.a, 3, sge(mine, 0, 8), remote(opened));
     pair.run();
     check_refused(pair, *pair.b, "0/1/02");
   }
-}
-
-TEST_CASE(
-    "an atomic that cannot be created ends the stream with 0/0/00 and no headers [EXT-60] "
-    "[VRB-28] [VRB-54]") {
-  Connected pair;
-  // The original value cannot be stored in memory without local write access.
-  Region* readable = pair.a->memory(8, Access::kNone);
-  Region* theirs = pair.b->memory(8, kEverything);
-  post_fetch_add(*pair.a, 1, sge(readable, 0, 8), remote(theirs), 1);
-  pair.run();
-  check_refused(pair, *pair.a, "0/0/00");
-  CHECK_FALSE(pair.a->qp->query().terminate_sent->segment.has_value());
-  CHECK(opcodes(pair.to_b) == "7");
-  CHECK(text(pair.a->completions()) == "1 local protection error");
-  CHECK(all_zero(theirs));
 }
 
 TEST_CASE("nothing of RFC 7306 can be posted or sent to a peer that did not agree [EXT-1]") {
@@ -272,8 +226,7 @@ TEST_CASE(
   post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 7);
   post_fetch_add(*pair.a, 2, sge(mine, 8, 8), remote(theirs), 7);
   pair.a->connection->transmit_plan(64, pair.a->now);
-  CHECK(
-      !pair.a->stags.destroy(mine, [&](Region& r) { pair.a->connection->revoke(r, pair.a->now); }));
+  destroy(*pair.a, mine);
   std::fill_n(mine->address, 16, std::byte{0xDD});
   pair.run();
   CHECK(pair.a->qp->state() == QpState::kError);
@@ -315,34 +268,5 @@ TEST_CASE("a Terminate about an atomic does not fail a Read, nor the reverse [VR
     atomic_fails ? add(2, bad) : read(2, bad);
     atomic_fails ? read(3, good) : add(3, good);
     CHECK(completed(pair) == "1 success, 2 remote access error, 3 work request flushed");
-  }
-}
-
-TEST_CASE(
-    "of several outstanding atomics or Reads, the one that the Terminate names fails [VRB-54] "
-    "[EXT-61]") {
-  for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead}) {
-    for (const bool is_atomic : {true, false}) {
-      CAPTURE(static_cast<int>(rtr));
-      CAPTURE(is_atomic);
-      ConnectionOptions options;
-      options.startup.rtr = rtr;
-      Connected pair(options);
-      const auto [mine, theirs] = regions(pair, 32, 16);
-      const auto ask = [&](std::uint64_t id, RemoteAddress at) {
-        if (is_atomic) return post_fetch_add(*pair.a, id, sge(mine, 0, 8), at, 1);
-        post_read(*pair.a, id, sge(mine, 0, 8), at);
-      };
-      const auto bad = is_atomic ? remote(theirs, 4) : remote(theirs, 16);
-      ask(1, remote(theirs));
-      pair.run();
-      ask(2, remote(theirs));
-      ask(3, bad);
-      ask(4, remote(theirs, 8));
-      pair.run();
-      CHECK(text(pair.a->completions()) == std::string("1 success, 2 success, 3 remote ") +
-                                               (is_atomic ? "invalid request" : "access error") +
-                                               ", 4 work request flushed");
-    }
   }
 }

@@ -6,16 +6,6 @@
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT
 
-namespace {
-
-ConnectionOptions with_ord(std::uint16_t ord) {
-  ConnectionOptions o;
-  o.startup.ord = ord;
-  return o;
-}
-
-}  // namespace
-
 TEST_CASE(
     "FetchAdd and CmpSwap return the old value in host byte order, and change one word [EXT-6] "
     "[EXT-13] [EXT-14] [EXT-36]") {
@@ -169,22 +159,6 @@ TEST_CASE("an atomic completes when its response has arrived, not before [EXT-41
   CHECK(word(mine) == 5);
 }
 
-TEST_CASE("a fenced Send waits for the atomics before it [VRB-50]") {
-  for (const bool fence : {true, false}) {
-    Connected pair;
-    const auto [mine, theirs] = regions(pair, 8, 16);
-    set_word(theirs, 42);
-    post_recv(*pair.b, 10, sge(theirs, 8, 8));
-    post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
-    post_send(*pair.a, 2, sge(mine, 0, 8),
-              SendFlags::kSignaled | (fence ? SendFlags::kFence : SendFlags::kNone));
-    pair.step();
-    CHECK(opcodes(pair.to_b) == (fence ? "a" : "a3"));
-    CHECK(completed(pair) == "1 success, 2 success");
-    if (fence) CHECK(word(theirs, 8) == 42);
-  }
-}
-
 TEST_CASE("an atomic waits behind a fence, and a local fence waits for an atomic [VRB-50]") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 16, 8);
@@ -214,42 +188,6 @@ TEST_CASE("ORD limits Reads and atomics together, and up to ORD are in flight [E
     pair.run();
     CHECK(pair.a->completions().size() == 100);
     CHECK(word(theirs) == 66);
-  }
-}
-
-TEST_CASE("without ORD an atomic is an error of the request [VRB-46]") {
-  Connected pair(with_ord(0), {});
-  const auto [mine, theirs] = regions(pair, 8);
-  post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
-  pair.run();
-  check_refused(pair, *pair.a, "0/0/00");
-  CHECK(text(pair.a->completions()) == "1 local QP operation error");
-  CHECK(word(theirs) == 0);
-}
-
-TEST_CASE("up to IRD Reads and atomics are answered, one more is 1/2/02 [EXT-25] [EXT-34]") {
-  for (const std::uint64_t count : {4U, 5U}) {
-    // MPA revision 1 does not negotiate IRD, so the requester may exceed it.
-    ConnectionOptions plain;
-    plain.startup.revision = 1;
-    plain.startup.ord = 8;
-    Pair pair(plain, plain);
-    REQUIRE(pair.establish(4, 4));
-    const auto [mine, theirs] = regions(pair, 64, 8);
-    for (std::uint64_t id = 0; id < count; ++id) {
-      if (id % 2 == 0) {
-        post_fetch_add(*pair.a, id, sge(mine, id * 8, 8), remote(theirs), 1);
-      } else {
-        post_read(*pair.a, id, sge(mine, id * 8, 8), remote(theirs));
-      }
-    }
-    pair.run();
-    if (count == 4) {
-      CHECK(text(pair.a->completions()) == "0 success, 1 success, 2 success, 3 success");
-      CHECK(word(theirs) == 2);
-    } else {
-      check_refused(pair, *pair.b, "1/2/02");
-    }
   }
 }
 

@@ -8,12 +8,6 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-ConnectionOptions together() {
-  ConnectionOptions out;
-  out.startup.send_immediate = true;
-  return out;
-}
-
 std::uint64_t upper(std::uint32_t immediate) { return std::uint64_t{immediate} << 32; }
 
 void check_received(const WorkCompletion& wc, std::uint32_t immediate, std::size_t length) {
@@ -93,8 +87,8 @@ TEST_CASE("lists at both ends, inline payload, an empty payload, and a solicited
 }
 
 TEST_CASE(
-    "all messages that consume receives consume them in order, with Reads of both ends between "
-    "them") {
+    "all messages that consume receives consume them in the order sent, with Reads of both ends "
+    "between them [EXT-51] [EXT-53] [EXT-55]") {
   for (std::uint32_t seed = 1; seed <= 8; ++seed) {
     CAPTURE(seed);
     auto options = together();
@@ -145,38 +139,29 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("each Send with Immediate consumes one receive of a shared queue") {
+TEST_CASE(
+    "each Immediate, with a Send or without, consumes one receive of a shared queue [EXT-50]") {
   verbs::SharedReceiveQueue srq(1, {}, nullptr);
   verbs::QpInit init;
   init.srq = &srq;
   Connected pair(together(), together(), {}, {}, init);
   const auto [mine, inbox] = regions(pair, 16, 32);
   fill_pattern(mine);
-  for (std::uint64_t id = 0; id < 2; ++id) {
-    const Sge to = sge(inbox, id * 16, 16);
+  for (std::uint64_t id = 0; id < 3; ++id) {
+    const Sge to = sge(inbox, id / 2 * 16, 16);
     REQUIRE(!srq.post_recv({.wr_id = 30 + id, .sgl = {&to, 1}}));
   }
   const Sge from = sge(mine, 0, 16);
   post_send_immediate(*pair.a, 1, {&from, 1}, 7);
-  post_send_immediate(*pair.a, 2, {&from, 1}, 8);
+  post_immediate(*pair.a, 2, 9);
+  post_send_immediate(*pair.a, 3, {&from, 1}, 8);
   pair.run();
   const auto got = pair.b->completions();
-  REQUIRE(text(got) == "30 success, 31 success");
+  REQUIRE(text(got) == "30 success, 31 success, 32 success");
   check_received(got[0], 7, 16);
-  check_received(got[1], 8, 16);
+  CHECK(got[1].immediate == 9);
+  check_received(got[2], 8, 16);
   CHECK(same(mine, inbox, 16));
-}
-
-TEST_CASE("a fenced Send with Immediate waits for the Read before it") {
-  Connected pair(together(), together());
-  const auto [mine, theirs] = regions(pair, 64);
-  fill_pattern(theirs);
-  post_recv(*pair.b, 10, sge(theirs, 32, 32));
-  post_read(*pair.a, 1, sge(mine, 0, 32), remote(theirs));
-  const Sge from = sge(mine, 0, 32);
-  post_send_immediate(*pair.a, 2, {&from, 1}, 7, SendFlags::kFence | SendFlags::kSignaled);
-  CHECK(completed(pair) == "1 success, 2 success");
-  CHECK(std::memcmp(theirs->address, theirs->address + 32, 32) == 0);
 }
 
 TEST_CASE(
@@ -263,38 +248,32 @@ TEST_CASE("an invalid local buffer fails the request before its Immediate has be
 }
 
 TEST_CASE(
-    "a Send with Immediate that is longer than its receive fails the receive, and no octet is "
-    "placed [VRB-38]") {
-  Connected pair(together(), together());
-  const auto [mine, inbox] = regions(pair, 16);
-  fill_pattern(mine);
-  post_recv(*pair.b, 9, sge(inbox, 0, 15));
-  const Sge from = sge(mine, 0, 16);
-  post_send_immediate(*pair.a, 1, {&from, 1}, 7);
-  pair.run();
-  check_refused(pair, *pair.b, "1/2/05");
-  CHECK(text(pair.b->completions()) == "9 local length error");
-  CHECK(all_zero(inbox));
-}
-
-TEST_CASE("a Send with Immediate without a receive is 1/2/02, or waits for one") {
-  for (const bool hold : {false, true}) {
-    auto options = together();
-    if (hold) options.receive_hold = 1s;
-    Connected pair(together(), options);
-    Region* inbox = pair.b->memory(16, kEverything);
-    const Sge from = sge(pair.a->memory(16, kEverything), 0, 16);
-    post_send_immediate(*pair.a, 1, {&from, 1}, 7);
-    pair.run();
-    if (!hold) {
-      check_refused(pair, *pair.b, "1/2/02");
-      continue;
+    "an Immediate, with a Send or without, that finds no receive is 1/2/02, or waits for one "
+    "[EXT-50]") {
+  for (const bool with_send : {false, true}) {
+    for (const bool hold : {false, true}) {
+      auto options = together();
+      if (hold) options.receive_hold = 1s;
+      Connected pair(together(), options);
+      Region* inbox = pair.b->memory(16, kEverything);
+      const Sge from = sge(pair.a->memory(16, kEverything), 0, 16);
+      if (with_send) {
+        post_send_immediate(*pair.a, 1, {&from, 1}, 7);
+      } else {
+        post_immediate(*pair.a, 1, upper(7));
+      }
+      pair.run();
+      if (!hold) {
+        check_refused(pair, *pair.b, "1/2/02");
+        continue;
+      }
+      CHECK(pair.b->completions().empty());
+      post_recv(*pair.b, 10, sge(inbox, 0, 16));
+      pair.run();
+      const auto got = pair.b->completions();
+      REQUIRE(text(got) == "10 success");
+      CHECK(got[0].immediate == upper(7));
+      CHECK(got[0].byte_len == (with_send ? 16 : 0));
     }
-    CHECK(pair.b->completions().empty());
-    post_recv(*pair.b, 10, sge(inbox, 0, 16));
-    pair.run();
-    const auto got = pair.b->completions();
-    REQUIRE(text(got) == "10 success");
-    check_received(got[0], 7, 16);
   }
 }
