@@ -1,20 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how two ends learn that both support RFC 7306: the tag after the ULP's private data, the
-// limits of the tag, and what a peer sees if it does not know the tag. Also tests how the offered
-// IRD is rounded.
+// Tests how two ends learn that both support RFC 7306, or RFC 7306 and Send with Immediate: the tag
+// after the ULP's private data, its limits, and what a peer sees if it does not know the tag. Both
+// tags have eight octets; the second one stands for both extensions. Also tests how the offered IRD
+// is rounded.
 #include "startup_support.hpp"
 
 namespace iwarp::mpa::test {
 namespace {
 
-const std::string kRequestTag = "52464320 37333036";  // "RFC 7306"
-const std::string kReplyTag = "37333036 20746f6f";    // "7306 too"
+struct Tags {
+  Extensions what;
+  const char* request;
+  const char* reply;
+};
+constexpr std::array kTags{Tags{Extensions::kRfc7306, "RFC 7306", "7306 too"},
+                           Tags{Extensions::kSendImmediate, "7306 imm", "imm. too"}};
 
-StartupOptions with_extensions(std::uint8_t revision = 2) {
+/// In ascending order: each value includes the extensions of the previous values.
+constexpr std::array kAll{Extensions::kNone, Extensions::kRfc7306, Extensions::kSendImmediate,
+                          Extensions::kAcknowledged};
+
+StartupOptions speaking(Extensions what = Extensions::kRfc7306, std::uint8_t revision = 2) {
   StartupOptions options;
   options.revision = revision;
-  options.extensions = true;
+  options.extensions = what != Extensions::kNone;
+  options.send_immediate = spoken(what) == Extensions::kSendImmediate;
+  options.acknowledged = what == Extensions::kAcknowledged;
   return options;
+}
+
+void check_speaks(const Startup& end, Extensions what) {
+  CHECK(end.negotiated().extensions == (what != Extensions::kNone));
+  CHECK(end.negotiated().send_immediate == (what == Extensions::kSendImmediate));
 }
 
 struct Ends {
@@ -44,51 +61,65 @@ Ends agreed(const StartupOptions& a, const StartupOptions& b, bytes::View data,
 
 /// Checks that each ULP received exactly what the other ULP sent, and that both ends agree on the
 /// extensions.
-void check_agreed(const Ends& ends, bytes::View data, bytes::View answer, bool extensions) {
+void check_agreed(const Ends& ends, bytes::View data, bytes::View answer,
+                  Extensions what = Extensions::kRfc7306) {
   CHECK(text(ends.responder.peer_private_data()) == text(data));
   CHECK(text(ends.initiator.peer_private_data()) == text(answer));
-  CHECK(ends.initiator.negotiated().extensions == extensions);
-  CHECK(ends.responder.negotiated().extensions == extensions);
+  check_speaks(ends.initiator, what);
+  check_speaks(ends.responder, what);
 }
 
 TEST_CASE("the tag follows the private data of Request and Reply [EXT-1, MPA-78]") {
-  auto ends = asked(with_extensions(), with_extensions(), octets("HELO"));
-  Startup again(Role::kInitiator, with_extensions());
-  REQUIRE(again.request(octets("HELO"), kStart));
-  CHECK(text(again.transmit()) == kRequestKey + "50020010 00100010 48454c4f " + kRequestTag);
-  CHECK(ends.responder.peer_offer()->extensions);
-  CHECK(text(ends.responder.peer_private_data()) == "48454c4f");
-  REQUIRE(ends.responder.accept(octets("EHLO"), 16, 16));
-  CHECK(text(ends.responder.transmit()) == kReplyKey + "50020010 00100010 45484c4f " + kReplyTag);
+  for (const auto& [what, request, reply] : kTags) {
+    CAPTURE(request);
+    Startup initiator(Role::kInitiator, speaking(what));
+    REQUIRE(initiator.request(octets("HELO"), kStart));
+    CHECK(text(initiator.transmit()) ==
+          kRequestKey + "50020010 00100010 48454c4f " + text(octets(request)));
+    auto responder = listening(speaking(what));
+    responder.receive(drain(initiator), kStart);
+    CHECK(responder.peer_offer()->extensions);
+    CHECK(responder.peer_offer()->send_immediate == (what == Extensions::kSendImmediate));
+    CHECK(text(responder.peer_private_data()) == "48454c4f");
+    REQUIRE(responder.accept(octets("EHLO"), 16, 16));
+    CHECK(text(responder.transmit()) ==
+          kReplyKey + "50020010 00100010 45484c4f " + text(octets(reply)));
+  }
 }
 
-TEST_CASE("extensions are on exactly if both ends offer them [EXT-1]") {
+TEST_CASE("the extensions that both ends announce are agreed on, and no ULP sees a tag [EXT-1]") {
   for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
-    for (const bool a_wants : {false, true}) {
-      for (const bool b_wants : {false, true}) {
+    for (const auto a_speaks : kAll) {
+      for (const auto b_speaks : kAll) {
         CAPTURE(revision);
-        CAPTURE(a_wants);
-        CAPTURE(b_wants);
-        auto a = with_extensions(revision);
-        auto b = with_extensions(revision);
-        a.extensions = a_wants;
-        b.extensions = b_wants;
+        CAPTURE(static_cast<int>(a_speaks));
+        CAPTURE(static_cast<int>(b_speaks));
+        const auto a = speaking(a_speaks, revision);
+        const auto b = speaking(b_speaks, revision);
+        const auto both = std::min(spoken(a_speaks), spoken(b_speaks));
+        const bool matters = both == Extensions::kSendImmediate;
         for (const std::string_view data : {"", "to the responder", "RFC 730", "7306"}) {
           const auto ends = agreed(a, b, octets(data), octets("to the initiator"));
-          check_agreed(ends, octets(data), octets("to the initiator"), a_wants && b_wants);
-          CHECK(ends.responder.peer_offer()->extensions == a_wants);
-          CHECK(ends.initiator.peer_offer()->extensions == (a_wants && b_wants));
+          check_agreed(ends, octets(data), octets("to the initiator"), both);
+          CHECK(ends.responder.peer_offer()->extensions == a.extensions);
+          CHECK(ends.initiator.peer_offer()->extensions == (both != Extensions::kNone));
+          CHECK(ends.initiator.negotiated().peer_acknowledged == (matters && b.acknowledged));
+          CHECK(ends.responder.negotiated().peer_acknowledged == (matters && a.acknowledged));
         }
-        check_agreed(agreed(a, b, {}, {}), {}, {}, a_wants && b_wants);
+        check_agreed(agreed(a, b, {}, {}), {}, {}, both);
       }
     }
   }
 }
 
-TEST_CASE("by default MPA does not announce extensions") {
-  Startup end(Role::kInitiator, {});
-  REQUIRE(end.request(octets("HELO"), kStart));
-  CHECK(text(end.transmit()) == kRequestKey + "50020008 00100010 48454c4f");
+TEST_CASE("by default MPA announces no extensions, and Send with Immediate only with RFC 7306") {
+  StartupOptions alone;
+  alone.send_immediate = true;
+  for (const auto& options : {StartupOptions{}, alone}) {
+    Startup end(Role::kInitiator, options);
+    REQUIRE(end.request(octets("HELO"), kStart));
+    CHECK(text(end.transmit()) == kRequestKey + "50020008 00100010 48454c4f");
+  }
 }
 
 TEST_CASE(
@@ -96,79 +127,99 @@ TEST_CASE(
     "together") {
   for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
     CAPTURE(revision);
-    const auto options = with_extensions(revision);
+    const auto options = speaking(Extensions::kRfc7306, revision);
     const std::size_t most = revision == 1 ? 240 : 236;
     const Octets fits(most, std::byte{7});
     const Octets too_long(most + 1, std::byte{7});
     Startup sender(Role::kInitiator, options);
     REQUIRE(sender.request(fits, kStart));
     CHECK(sender.transmit().size() == startup_frame_size(kMaxTaggedPrivateData));
-    check_agreed(agreed(options, options, fits, fits), fits, fits, true);
-    check_agreed(agreed(options, options, too_long, fits), too_long, fits, false);
-    check_agreed(agreed(options, options, fits, too_long), fits, too_long, false);
+    check_agreed(agreed(options, options, fits, fits), fits, fits);
+    check_agreed(agreed(options, options, too_long, fits), too_long, fits, Extensions::kNone);
+    check_agreed(agreed(options, options, fits, too_long), fits, too_long, Extensions::kNone);
   }
 }
 
 TEST_CASE(
     "the tag takes no space from the ULP: 508 octets of private data still fit [MPA-80, EMPA-10]") {
   const Octets most(508, std::byte{7});
-  const auto options = with_extensions();
-  check_agreed(agreed(options, options, most, most), most, most, false);
+  const auto options = speaking();
+  check_agreed(agreed(options, options, most, most), most, most, Extensions::kNone);
   Startup end(Role::kInitiator, options);
   CHECK_FALSE(end.request(Octets(509), kStart));
 }
 
 TEST_CASE(
     "a rejection carries no tag, and all of its private data belongs to the ULP [MPA-91, MPA-96]") {
-  for (const std::string_view why : {"no", "", "not 7306 too"}) {
-    auto ends = asked(with_extensions(), with_extensions(), octets("HELO"));
-    REQUIRE(ends.responder.reject(octets(why)));
-    ends.initiator.receive(drain(ends.responder), kStart);
-    CHECK(ends.initiator.state() == StartupState::kRejected);
-    CHECK(text(ends.initiator.peer_private_data()) == text(octets(why)));
-    CHECK_FALSE(ends.initiator.negotiated().extensions);
-    CHECK_FALSE(ends.responder.negotiated().extensions);
+  for (const auto& [what, request, reply] : kTags) {
+    for (const std::string& why : {std::string("no"), std::string(), std::string("not ") + reply}) {
+      CAPTURE(why);
+      auto ends = asked(speaking(what), speaking(what), octets("HELO"));
+      REQUIRE(ends.responder.reject(octets(why)));
+      ends.initiator.receive(drain(ends.responder), kStart);
+      CHECK(ends.initiator.state() == StartupState::kRejected);
+      CHECK(text(ends.initiator.peer_private_data()) == text(octets(why)));
+      check_speaks(ends.initiator, Extensions::kNone);
+      check_speaks(ends.responder, Extensions::kNone);
+    }
   }
 }
 
 TEST_CASE(
     "a peer that does not know the tag sees 8 more octets of private data, and its Reply has no "
     "tag") {
-  // As responder, a peer that does not know the tag passes it to its ULP, as part of the private
-  // data. The Reply of this peer is worked frame B.
-  auto end = requested(with_extensions(), octets("HELO"));
-  end.receive(hex(kFrameB), kStart);
-  CHECK(end.state() == StartupState::kFullOperation);
-  CHECK_FALSE(end.negotiated().extensions);
-  CHECK_FALSE(end.peer_offer()->extensions);
-  CHECK(end.peer_private_data().empty());
-  // As initiator, a peer that does not know the tag sends worked frame A. The Reply to it has no
-  // tag.
-  auto responder = listening(with_extensions());
-  responder.receive(hex(kFrameA), kStart);
-  REQUIRE(responder.accept({}, 4, 4));
-  CHECK(decoded(FrameKind::kReply, responder.transmit()).private_data.size() == kEnhancedWordSize);
-  CHECK_FALSE(responder.negotiated().extensions);
+  for (const auto& tags : kTags) {
+    CAPTURE(tags.request);
+    // As responder, a peer that does not know the tag passes it to its ULP, as part of the private
+    // data. The Reply of this peer is worked frame B.
+    auto end = requested(speaking(tags.what), octets("HELO"));
+    end.receive(hex(kFrameB), kStart);
+    CHECK(end.state() == StartupState::kFullOperation);
+    check_speaks(end, Extensions::kNone);
+    CHECK_FALSE(end.peer_offer()->extensions);
+    CHECK(end.peer_private_data().empty());
+    // As initiator, a peer that does not know the tag sends worked frame A. The Reply to it has no
+    // tag.
+    auto responder = listening(speaking(tags.what));
+    responder.receive(hex(kFrameA), kStart);
+    REQUIRE(responder.accept({}, 4, 4));
+    const auto reply = decoded(FrameKind::kReply, responder.transmit());
+    CHECK(reply.private_data.size() == kEnhancedWordSize);
+    check_speaks(responder, Extensions::kNone);
+  }
 }
 
-TEST_CASE("a tag that this end did not request belongs to the ULP") {
-  StartupOptions silent;
-  auto end = requested(silent);
-  end.receive(hex(kReplyKey + "5002000c 00100010 " + kReplyTag), kStart);
-  CHECK(text(end.peer_private_data()) == text(octets("7306 too")));
-  CHECK_FALSE(end.negotiated().extensions);
-  // An initiator also treats such a tag as private data if it omitted the tag of its own Request,
-  // because the private data of the Request was too long.
-  auto long_one = requested(with_extensions(), Octets(237));
-  long_one.receive(hex(kReplyKey + "5002000c 00100010 " + kReplyTag), kStart);
-  CHECK(text(long_one.peer_private_data()) == text(octets("7306 too")));
-  CHECK_FALSE(long_one.negotiated().extensions);
+TEST_CASE(
+    "a tag that does not answer that of the Request belongs to the ULP and agrees to nothing") {
+  struct Row {
+    const char* what;
+    Extensions asked;
+    std::string data;
+    std::string_view answer;
+  };
+  const Row rows[] = {
+      {"without a tag in the Request", Extensions::kNone, "", "7306 too"},
+      // The private data of this Request was too long for a tag.
+      {"with a Request of 237 octets", Extensions::kRfc7306, std::string(237, ' '), "7306 too"},
+      {"that announces more than the Request did", Extensions::kRfc7306, "", "imm. too"},
+      {"that repeats the tag of the Request", Extensions::kSendImmediate, "", "7306 imm"},
+      {"of a ULP that repeats what it received", Extensions::kRfc7306, "HELO", "HELORFC 7306"}};
+  for (const Row& row : rows) {
+    CAPTURE(row.what);
+    auto end = requested(speaking(row.asked), octets(row.data));
+    auto reply = hex("00100010");
+    const auto answer = octets(row.answer);
+    reply.insert(reply.end(), answer.begin(), answer.end());
+    end.receive(frame(FrameKind::kReply, 0x50, 2, reply), kStart);
+    CHECK(text(end.peer_private_data()) == text(answer));
+    check_speaks(end, Extensions::kNone);
+  }
 }
 
 TEST_CASE("private data that ends in the tag arrives unchanged if both ends add a tag") {
   const auto data = octets("as in RFC 7306");
-  const auto options = with_extensions();
-  check_agreed(agreed(options, options, data, data), data, data, true);
+  const auto options = speaking();
+  check_agreed(agreed(options, options, data, data), data, data);
 }
 
 TEST_CASE(
@@ -176,25 +227,18 @@ TEST_CASE(
   // This is a known and accepted limitation: private data is not expected to end in these 8 octets
   // by chance.
   const auto data = octets("as in RFC 7306");
-  const auto ends = agreed({}, with_extensions(), data, octets("yes"));
+  const auto ends = agreed({}, speaking(), data, octets("yes"));
   CHECK(text(ends.responder.peer_private_data()) == text(octets("as in ")));
   CHECK(text(ends.initiator.peer_private_data()) == text(octets("yes7306 too")));
   CHECK_FALSE(ends.initiator.negotiated().extensions);
 }
 
-TEST_CASE("a responder's ULP that repeats the received private data does not agree to anything") {
-  auto end = requested(with_extensions(), octets("HELO"));
-  end.receive(hex(kReplyKey + "50020010 00100010 48454c4f " + kRequestTag), kStart);
-  CHECK_FALSE(end.negotiated().extensions);
-  CHECK(text(end.peer_private_data()) == text(octets("HELORFC 7306")));
-}
-
 TEST_CASE("a frame that contains only a tag, and one whose enhanced word looks like a part of it") {
-  auto plain = listening(with_extensions(1));
+  auto plain = listening(speaking(Extensions::kRfc7306, 1));
   plain.receive(frame(FrameKind::kRequest, 0x40, 1, octets("RFC 7306")), kStart);
   CHECK(plain.peer_offer()->extensions);
   CHECK(plain.peer_private_data().empty());
-  auto word = listening(with_extensions());
+  auto word = listening(speaking());
   word.receive(frame(FrameKind::kRequest, 0x50, 2, octets("RFC 7306")), kStart);
   // The octets "RFC " are the enhanced word here, not the beginning of a tag.
   CHECK_FALSE(word.peer_offer()->extensions);
@@ -202,7 +246,7 @@ TEST_CASE("a frame that contains only a tag, and one whose enhanced word looks l
 }
 
 TEST_CASE("the tag is recognized however the two frames are split [MPA-64]") {
-  const auto options = with_extensions();
+  const auto options = speaking();
   for (std::size_t cut = 0; cut < 40; ++cut) {
     Startup a(Role::kInitiator, options);
     auto b = listening(options);
@@ -216,12 +260,12 @@ TEST_CASE("the tag is recognized however the two frames are split [MPA-64]") {
     const auto second = std::min(cut, reply.size());
     a.receive(bytes::View(reply).first(second), kStart);
     a.receive(bytes::View(reply).subspan(second), kStart);
-    check_agreed({a, b}, octets("hi"), octets("ho"), true);
+    check_agreed({a, b}, octets("hi"), octets("ho"));
   }
 }
 
 TEST_CASE("a description names the tag, and private data that some peers refuse") {
-  Startup end(Role::kInitiator, with_extensions());
+  Startup end(Role::kInitiator, speaking());
   REQUIRE(end.request(octets("HELO"), kStart));
   CHECK(describe_startup_frame(end.transmit()) ==
         "MPA Request rev 2, M=false C=true R=false S=true, PD_Length 16, client-server, IRD 16, "
@@ -234,6 +278,17 @@ TEST_CASE("a description names the tag, and private data that some peers refuse"
   CHECK(described(257) ==
         "MPA Request rev 1, M=false C=true R=false S=false, PD_Length 257 (some peers accept at "
         "most 256 octets)");
+}
+
+TEST_CASE("the meaning of a frame's tag is described in words") {
+  const auto said = [](FrameKind kind, std::string_view data) {
+    return describe_startup_frame(frame(kind, 0x40, 1, octets(data)));
+  };
+  CHECK(said(FrameKind::kRequest, "7306 imm").ends_with(", RFC 7306 and Send with Immediate"));
+  CHECK(said(FrameKind::kReply, "imm. too").ends_with(", RFC 7306 and Send with Immediate"));
+  CHECK(said(FrameKind::kReply, "ack. too").ends_with("Immediate, acknowledged completions"));
+  CHECK(said(FrameKind::kReply, "7306 too").ends_with(", RFC 7306"));
+  CHECK(said(FrameKind::kReply, "7306 imm").ends_with("PD_Length 8"));
 }
 
 TEST_CASE("an IRD is rounded down to a power of two if the options say so, an ORD never") {

@@ -43,20 +43,13 @@ TEST_CASE("worked frame B is decoded field by field and encoded again [MPA-67, E
 }
 
 TEST_CASE("each flag has its bit, and reserved bits are zero when sent [MPA-74]") {
-  const StartupFrame none{.crc = false, .private_data = {}};
-  CHECK(encoded(none) == kRequestKey + "00010000");
-  auto flagged = none;
-  flagged.markers = true;
-  CHECK(encoded(flagged) == kRequestKey + "80010000");
-  flagged = none;
-  flagged.crc = true;
-  CHECK(encoded(flagged) == kRequestKey + "40010000");
-  flagged = none;
-  flagged.rejected = true;
-  CHECK(encoded(flagged) == kRequestKey + "20010000");
-  flagged = none;
-  flagged.enhanced = true;
-  CHECK(encoded(flagged) == kRequestKey + "10010000");
+  const std::pair<StartupFrame, const char*> rows[] = {
+      {{.crc = false}, "00010000"},
+      {{.markers = true, .crc = false}, "80010000"},
+      {{.crc = true}, "40010000"},
+      {{.crc = false, .rejected = true}, "20010000"},
+      {{.crc = false, .enhanced = true}, "10010000"}};
+  for (const auto& [frame, octets] : rows) CHECK(encoded(frame) == kRequestKey + octets);
 }
 
 TEST_CASE("reserved bits are ignored on receive [MPA-74]") {
@@ -159,15 +152,6 @@ TEST_CASE("truncated and damaged frames are described in one line, too") {
         "IRD 4, ORD 4, truncated at 26 of 28 octets");
   CHECK(describe_startup_frame(frame(FrameKind::kRequest, 0, 1, Octets(513))) ==
         "MPA Request rev 1, M=false C=false R=false S=false, PD_Length 513 (more than 512)");
-  for (std::size_t n = 0; n <= whole.size(); ++n) {
-    for (std::size_t bit = 0; bit < 8 * n; ++bit) {
-      auto damaged = Octets(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
-      damaged[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
-      const auto line = describe_startup_frame(damaged);
-      CHECK(line.starts_with("MPA "));
-      CHECK(line.find('\n') == std::string::npos);
-    }
-  }
 }
 
 }  // namespace

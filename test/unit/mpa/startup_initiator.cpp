@@ -322,41 +322,32 @@ TEST_CASE("there is no RTR unless both frames have A set, whatever B, C and D ar
 }
 
 TEST_CASE(
-    "after a close without an answer to an enhanced Request, a plain retry makes sense [EMPA-50]") {
-  auto end = requested({});
-  end.closed(kStart);
-  check_failed(end, kTcpLost);
-  CHECK(end.failure()->retry_plain);
-  CHECK(end.failure()->unanswered);
-}
-
-TEST_CASE("after any other close, a plain retry makes no sense [EMPA-50, MPA-108]") {
-  auto plain = requested(plain_options());
-  plain.closed(kStart);
-  check_failed(plain, kTcpLost);
-  CHECK_FALSE(plain.failure()->retry_plain);
-  CHECK(plain.failure()->unanswered);
-
+    "a plain retry makes sense after a close without an answer to an enhanced Request, and after "
+    "no other close [EMPA-50, MPA-108]") {
   auto half_answered = requested({});
   half_answered.receive(octets("M"), kStart);
-  half_answered.closed(kStart);
-  check_failed(half_answered, kTcpLost);
-  CHECK_FALSE(half_answered.failure()->retry_plain);
-  CHECK_FALSE(half_answered.failure()->unanswered);
-
   Startup half_sent(Role::kInitiator, {});
   REQUIRE(half_sent.request({}, kStart));
   half_sent.transmitted(10);
-  half_sent.closed(kStart);
-  check_failed(half_sent, kTcpLost);
-  CHECK_FALSE(half_sent.failure()->retry_plain);
-  CHECK(half_sent.failure()->unanswered);
-
-  Startup idle(Role::kInitiator, {});
-  idle.closed(kStart);
-  check_failed(idle, kTcpLost);
-  CHECK_FALSE(idle.failure()->retry_plain);
-  CHECK_FALSE(idle.failure()->unanswered);
+  struct Row {
+    const char* what;
+    Startup end;
+    bool retry_plain;
+    bool unanswered;
+  };
+  for (auto& [what, end, retry_plain, unanswered] :
+       {Row{"an enhanced Request", requested({}), true, true},
+        Row{"a plain Request", requested(plain_options()), false, true},
+        Row{"half a Reply", half_answered, false, false},
+        Row{"half a Request", half_sent, false, true},
+        Row{"nothing", Startup(Role::kInitiator, {}), false, false}}) {
+    CAPTURE(what);
+    auto closed = end;
+    closed.closed(kStart);
+    check_failed(closed, kTcpLost);
+    CHECK(closed.failure()->retry_plain == retry_plain);
+    CHECK(closed.failure()->unanswered == unanswered);
+  }
 }
 
 TEST_CASE("a Reply must arrive before the deadline [MPA-102]") {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Feeds every frame split in two at every octet, truncated at every octet, and with every bit
 // flipped.
-#include <random>
-
 #include "startup_support.hpp"
 
 namespace iwarp::mpa::test {
@@ -160,24 +158,6 @@ TEST_CASE(
       CHECK((fault == kInsufficientIrd || fault == kNoMatchingRtr));
       CHECK(end.failure()->send_terminate);
     }
-  }
-}
-
-TEST_CASE("random octets after a valid key buffer at most one frame and do not wait for ever") {
-  std::mt19937 random(5044);
-  std::uniform_int_distribution<unsigned> octet(0, 255);
-  for (int round = 0; round < 2000; ++round) {
-    const auto kind = round % 2 == 0 ? FrameKind::kRequest : FrameKind::kReply;
-    auto noise = frame(kind, 0, 0);
-    noise.resize(16);
-    while (noise.size() < 600) noise.push_back(static_cast<std::byte>(octet(random)));
-    if (round % 4 < 2) noise[18] &= std::byte{0x01};  // PD_Length is now below 512.
-    if (round % 8 < 4) noise[17] = static_cast<std::byte>(1 + round % 2);
-    auto end = receiver_of(kind);
-    const auto taken = end.receive(noise, kStart);
-    CHECK_FALSE(waiting(end));  // No frame has 600 octets.
-    CHECK((end.state() == StartupState::kFailed ? taken == noise.size() : taken <= 532));
-    CHECK(end.peer_private_data().size() <= 512);
   }
 }
 

@@ -83,8 +83,8 @@ TEST_CASE(
     b.markers = bit(bits, 3);
     a.revision = bit(bits, 4) ? 2 : 1;
     b.revision = bit(bits, 5) ? 2 : 1;
-    // If only the initiator has revision 2, the responder closes the connection, which another test
-    // below checks.
+    // If only the initiator has revision 2, the responder closes the connection, which
+    // startup_responder.cpp tests.
     if (a.revision > b.revision) continue;
     Pair pair(a, b, bits);
     pair.run();
@@ -185,46 +185,6 @@ TEST_CASE("a rejection arrives however it is split, in both revisions [MPA-85, M
     CHECK(pair.responder().state() == StartupState::kRejected);
     CHECK(text(pair.initiator().peer_private_data()) == text(octets("to the initiator")));
   }
-}
-
-TEST_CASE(
-    "an enhanced Request to a plain responder fails, and a plain retry succeeds [EMPA-49, "
-    "EMPA-50]") {
-  StartupOptions old;
-  old.revision = 1;
-  auto responder = listening(old);
-  auto initiator = Startup(Role::kInitiator, {});
-  REQUIRE(initiator.request({}, kStart));
-  responder.receive(drain(initiator), kStart);
-  check_failed(responder, kBadStartupFrame);
-  initiator.closed(kStart);
-  REQUIRE(initiator.failure());
-  REQUIRE(initiator.failure()->retry_plain);
-  Pair again(old, old, 1);
-  again.run();
-  check_agreement(again);
-}
-
-TEST_CASE("two initiators detect each other at the tenth octet [MPA-98]") {
-  Startup one(Role::kInitiator, {});
-  Startup two(Role::kInitiator, {});
-  REQUIRE(one.request({}, kStart));
-  REQUIRE(two.request({}, kStart));
-  const auto from_one = drain(one);
-  one.receive(drain(two), kStart);
-  two.receive(bytes::View(from_one).first(9), kStart);
-  CHECK(two.state() == StartupState::kAwaitReply);
-  two.receive(bytes::View(from_one).subspan(9, 1), kStart);
-  check_failed(one, kBadStartupFrame);
-  check_failed(two, kBadStartupFrame);
-}
-
-TEST_CASE("two responders wait for each other until the deadline [MPA-99]") {
-  auto end = listening();
-  CHECK(end.transmit().empty());
-  end.handle_timeout(*end.timeout());
-  check_failed(end, kTcpLost);
-  CHECK(end.failure()->timed_out);
 }
 
 TEST_CASE("after startup has ended, events that end or begin one are ignored") {
