@@ -349,6 +349,8 @@ def seeds(vectors):
     fpdus = [f for name in FILES[1:4] for f in all_frames[name]]
     for name, _, octets in [f for some in all_frames.values() for f in some]:
         yield "describe", name, octets
+    for name, _, octets in fpdus:
+        yield "describe", f"ulpdu-{name}", ulpdu(octets)
     for name, _, octets in all_frames["startup"]:
         for role in (0, 1):
             for bits in (0x02, 0x12, 0x03, 0x82):

@@ -181,16 +181,13 @@ TEST_CASE(
     bench.ulp.writable.clear();
     const auto request = add_one(1);
     CHECK_FALSE(bench.feed(request));
-    const auto octets = bench.next();
-    REQUIRE(octets);
-    CHECK((*octets)[20] == std::byte{0xC0});
-    const auto t = decode_terminate(bytes::View(*octets).subspan(18));
-    REQUIRE(t);
-    CHECK(t->fault == fault);
-    REQUIRE(t->segment);
-    CHECK(t->segment->segment_length == 70);
-    CHECK(text(t->segment->ddp_header) == text(bytes::View(request).first(18)));
-    CHECK(t->segment->rdma_header_size == 0);
+    const auto [t, headers] = bench.next_terminate();
+    CHECK(headers == 0xC0);
+    CHECK(t.fault == fault);
+    REQUIRE(t.segment);
+    CHECK(t.segment->segment_length == 70);
+    CHECK(text(t.segment->ddp_header) == text(bytes::View(request).first(18)));
+    CHECK(t.segment->rdma_header_size == 0);
     CHECK(bench.word() == 0);
     CHECK_FALSE(bench.next());
   }
@@ -204,9 +201,7 @@ TEST_CASE("an undefined AOpCode is 0/2/06 at once, and nothing is executed [EXT-
     const bool known = opcode == 0 || opcode == 2;
     CHECK(bench.feed(octets) == (known ? std::nullopt : std::optional(kUnexpectedOpcode)));
     if (known) continue;
-    const auto terminate = bench.next();
-    REQUIRE(terminate);
-    CHECK((*terminate)[20] == std::byte{0xC0});
+    CHECK(bench.next_terminate().second == 0xC0);
     CHECK(bench.ulp.log.empty());
   }
 }
@@ -215,20 +210,16 @@ TEST_CASE(
     "an Atomic Request may come in several segments, but neither shorter than its header nor "
     "longer [EXT-62]") {
   const auto whole = add_one(1);
-  const bytes::View header(bytes::View(whole).subspan(18));
-  for (std::size_t cut = 0; cut <= header.size(); ++cut) {
+  for (std::size_t cut = 0; cut <= kAtomicRequestSize; ++cut) {
     AtomicResponder bench;
-    auto first = ddp::decode_segment_header(whole).value();
-    auto second = first;
-    first.last = false;
-    second.mo = static_cast<std::uint32_t>(cut);
-    CHECK_FALSE(bench.feed(segment(first, header.first(cut))));
+    const auto [first, second] = split(whole, cut);
+    CHECK_FALSE(bench.feed(first));
     CHECK(bench.drain().empty());  // The request is executed only after its delivery. [EXT-45]
-    CHECK_FALSE(bench.feed(segment(second, header.subspan(cut))));
+    CHECK_FALSE(bench.feed(second));
     CHECK(bench.drain() == "b");
     CHECK(bench.word() == 1);
   }
-  for (std::size_t n = 0; n < header.size(); ++n) {
+  for (std::size_t n = 0; n < kAtomicRequestSize; ++n) {
     AtomicResponder bench;
     CHECK(bench.feed(bytes::View(whole).first(18 + n)) == kOperationUnspecified);
   }
@@ -324,28 +315,28 @@ TEST_CASE(
 }
 
 TEST_CASE("a response that does not answer the oldest request is refused [EXT-38]") {
-  AtomicRequester wrong_id;
-  wrong_id.add(1);
-  wrong_id.add(2);
-  CHECK(wrong_id.drain() == "aa");
-  CHECK(wrong_id.feed(atomic_response(1, 2)) == kOperationUnspecified);
-  CHECK(wrong_id.ulp.take_log() == Log{"sent 0", "sent 0"});
-
-  AtomicRequester nobody;
-  CHECK(nobody.feed(atomic_response(1, 0)) == kUnexpectedOpcode);
-
-  AtomicRequester read_due;
-  read_due.read();
-  read_due.add(1);
-  CHECK(read_due.drain() == "1a");
-  CHECK(read_due.feed(atomic_response(1, 1)) == kUnexpectedOpcode);
-
-  AtomicRequester atomic_due;
-  atomic_due.add(1);
-  atomic_due.read();
-  CHECK(atomic_due.drain() == "a1");
-  CHECK(atomic_due.feed(segment(tagged_header(Opcode::kReadResponse, 9, 0))) == kUnexpectedOpcode);
-
+  const auto read_response = segment(tagged_header(Opcode::kReadResponse, 9, 0));
+  struct Row {
+    const char* outstanding;  ///< an opcode for each request; the atomics have the ids 1, 2, ...
+    Octets response;
+    Fault fault;
+  };
+  const Row rows[] = {{"aa", atomic_response(1, 2), kOperationUnspecified},
+                      {"", atomic_response(1, 0), kUnexpectedOpcode},
+                      {"1a", atomic_response(1, 1), kUnexpectedOpcode},
+                      {"a1", read_response, kUnexpectedOpcode}};
+  for (const Row& row : rows) {
+    CAPTURE(row.outstanding);
+    AtomicRequester bench;
+    std::uint32_t id = 0;
+    for (const char opcode : std::string_view(row.outstanding)) {
+      opcode == 'a' ? bench.add(++id) : bench.read();
+    }
+    CHECK(bench.drain() == row.outstanding);
+    bench.ulp.take_log();
+    CHECK(bench.feed(row.response) == row.fault);
+    CHECK(bench.ulp.log.empty());
+  }
   AtomicRequester again;
   again.add(1);
   again.add(1);
@@ -368,15 +359,11 @@ TEST_CASE("a response has exactly 12 octets, also in several segments [EXT-32, E
     AtomicRequester bench;
     bench.add(0xCAFE0001);
     CHECK(bench.drain() == "a");
-    const auto whole = extension("K");
-    auto first = ddp::decode_segment_header(whole).value();
-    auto second = first;
-    first.last = false;
-    second.mo = static_cast<std::uint32_t>(cut);
+    const auto [first, second] = split(extension("K"), cut);
     bench.ulp.take_log();
-    CHECK_FALSE(bench.feed(segment(first, bytes::View(whole).subspan(18, cut))));
+    CHECK_FALSE(bench.feed(first));
     CHECK(bench.ulp.log.empty());
-    CHECK_FALSE(bench.feed(segment(second, bytes::View(whole).subspan(18 + cut))));
+    CHECK_FALSE(bench.feed(second));
     CHECK(bench.ulp.take_log() == Log{"atomic 0 29"});
   }
 }

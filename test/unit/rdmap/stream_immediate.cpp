@@ -79,9 +79,7 @@ TEST_CASE("an Immediate has exactly eight octets: fewer are 0/2/FF, more do not 
     CHECK(bench.ulp.received.size() == (size == 8 ? 1U : 0U));
     CHECK(bench.ulp.arena == before);
     if (size == 8) continue;
-    const auto terminate = bench.next();
-    REQUIRE(terminate);
-    CHECK((*terminate)[20] == std::byte{0xC0});  // [EXT-61]
+    CHECK(bench.next_terminate().second == 0xC0);  // [EXT-61]
   }
 }
 
@@ -134,12 +132,9 @@ TEST_CASE(
     CHECK(bench.feed(frame) == kUnexpectedOpcode);
     CHECK(bench.ulp.log.empty());
     CHECK(bench.ulp.arena == before);
-    const auto octets = bench.next();
-    REQUIRE(octets);
-    const auto t = decode_terminate(bytes::View(*octets).subspan(18));
-    REQUIRE(t);
-    REQUIRE(t->segment);
-    CHECK(text(t->segment->ddp_header) == text(bytes::View(frame).first(18)));
+    const auto t = bench.next_terminate().first;
+    REQUIRE(t.segment);
+    CHECK(text(t.segment->ddp_header) == text(bytes::View(frame).first(18)));
   }
 }
 

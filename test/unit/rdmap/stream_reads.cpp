@@ -99,16 +99,13 @@ TEST_CASE(
     bench.ulp.refusal = error;
     const auto request = message("G");
     CHECK_FALSE(bench.feed(request));
-    const auto octets = bench.next();
-    REQUIRE(octets);
-    const auto t = decode_terminate(bytes::View(*octets).subspan(18));
-    REQUIRE(t);
-    CHECK(t->fault == fault);
-    CHECK((*octets)[20] == std::byte{0xE0});
-    REQUIRE(t->segment);
-    CHECK(t->segment->segment_length == 46);
-    CHECK(text(t->segment->ddp_header) == text(bytes::View(request).first(18)));
-    CHECK(text(t->segment->rdma_header) == text(bytes::View(request).subspan(18)));
+    const auto [t, headers] = bench.next_terminate();
+    CHECK(t.fault == fault);
+    CHECK(headers == 0xE0);
+    REQUIRE(t.segment);
+    CHECK(t.segment->segment_length == 46);
+    CHECK(text(t.segment->ddp_header) == text(bytes::View(request).first(18)));
+    CHECK(text(t.segment->rdma_header) == text(bytes::View(request).subspan(18)));
     CHECK(bench.drain().empty());
     CHECK_FALSE(bench.ulp.source_held);
   }
@@ -145,13 +142,10 @@ TEST_CASE(
   CHECK(bench.next(128)->size() == 128);
   CHECK(bench.next(128)->size() == 128);
   bench.ulp.readable.clear();
-  const auto octets = bench.next(128);
-  REQUIRE(octets);
-  const auto t = decode_terminate(bytes::View(*octets).subspan(18));
-  REQUIRE(t);
-  CHECK(t->fault == kInvalidStag);
-  REQUIRE(t->segment);
-  const auto echo = decode_read_request(t->segment->rdma_header);
+  const auto [t, headers] = bench.next_terminate();
+  CHECK(t.fault == kInvalidStag);
+  REQUIRE(t.segment);
+  const auto echo = decode_read_request(t.segment->rdma_header);
   REQUIRE(echo);
   CHECK(*echo == ReadRequest{.sink_stag = Stag{7},
                              .sink_to = TaggedOffset{0x2000 + 228},
@@ -165,19 +159,15 @@ TEST_CASE(
     "a Read Request may come in several segments; a shorter one is refused, a longer one does not "
     "fit [RDMAP-11, DDP-71]") {
   const auto whole = message("G");
-  const bytes::View header(bytes::View(whole).subspan(18));
-  for (std::size_t cut = 0; cut <= header.size(); ++cut) {
+  for (std::size_t cut = 0; cut <= kReadRequestSize; ++cut) {
     Responder bench;
-    auto first = ddp::decode_segment_header(whole).value();
-    auto second = first;
-    first.last = false;
-    second.mo = static_cast<std::uint32_t>(cut);
-    CHECK_FALSE(bench.feed(segment(first, header.first(cut))));
+    const auto [first, second] = split(whole, cut);
+    CHECK_FALSE(bench.feed(first));
     CHECK(bench.stream.inbound_reads() == 0);
-    CHECK_FALSE(bench.feed(segment(second, header.subspan(cut))));
+    CHECK_FALSE(bench.feed(second));
     CHECK(bench.next_text() == text(message("H")));
   }
-  for (std::size_t n = 0; n < header.size(); ++n) {
+  for (std::size_t n = 0; n < kReadRequestSize; ++n) {
     Responder bench;
     CHECK(bench.feed(bytes::View(whole).first(18 + n)) == kOperationUnspecified);
     CHECK(bench.stream.inbound_reads() == 0);
@@ -243,7 +233,8 @@ TEST_CASE(
                       {"TO before the sink", 0x55667788, 0x1FFF, 64, ddp::kTaggedBounds},
                       {"TO inside the sink", 0x55667788, 0x2001, 63, ddp::kTaggedBounds},
                       {"one octet too long", 0x55667788, 0x2000, 65, ddp::kTaggedBounds},
-                      {"far too long", 0x55667788, 0x2000, 4000, ddp::kTaggedBounds}};
+                      {"far too long", 0x55667788, 0x2000, 4000, ddp::kTaggedBounds},
+                      {"empty", 0x55667788, 0x2000, 0, ddp::kTaggedBounds}};
   for (const Row& row : rows) {
     CAPTURE(row.what);
     Requester bench;
@@ -252,21 +243,12 @@ TEST_CASE(
     CHECK(bench.ulp.arena == before);
     CHECK(bench.ulp.log.empty());
   }
-}
-
-TEST_CASE("a response shorter than requested is refused at its last segment [RDMAP-46]") {
-  Requester one;
-  CHECK(one.respond(0x55667788, 0x2000, 63) == ddp::kTaggedBounds);
-  CHECK(one.ulp.log.empty());
-  Requester empty;
-  CHECK(empty.respond(0x55667788, 0x2000, 0) == ddp::kTaggedBounds);
-  CHECK(empty.ulp.log.empty());
-}
-
-TEST_CASE("a second segment must continue the first [RDMAP-46]") {
-  Requester bench;
-  CHECK_FALSE(bench.respond(0x55667788, 0x2000, 30, false));
-  CHECK(bench.respond(0x55667788, 0x2000, 30) == ddp::kTaggedBounds);
+  Requester one_short;  // It is refused at its last segment, whose octets may be placed.
+  CHECK(one_short.respond(0x55667788, 0x2000, 63) == ddp::kTaggedBounds);
+  CHECK(one_short.ulp.log.empty());
+  Requester again;  // The second segment does not continue the first one.
+  CHECK_FALSE(again.respond(0x55667788, 0x2000, 30, false));
+  CHECK(again.respond(0x55667788, 0x2000, 30) == ddp::kTaggedBounds);
 }
 
 TEST_CASE("a response without a request is an unexpected opcode [RDMAP-46, RDMAP-97]") {

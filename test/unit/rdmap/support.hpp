@@ -75,6 +75,16 @@ inline Octets segment(const ddp::SegmentHeader& header, bytes::View payload = {}
   out.insert(out.end(), payload.begin(), payload.end());
   return out;
 }
+/// Splits an untagged segment in two; the first one gets `cut` octets of its payload.
+inline std::pair<Octets, Octets> split(bytes::View whole, std::size_t cut) {
+  auto header = ddp::decode_segment_header(whole).value();
+  const auto payload = whole.subspan(header.size());
+  header.last = false;
+  const auto first = segment(header, payload.first(cut));
+  header.last = true;
+  header.mo = static_cast<std::uint32_t>(cut);
+  return {first, segment(header, payload.subspan(cut))};
+}
 inline ddp::SegmentHeader send_header(std::uint32_t msn, Opcode opcode = Opcode::kSend,
                                       std::uint32_t invalidate = 0) {
   return {.last = true,
@@ -273,6 +283,14 @@ struct Bench {
       opcodes += fmt::format("{:x}", std::to_integer<unsigned>((*octets)[1]) & 0x0F);
     }
     return opcodes;
+  }
+  /// Returns the Terminate that the stream sends next, and whether it has the bits M, D and R.
+  std::pair<Terminate, unsigned> next_terminate() {
+    const auto octets = next();
+    REQUIRE(octets);
+    const auto t = decode_terminate(bytes::View(*octets).subspan(ddp::kUntaggedHeaderSize));
+    REQUIRE(t);
+    return {*t, std::to_integer<unsigned>((*octets)[ddp::kUntaggedHeaderSize + 2])};
   }
   bool last_copied = false;
 };
