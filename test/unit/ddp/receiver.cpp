@@ -151,16 +151,6 @@ TEST_CASE("the MSN that follows 0xFFFFFFFF is 0 [DDP-33]") {
   CHECK(bench.sink.deliveries.size() == 3);
 }
 
-TEST_CASE("reserved bits of the control octet are ignored [DDP-19]") {
-  Bench bench;
-  auto octets = segment(untagged(0, 1));
-  octets[0] |= std::byte{0x3C};
-  CHECK(bench.feed(octets));
-  octets = segment(tagged(1, 1));
-  octets[0] |= std::byte{0x3C};
-  CHECK(bench.feed(octets));
-}
-
 TEST_CASE("nothing is delivered while the segment with the L bit is missing [DDP-17, DDP-52]") {
   Bench bench;
   Octets memory(10);
