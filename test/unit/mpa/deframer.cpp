@@ -185,16 +185,6 @@ TEST_CASE("every value of the length field is handled, also above the RFC's limi
   }
 }
 
-TEST_CASE("markers are found after the stream position passes 2^32 [MPA-32]") {
-  const std::uint64_t start = (std::uint64_t{1} << 32) - 2000;
-  ReferenceStream stream(true, true, start);
-  const Octets ulpdu = random_octets(700, 7);
-  for (int i = 0; i < 6; ++i) stream.fpdu(ulpdu);
-  const Received received = receive({.markers = true, .position = start}, stream.octets(), 99);
-  CHECK(!received.fault);
-  CHECK(received.ulpdus == std::vector<Octets>(6, ulpdu));
-}
-
 TEST_CASE("kPartial is returned once, when the requested prefix is complete and contiguous") {
   const Octets ulpdu = random_octets(900, 8);
   for (const bool markers : {false, true}) {

@@ -111,7 +111,8 @@ class Receiver {
 }  // namespace
 
 TEST_CASE(
-    "whatever the receiver does with payloads, no octet is lost [MPA-33] [MPA-56] [MPA-117]") {
+    "whatever the receiver does with payloads, no octet is lost, also after the stream position "
+    "passes 2^32 [MPA-32] [MPA-33] [MPA-56] [MPA-117]") {
   for (std::uint32_t seed = 0; seed < 12; ++seed) {
     CAPTURE(seed);
     const bool markers = seed % 2 != 0;

@@ -39,42 +39,36 @@ TEST_CASE("worked frame A is decoded, and worked frame B is its Reply [MPA-87, E
   CHECK(end.negotiated().revision == 2);  // [MPA-11]
 }
 
-TEST_CASE("a plain Request is answered with a plain Reply with Rev 1 [EMPA-6, EMPA-46, EMPA-48]") {
-  for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
+TEST_CASE(
+    "a Request of Rev 1, whatever its S flag is, or of Rev 2 without S is plain, and is answered "
+    "with a plain Reply of its Rev [EMPA-3, EMPA-4, EMPA-6, EMPA-46, EMPA-48, MPA-74]") {
+  struct Row {
+    std::uint8_t flags;
+    std::uint8_t revision;
+    std::uint8_t own_revision;
+    const char* reply;
+  };
+  for (const Row& row : {Row{0x40, 1, 1, "40010004"}, Row{0x40, 1, 2, "40010004"},
+                         Row{0x50, 1, 2, "40010004"}, Row{0x40, 2, 2, "40020004"}}) {
+    CAPTURE(row.flags);
+    CAPTURE(row.revision);
     StartupOptions options;
-    options.revision = revision;
-    auto end = after(options, frame(FrameKind::kRequest, 0x40, 1, octets("ping")));
+    options.revision = row.own_revision;
+    // The first four octets are the ULP's data, not an enhanced word.
+    const auto data = hex("80048004 70696e67");
+    auto end = after(options, frame(FrameKind::kRequest, row.flags, row.revision, data));
+    REQUIRE(end.state() == StartupState::kAwaitDecision);
+    CHECK_FALSE(end.peer_offer()->enhanced);
+    CHECK(end.peer_offer()->ird == 0);
+    CHECK(text(end.peer_private_data()) == text(data));
     REQUIRE(end.accept(octets("pong"), 7, 9));
-    CHECK(text(end.transmit()) == kReplyKey + "40010004 706f6e67");
-    CHECK(end.negotiated().revision == 1);
+    CHECK(text(end.transmit()) == kReplyKey + row.reply + " 706f6e67");
+    CHECK(end.negotiated().revision == row.revision);
     CHECK_FALSE(end.negotiated().enhanced);
     // A plain Request negotiates nothing, so each end uses its own IRD and ORD.
     CHECK(end.negotiated().ird == 7);
     CHECK(end.negotiated().ord == 9);
-    CHECK(end.peer_offer()->ird == 0);
-    CHECK(text(end.peer_private_data()) == "70696e67");
   }
-}
-
-TEST_CASE(
-    "a Request with Rev 2 without the S flag is plain and is answered with a plain Reply "
-    "[EMPA-46]") {
-  auto end = after({}, frame(FrameKind::kRequest, 0x40, 2, hex("80048004")));
-  REQUIRE(end.state() == StartupState::kAwaitDecision);
-  // These octets are the ULP's data, not an enhanced word.
-  CHECK(text(end.peer_private_data()) == "80048004");
-  REQUIRE(end.accept({}, 1, 1));
-  CHECK(text(end.transmit()) == kReplyKey + "40020000");
-  CHECK_FALSE(end.negotiated().enhanced);
-}
-
-TEST_CASE("the S flag in a Rev 1 Request is a reserved bit [MPA-74, EMPA-3, EMPA-4]") {
-  auto end = after({}, frame(FrameKind::kRequest, 0x50, 1, octets("abc")));
-  REQUIRE(end.state() == StartupState::kAwaitDecision);
-  CHECK_FALSE(end.peer_offer()->enhanced);
-  CHECK(end.peer_private_data().size() == 3);
-  REQUIRE(end.accept({}, 1, 1));
-  CHECK(text(end.transmit()) == kReplyKey + "40010000");
 }
 
 TEST_CASE(

@@ -83,10 +83,18 @@ TEST_CASE("a Read Request of 0 to 27 octets is not decoded") {
 
 TEST_CASE("each message is described by its name and fields") {
   CHECK(describe_message(message("F")) == "RDMAP RDMA Write");
+  CHECK(describe_message(message("C1")) == "RDMAP Send");
+  CHECK(describe_message(message("C3")) == "RDMAP RDMA Read Response");
   CHECK(describe_message(message("E")) == "RDMAP Send with Invalidate STag=0x00a1b2c3");
   CHECK(describe_message(message("G")) ==
         "RDMAP RDMA Read Request 64 octets from STag=0x11223344 TO=0x1000 to STag=0x55667788 "
         "TO=0x2000");
+  CHECK(describe_message(extension("I")) ==
+        "RDMAP Immediate Data with Solicited Event 0x0102030405060708");
+  CHECK(describe_message(extension("J")) ==
+        "RDMAP Atomic Request FetchAdd id=0xcafe0001 STag=0x11223344 TO=0x1000 add=0x1 mask=0x0 "
+        "compare=0x0 mask=0xffffffffffffffff");
+  CHECK(describe_message(extension("K2")) == "RDMAP Atomic Response id=0xcafe0002 original=0x2a");
   CHECK(describe_message(terminate_frame("N")) ==
         "RDMAP Terminate 2/0/02 CRC32c of the FPDU is wrong");
   auto odd = message("D");

@@ -173,9 +173,7 @@ TEST_CASE("without CRCs, markers with any value lose no FPDU and cost no extra t
       Observer seen{DecoderOptions{.search = true}};
       seen.see(true, script.sent[0].octets);
       seen.see(false, script.sent[1].octets);
-      for (std::size_t at = 0; at < stream.size(); at += piece) {
-        seen.see(true, bytes::View(stream).subspan(at, std::min(piece, stream.size() - at)));
-      }
+      seen.see_pieces(true, stream, piece);
       seen.decoder.ended(Side::kNear);
       CHECK(seen.count(FrameKind::kFpdu) == 80);
       CHECK(skipped_octets(seen) == 0);
@@ -230,10 +228,7 @@ TEST_CASE(
     // Sets the M flag of the Reply, in the octet after the key.
     script.sent[1].octets[16] |= std::byte{0x80};
     seen.see(false, script.sent[1].octets);
-    for (std::size_t at = 0; at < stream.size(); at += 57) {
-      seen.see(true,
-               bytes::View(stream).subspan(at, std::min<std::size_t>(57, stream.size() - at)));
-    }
+    seen.see_pieces(true, stream, 57);
     seen.decoder.ended(Side::kNear);
     CHECK(skipped_octets(seen) == 0);
     REQUIRE(seen.found.size() == script.sent.size());
@@ -258,10 +253,7 @@ TEST_CASE(
   Observer seen{DecoderOptions{.search = true}};
   seen.see(true, script.sent[0].octets);
   seen.see(false, script.sent[1].octets);
-  for (std::size_t at = 0; at < stream.size(); at += 1400) {
-    seen.see(true,
-             bytes::View(stream).subspan(at, std::min<std::size_t>(1400, stream.size() - at)));
-  }
+  seen.see_pieces(true, stream, 1400);
   seen.decoder.ended(Side::kNear);
   CHECK(seen.count(FrameKind::kFpdu) == 300);
   CHECK(std::ranges::all_of(seen.found, [](const Found& f) { return f.frame.markers_late == 0; }));
@@ -311,10 +303,7 @@ TEST_CASE("without CRCs, FPDUs of a stream that begins anywhere are unsure, and 
   for (std::size_t from = 4; from < 600; from += 4) {
     CAPTURE(from);
     Observer seen{DecoderOptions{.search = true}};
-    for (std::size_t at = from; at < stream.size(); at += 52) {
-      seen.see(true,
-               bytes::View(stream).subspan(at, std::min<std::size_t>(52, stream.size() - at)));
-    }
+    seen.see_pieces(true, bytes::View(stream).subspan(from), 52);
     seen.decoder.ended(Side::kNear);
     CHECK(seen.stream(Side::kNear).size() == stream.size() - from);
     CHECK(seen.count(FrameKind::kFpdu) > 20);

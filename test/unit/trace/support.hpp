@@ -2,6 +2,7 @@
 // Collects what a StreamDecoder reports, so that tests can examine it.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,12 @@ class Observer {
 
   void see(bool outbound, bytes::View octets) {
     decoder.octets(outbound ? trace::Side::kNear : trace::Side::kFar, octets);
+  }
+  /// Passes the octets in pieces of `piece` octets.
+  void see_pieces(bool outbound, bytes::View octets, std::size_t piece) {
+    for (std::size_t at = 0; at < octets.size(); at += piece) {
+      see(outbound, octets.subspan(at, std::min(piece, octets.size() - at)));
+    }
   }
   void see(const WireScript& script) {
     for (const auto& sent : script.sent) see(sent.outbound, sent.octets);
