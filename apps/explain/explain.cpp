@@ -297,10 +297,10 @@ cli::Command explain_command() {
   command.choice("--op", options->filter.operation, frames::operation_names(),
                  "Show only these operations, both requests and responses");
   command.flag("--errors", options->filter.errors,
-               "Show only frames that break a rule, Terminates, and octets outside frames");
+               "Show only Terminates, octets outside frames, and frames that break a rule");
   command.flag("--strict", options->strict,
                "For scripts: exit with status 3 if a frame breaks a rule, even if it is not shown");
-  command.flag("--json", options->json, "One JSON object per line");
+  command.flag("--json", options->json, "Print one JSON object per line");
   command
       .text("--html", "OUT.html", options->html,
             "Write a self-contained HTML page for stepping through the frames")

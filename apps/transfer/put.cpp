@@ -102,7 +102,7 @@ int run_put(const PutOptions& options) {
     digest = report_if_interrupted(messages, [&] { return upload.run(progress); });
     messages.send(Finish{digest});
     if (messages.expect<Done>().digest != digest) {
-      throw Error(url->name + ": the server confirmed a different SHA-256");
+      throw Error(url->name + ": the server reports another SHA-256 than that of the data sent");
     }
     elapsed = progress.elapsed();
   }

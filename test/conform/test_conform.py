@@ -125,7 +125,7 @@ class Generated(Case):
 
     def test_a_choice_that_is_none(self):
         self.assert_fails(run("conform", "--generated", "HOST", "--only", "nonsense"), 2,
-                          "no session matches --only and --after")
+                          "no session matches the given --only and --after")
 
     def test_a_peer_that_is_wrong_is_told(self):
         with peer_that_goes(10) as port:

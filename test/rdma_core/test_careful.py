@@ -100,9 +100,9 @@ class Mistakes(Case):
 
     def test_a_receive_behind_its_message(self):
         """An iWARP adapter never sends a message again, whatever retry count the program sets."""
-        for how, rnr_retry, verdict in ((CAREFUL, 0, "an iWARP adapter ends the connection"),
-                                        (CAREFUL, 7, "an iWARP adapter ends the connection"),
-                                        (CAREFUL_ROCE, 0, r"request has failed by then unless rnr_retry_count is 7 ")):
+        for how, rnr_retry, verdict in ((CAREFUL, 0, "an iWARP adapter would have ended the connection"),
+                                        (CAREFUL, 7, "an iWARP adapter would have ended the connection"),
+                                        (CAREFUL_ROCE, 0, r"request would have failed by now unless rnr_retry_count is 7 ")):
             with self.subTest(how=how, rnr_retry=rnr_retry):
                 result = self.late(how, rnr_retry)
                 self.assertEqual([check for check, _ in said(result)], ["receive-too-late"], result)

@@ -208,7 +208,7 @@ int run_generated(const ConformOptions& options) {
   const auto sessions = conform::generated::choose(options.role(), choice);
   if (sessions.empty())
     throw UsageError(
-        "no session matches --only and --after (--generated --list shows all sessions)");
+        "no session matches the given --only and --after (--generated --list shows all sessions)");
   if (options.list) {
     for (const auto& session : sessions) fmt::print("{}\n", session.id());
     return 0;

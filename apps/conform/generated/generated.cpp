@@ -93,7 +93,7 @@ std::string summary(const Run& run) {
   const auto headers =
       std::ranges::count_if(run.outcomes, [](const Outcome& o) { return !o.headers.empty(); });
   auto out = fmt::format(
-      "{} sessions: {} conform to the RFCs, {} do not; {} Terminates with wrong headers\n",
+      "{} sessions: {} passed, {} failed; wrong headers in {} of the Terminates received\n",
       run.outcomes.size(), right, static_cast<std::ptrdiff_t>(run.outcomes.size()) - right,
       headers);
   if (!run.ended_early.empty()) out += fmt::format("Ended early: {}\n", run.ended_early);

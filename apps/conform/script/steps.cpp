@@ -69,7 +69,7 @@ rdmap::ReadRequest await_read(Script& script, std::uint32_t size) {
   script.send(advert_of(0, size));
   const Message message = script.expect(rdmap::Opcode::kReadRequest);
   const auto request = rdmap::decode_read_request(message.payload);
-  if (!request) throw Failed{"a Read Request of 28 octets", "a shorter Read Request"};
+  if (!request) throw Failed{"a Read Request of 28 octets", "a Read Request of another length"};
   return *request;
 }
 

@@ -49,9 +49,11 @@ std::string peer_of(Core& core, std::uint32_t num) {
 }
 
 std::string verdict_of(const Patience& patience) {
-  if (patience.retries == nullptr) return "an iWARP adapter ends the connection at once";
-  return fmt::format("with a RoCE adapter, the peer's request has failed by then unless {} is 7",
-                     patience.retries);
+  if (patience.retries == nullptr)
+    return "an iWARP adapter would have ended the connection at once";
+  return fmt::format(
+      "with a RoCE adapter, the peer's request would have failed by now unless {} is 7",
+      patience.retries);
 }
 
 }  // namespace

@@ -296,7 +296,7 @@ int establish(CmId& id) {
   const std::lock_guard lock(cm().mutex);
   if (id.abi.qp != nullptr) {
     return refused(EINVAL,
-                   "the queue pair of the id is from rdma_create_qp(), so the connection is "
+                   "rdma_create_qp() made the queue pair of the id, so the connection is "
                    "established without this call (do not call rdma_establish())");
   }
   if (id.life.is(IdState::kConnected)) return 0;

@@ -45,7 +45,7 @@ std::string_view to_string(WcOpcode opcode) {
       "FetchAdd",
       "CmpSwap",
       "Receive of Immediate Data",
-      "Receive of Send with Immediate Data",
+      "Receive of a Send with Immediate Data",
       "Receive of a datagram",
       "Receive of a datagram with Immediate Data"};
   return name(kNames, opcode);

@@ -63,7 +63,7 @@ std::string Context::fault() const {
   if (side_ == Side::kListens && options_.authorities.empty() && !options_.peer_names.empty()) {
     return "checking the names of TLS peers requires trusted CAs (set --tls-ca)";
   }
-  if (options_.rekey_after == 0) return "rekey_after is 0: must be at least 1";
+  if (options_.rekey_after == 0) return "rekey_after 0: must be at least 1";
   return {};
 }
 

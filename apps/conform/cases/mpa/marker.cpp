@@ -276,7 +276,7 @@ constexpr Case kCases[] = {
     {"mpa/marker/flipped-leading", "RFC 5044 4.4", "MPA-29 MPA-44", "terminates on a flipped bit in a marker before an FPDU", kMust, kEither, flipped<kBefore>},
     {"mpa/marker/flipped-inner", "RFC 5044 4.4", "MPA-44", "terminates on a flipped bit in a marker inside an FPDU", kMust, kEither, flipped<kInPayload>},
     {"mpa/marker/flipped-before-crc", "RFC 5044 4.4", "MPA-45", "terminates on a flipped bit in a marker before the CRC", kMust, kEither, flipped<kBeforeCrc>},
-    {"mpa/marker/leading-not-covered", "RFC 5044 4.4", "MPA-29 MPA-44", "terminates on a CRC computed without the marker before the FPDU", kMust, kEither, not_covered<kBefore>},
+    {"mpa/marker/leading-not-covered", "RFC 5044 4.4", "MPA-29 MPA-44", "terminates on a CRC that does not cover the marker before the FPDU", kMust, kEither, not_covered<kBefore>},
     {"mpa/marker/inner-not-covered", "RFC 5044 4.4", "MPA-44", "terminates on a CRC computed without the marker inside the FPDU", kMust, kEither, not_covered<kInPayload>},
     {"mpa/marker/missing", "RFC 5044 8", "MPA-108", "terminates when a marker is missing", kMust, kEither, missing},
     {"mpa/marker/early", "RFC 5044 8", "MPA-108 MPA-110", "terminates when a marker is 4 octets early", kShould, kEither, early},
