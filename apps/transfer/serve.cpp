@@ -159,8 +159,8 @@ cli::Command serve_command() {
       "need a certificate or a key. Files in sub-directories, hidden files and symbolic\n"
       "links are not served.";
   command.shown = {
-      "iwarp serve /srv/images --read-only --listen :7480    listen on port 7480 of every address",
-      "iwarp serve . --listen [::1]:0                        listen on a free port, and print it"};
+      "iwarp serve /srv/images --read-only --listen :7480    listen at every address",
+      "iwarp serve . --listen [::1]:0                        print the free port chosen"};
   command.run = [options](const cli::Given&) { return run_serve(*options); };
   return command;
 }

@@ -197,7 +197,7 @@ class Foreign(Case):
             (b"not JSON\n", "not JSON"),
             (b"[1, 2]\n", "not a JSON object"),
             (json.dumps(POSTED).encode()[:-9], "truncated"),
-            (b"[" * 5000 + b"]" * 5000 + b"\n", "nested too deep"),
+            (b"[" * 5000 + b"]" * 5000 + b"\n", "JSON nested too deeply"),
             (b'{"x":"' + b"y" * 300000 + b'"}\n', "longer than 262144 octets"),
             (json.dumps({**POSTED, "time": 1e300}).encode() + b"\n", "`time` is out of range"),
             (json.dumps({**POSTED, "time": 5e12}).encode() + b"\n", "`time` is out of range"),
