@@ -230,7 +230,7 @@ GROUPS = {"kConnection": "`iwarp run` and each command that opens a connection",
 
 
 def variables(_):
-    found = re.findall(r'^    Option\{"([^"]*)",\s+"(\w+)",\s+Group::(\w+)', (ROOT / OPTIONS).read_text(), re.MULTILINE)
+    found = re.findall(r'^    Option\{\s*"([^"]*)",\s+"(\w+)",\s+Group::(\w+)', (ROOT / OPTIONS).read_text(), re.MULTILINE)
     rows = [[title, " ".join(f"`{name}`" for option, name, of in found if of == group and option)]
             for group, title in GROUPS.items()]
     return "\n" + table(["Taken by", "Variables"], rows) + "\n"
