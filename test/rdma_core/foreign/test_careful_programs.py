@@ -14,9 +14,9 @@ from support import IWARP, LONG, SANITIZER, Case
 
 HERE = pathlib.Path(__file__).parent
 TESTS = {path.stem.removeprefix("test_"): path for path in HERE.parent.rglob("test_*.py")}
-QUICK = ("devices", "rping", "pingpong", "datagrams", "rsockets")
-SLOW = ("cm_programs", "fio", "iser", "libfabric", "migration", "mpi", "one_port", "perftest", "perftest_plain",
-        "persona", "qperf", "rpma", "ucx")
+QUICK = ("devices", "rping", "pingpong")
+SLOW = ("cm_programs", "datagrams", "fio", "iser", "libfabric", "migration", "mpi", "one_port", "perftest",
+        "perftest_plain", "persona", "qperf", "rpma", "rsockets", "ucx")
 SECONDS = 600  # timeout for one test file
 
 # The expected reports: a pattern for the program's command line, the check that reports, and why the report is not
