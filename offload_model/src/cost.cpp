@@ -21,7 +21,6 @@ constexpr double kCrcField = 4;
 constexpr double kAlignment = 4;
 constexpr double kMarkerSize = 4;
 constexpr double kMarkerDistance = 512;
-constexpr double kPiecesPerFpdu = 3;  // header, payload, trailer
 
 double pieces(double octets, double each) { return std::ceil(octets / each); }
 

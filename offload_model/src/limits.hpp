@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal: linear approximations of the costs, and the limit of the memory bus.
+// Internal: constants, linear approximations of the costs, and the limit of the memory bus.
 #pragma once
 
 #include "iwarp/offload_model/cost.hpp"
@@ -7,6 +7,7 @@
 namespace iwarp::offload_model {
 
 inline constexpr double kBitsPerOctet = 8;
+inline constexpr double kPiecesPerFpdu = 3;  ///< header, payload, trailer
 /// The largest message, in octets, at which a search for a crossover looks.
 inline constexpr double kLargestMessage = 1 << 30;
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "limits.hpp"
+
 namespace iwarp::offload_model {
 
 double segments_of(double octets, double calls, double limit) {
@@ -14,7 +16,6 @@ double segments_of(double octets, double calls, double limit) {
 
 Ledger account(const Parameters& p, const Observed& run) {
   using enum Component;
-  constexpr double kPiecesPerFpdu = 3;  // header, payload, trailer
   const auto number = [](std::uint64_t n) { return static_cast<double>(n); };
   const auto& c = run.counters;
   Ledger out;

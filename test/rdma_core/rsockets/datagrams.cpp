@@ -28,7 +28,7 @@ bool same_place(const sockaddr_in& a, const sockaddr_in& b) {
 TEST_CASE("messages keep their boundaries, and the receiver gets the sender's address") {
   const DatagramPair pair;
   const auto client_place = place_of(pair.client);
-  for (const std::size_t size : {0, 1, 64, 1000, 1016, 1017, 1500, 2032}) {
+  for (const std::size_t size : {0UZ, 1UZ, 64UZ, 1000UZ, 1016UZ, 1017UZ, 1500UZ, 2032UZ}) {
     CAPTURE(size);
     const auto text = text_of(size, static_cast<unsigned>(size));
     REQUIRE(rsend(pair.client.get(), text.data(), size, 0) == static_cast<ssize_t>(size));
@@ -195,7 +195,7 @@ TEST_CASE("an IPv4 socket answers an IPv6 socket with messages up to the usual m
   mapped.sin6_addr.s6_addr[10] = mapped.sin6_addr.s6_addr[11] = 0xFF;
   std::memcpy(&mapped.sin6_addr.s6_addr[12], &at.sin_addr, sizeof at.sin_addr);
   REQUIRE(rconnect(client.get(), reinterpret_cast<const sockaddr*>(&mapped), sizeof mapped) == 0);
-  for (const std::size_t size : {2020, 2021, 2032}) {
+  for (const std::size_t size : {2020UZ, 2021UZ, 2032UZ}) {
     CAPTURE(size);
     REQUIRE(rsend(client.get(), "give", 4, 0) == 4);
     const auto got = receive_from(server);

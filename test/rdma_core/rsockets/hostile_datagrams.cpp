@@ -187,7 +187,7 @@ TEST_CASE(
   // The queue pair numbers contain the ports of these two sockets.
   const Stranger own;
   const Stranger forged;
-  const auto number = [](const Stranger& of) { return 0x800000 | ntohs(of.place.sin_port); };
+  const auto number = [](const Stranger& of) { return 0x800000U | ntohs(of.place.sin_port); };
   const auto data_from = [&](const Stranger& queue_pair) {
     peer.send(socket, message(peer.header(wire::UdpKind::kData, number(queue_pair))));
     REQUIRE(receive_from(socket));
