@@ -86,8 +86,9 @@ TEST_CASE("the name of a socket can be queried while it connects") {
 TEST_CASE("a refused connection is reported by rpoll() and SO_ERROR") {
   const Socket client = make_socket();
   make_nonblocking(client);
-  const auto nobody = loopback(1);
-  CHECK(rconnect(client.get(), reinterpret_cast<const sockaddr*>(&nobody), sizeof nobody) == -1);
+  const auto closed_port = loopback(1);
+  CHECK(rconnect(client.get(), reinterpret_cast<const sockaddr*>(&closed_port),
+                 sizeof closed_port) == -1);
   CHECK((errno == EINPROGRESS || errno == ECONNREFUSED));
   CHECK((await(client, POLLOUT) & (POLLERR | POLLOUT)) == (POLLERR | POLLOUT));
   CHECK(error_of(rsend(client.get(), "x", 1, 0)) == ENOTCONN);

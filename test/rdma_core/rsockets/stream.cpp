@@ -184,9 +184,9 @@ TEST_CASE("calls on a socket that is not connected fail with the right error") {
   CHECK(error_of(rrecv(socket.get(), in.data(), 1, 0)) == ENOTCONN);
   CHECK(error_of(rsend(socket.get(), "x", 1, 0)) == ENOTCONN);
   CHECK(error_of(raccept(socket.get(), nullptr, nullptr)) == EINVAL);
-  const auto nobody = loopback(1);
-  CHECK(error_of(rconnect(socket.get(), reinterpret_cast<const sockaddr*>(&nobody),
-                          sizeof nobody)) == ECONNREFUSED);
+  const auto closed_port = loopback(1);
+  CHECK(error_of(rconnect(socket.get(), reinterpret_cast<const sockaddr*>(&closed_port),
+                          sizeof closed_port)) == ECONNREFUSED);
 }
 
 TEST_CASE("calls on a descriptor that is not an rsocket fail with the right error") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// quiet_thread(): starts a thread of this library, which runs no signal handlers of the program.
+// quiet_thread(): starts a thread of this library, which handles no signals of the program.
 #pragma once
 
 #include <csignal>
@@ -8,15 +8,16 @@
 
 namespace iwarp::net {
 
-/// Starts a thread that executes `function` with all signals blocked, because the program expects
-/// its own threads to handle signals. Throws std::system_error if no thread can be started.
+/// Starts a thread that executes `function` with all signals blocked except those that report the
+/// thread's own faults, because the program expects its own threads to handle signals. Throws
+/// std::system_error if no thread can be started.
 template <typename Function>
 std::thread quiet_thread(Function function) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
-  // Do not block the signals that report faults of the thread itself. If such a signal were
-  // blocked, the kernel would end the process without calling a handler.
+  // If a signal that reports a fault were blocked, the kernel would end the process without calling
+  // a handler.
   for (const int fault : {SIGBUS, SIGFPE, SIGILL, SIGSEGV}) sigdelset(&all, fault);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // the new thread inherits the mask
   try {
