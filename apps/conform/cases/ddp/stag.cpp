@@ -91,7 +91,7 @@ void unpredictable(Script& s) {
     last = stag;
   }
   const bool constant = std::ranges::all_of(steps, [&](auto step) { return step == steps[0]; });
-  require(!constant, "STag indexes without a constant step",
+  require(!constant, "varying differences between successive STag indexes",
           fmt::format("each STag index is {} above the previous index", steps[0]));
 }
 
@@ -214,7 +214,7 @@ constexpr auto kListens = PeerRole::kResponder;
 // clang-format off
 constexpr Case kCases[] = {
     {"ddp/stag/unknown", "RFC 5041 7.2", "DDP-24 DDP-73 DDP-83", "terminates on a Write to an unknown STag", kMust, kEither, wrong_stag<0x5A5A5A00>},
-    {"ddp/stag/neighbour", "RFC 5041 7.2", "DDP-73 DDP-83", "terminates on a Write to an STag with a neighbouring index", kMust, kEither, wrong_stag<0x00000100>},
+    {"ddp/stag/neighbour", "RFC 5041 7.2", "DDP-73 DDP-83", "terminates on a Write to an STag whose index is off by one", kMust, kEither, wrong_stag<0x00000100>},
     {"ddp/stag/wrong-key", "RFC 5041 7.2", "DDP-73 DDP-83 VRB-26", "terminates on a Write to an STag with a wrong key", kMust, kEither, wrong_stag<0x00000001>},
     {"ddp/stag/zero", "RFC 5041 7.2", "DDP-73 VRB-27", "terminates on a Write to STag 0", kMust, kEither, stag_0},
     {"ddp/stag/later-segment", "RFC 5041 7.1", "DDP-73 DDP-25", "checks the STag of each segment", kMust, kEither, later_segment},

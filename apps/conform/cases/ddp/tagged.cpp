@@ -154,12 +154,13 @@ void own_header(Script& s) {
   s.establish();
   s.watch([](const Segment& seen) {
     if (!seen.header.tagged) return;
-    require((seen.ulpdu[0] & kDdpReserved) == std::byte{0}, "reserved DDP bits of zero",
-            "reserved DDP bits that are set");
+    require((seen.ulpdu[0] & kDdpReserved) == std::byte{0},
+            "a DDP header whose reserved bits are 0", "a DDP header with reserved bits set");
     require((seen.ulpdu[0] & kDdpVersionBits) == std::byte{1}, "DDP version 1",
             "another DDP version");
-    require((seen.ulpdu[1] & kRdmapReserved) == std::byte{0}, "reserved RDMAP bits of zero",
-            "reserved RDMAP bits that are set");
+    require((seen.ulpdu[1] & kRdmapReserved) == std::byte{0},
+            "an RDMAP control octet whose reserved bits are 0",
+            "an RDMAP control octet with reserved bits set");
   });
   exchange(s);
 }
@@ -182,9 +183,8 @@ void own_segments(Script& s) {
   require(seen.back().header.last, "L=1 in the last segment", "L=0 in the last segment");
   // The first segment with L=1 ends the message.
   const auto total = to - first.to.value;
-  require(total >= kLong,
-          fmt::format("at least {} octets up to the end of the segment with L=1", kLong),
-          fmt::format("{} octets", total));
+  require(total >= kLong, fmt::format("a message of at least {} octets", kLong),
+          fmt::format("a message of {} octets", total));
 }
 
 void own_empty(Script& s) {
@@ -218,7 +218,7 @@ constexpr Case kCases[] = {
     {"ddp/tagged/nothing-behind", "RFC 5041 7.1", "DDP-81", "accepts nothing after an invalid tagged segment", kMust, kEither, nothing_behind},
     {"ddp/tagged/first-error-told", "RFC 5040 7.1", "RDMAP-95", "reports only the first of two errors", kMust, kEither, first_error_reported},
     {"ddp/tagged/own-header", "RFC 5041 4.1", "DDP-18 DDP-20 RDMAP-9", "sends zero in the reserved bits of tagged headers", kMust, kEither, own_header},
-    {"ddp/tagged/own-segments", "RFC 5041 5.2", "DDP-13 DDP-14 DDP-23 DDP-25 DDP-43", "cuts long messages into segments with consecutive TOs", kMust, kEither, own_segments},
+    {"ddp/tagged/own-segments", "RFC 5041 5.2", "DDP-13 DDP-14 DDP-23 DDP-25 DDP-43", "splits long messages into segments with contiguous TO ranges", kMust, kEither, own_segments},
     {"ddp/tagged/own-empty", "RFC 5041 5.2", "DDP-44", "sends a zero-length Read Response in one segment", kMust, kEither, own_empty},
     {"ddp/tagged/falling-offsets", "RFC 5041 5.2", "DDP-40 DDP-48", "places the segments of a Write even if their TOs are out of order", kShould, kEither, falling_offsets},
 };

@@ -146,13 +146,13 @@ void no_receive(Script& s) {
     const Received received = s.receive();
     const bool segment = received.kind == Received::Kind::kSegment;
     if (segment && !received.segment->is(rdmap::Opcode::kTerminate)) continue;
-    if (!segment) throw Skipped{"the peer's program never ran out of receives"};
+    if (!segment) throw Skipped{"the peer's program never ran out of posted receives"};
     const auto terminate = read_terminate(*received.segment);
     const auto& fault = terminate.terminate.fault;
     // Both layers have an error code for a catastrophic local failure. A peer may report this
     // error, for example, if its program has ended and has freed the receive buffers.
     if (fault == rdmap::kLocalCatastrophic || fault == ddp::kDdpCatastrophic) {
-      throw Skipped{"the peer's program ended the stream before its receives ran out"};
+      throw Skipped{"the peer's program ended the stream before its posted receives ran out"};
     }
     if (fault == ddp::kUntaggedNoBuffer) return;
     throw Failed{"Terminate " + bytes::to_string(ddp::kUntaggedNoBuffer), describe(terminate)};
@@ -243,7 +243,7 @@ constexpr Case kCases[] = {
     {"ddp/untagged/msn-changes", "RFC 5041 4.3", "DDP-34 DDP-52", "does not join segments with different MSNs into one message", Level::kMust, PeerRole::kEither, msn_changes},
     {"ddp/untagged/mo-first-not-zero", "RFC 5041 4.3", "DDP-35 DDP-52", "does not deliver a message whose beginning is missing", Level::kMust, PeerRole::kEither, mo_first_not_zero},
     {"ddp/untagged/mo-gap", "RFC 5041 5.4", "DDP-41 DDP-52", "does not deliver a message with a gap between its segments", Level::kMust, PeerRole::kEither, mo_gap},
-    {"ddp/untagged/mo-back", "RFC 5041 4.1", "DDP-16", "does not accept a last segment whose MO is below the expected MO", Level::kShould, PeerRole::kEither, mo_back},
+    {"ddp/untagged/mo-back", "RFC 5041 4.1", "DDP-16", "does not deliver a message if the MO of its last segment is too low", Level::kShould, PeerRole::kEither, mo_back},
     {"ddp/untagged/mo-far", "RFC 5041 7.1", "DDP-70 DDP-83", "terminates on an MO beyond the receive buffer", Level::kMust, PeerRole::kEither, mo_far<0x10000000>},
     {"ddp/untagged/mo-wrap", "RFC 5041 7.1", "DDP-70 DDP-83", "terminates on a segment whose MO plus length exceeds 2^32", Level::kMust, PeerRole::kEither, mo_far<0xFFFFFFF8>},
     {"ddp/untagged/queue-4", "RFC 5041 7.1", "DDP-67 DDP-83", "terminates on queue number 4, which is undefined", Level::kMust, PeerRole::kEither, queue<4>},

@@ -54,7 +54,8 @@ void expect_flags(const EnhancedWord& word, const EnhancedWord& wanted) {
 // Opens a connection. Returns an enhanced Request that has not been sent, so that the case can
 // corrupt it.
 Octets enhanced_request(Script& s) {
-  if (s.target().revision < 2) throw Skipped{"the peer supports only RFC 5044"};
+  if (s.target().revision < 2)
+    throw Skipped{"--mpa-rev 1 is set, so the tester sends no enhanced Request"};
   s.open();
   return s.make_startup(Setup{});
 }
@@ -149,7 +150,7 @@ void one_kind(Script& s) {
 void no_kind(Script& s) {
   const auto word = answer_to(s, kNoKind);
   if (!names_rtr(word))
-    throw Failed{"B, C or D set for each RTR kind that the peer supports", flags_of(word)};
+    throw Failed{"B, C or D set, for an RTR kind that the peer supports", flags_of(word)};
 }
 
 void same_kinds_when_asked_together(Script& s) {
@@ -230,9 +231,9 @@ constexpr Case kCases[] = {
     {"mpa/enhanced/reply-form", "RFC 6581 10", "EMPA-4 EMPA-7 EMPA-45", "answers an enhanced Request with an enhanced Reply", Level::kMust, PeerRole::kResponder, enhanced_reply},
     {"mpa/enhanced/s-in-revision-1", "RFC 6581 6", "EMPA-3 EMPA-4 EMPA-46", "sends no enhanced Reply to a Request of revision 1 with S=1", Level::kMust, PeerRole::kResponder, s_flag_in_revision_1},
     {"mpa/enhanced/revision-2-without-s", "RFC 6581 6", "EMPA-46", "sends no enhanced Reply to a Request of revision 2 with S=0", Level::kMust, PeerRole::kResponder, revision_2_without_s},
-    {"mpa/enhanced/no-word", "RFC 6581 6", "EMPA-7", "rejects a Request with S=1 and no private data, or closes", Level::kMust, PeerRole::kResponder, word_too_short<0>},
-    {"mpa/enhanced/word-of-3-octets", "RFC 6581 6", "EMPA-7", "rejects a Request with S=1 and 3 octets of private data, or closes", Level::kMust, PeerRole::kResponder, word_too_short<3>},
-    {"mpa/enhanced/total-513", "RFC 6581 7", "EMPA-10 MPA-79", "closes on 513 octets of private data, including the enhanced word", Level::kMust, PeerRole::kResponder, enhanced_513},
+    {"mpa/enhanced/no-word", "RFC 6581 6", "EMPA-7", "does not accept a Request with S=1 and no private data", Level::kMust, PeerRole::kResponder, word_too_short<0>},
+    {"mpa/enhanced/word-of-3-octets", "RFC 6581 6", "EMPA-7", "does not accept a Request with S=1 and 3 octets of private data", Level::kMust, PeerRole::kResponder, word_too_short<3>},
+    {"mpa/enhanced/total-513", "RFC 6581 7", "EMPA-10 MPA-79", "closes the connection on an enhanced Request with 513 octets of private data", Level::kMust, PeerRole::kResponder, enhanced_513},
     {"mpa/enhanced/client-server", "RFC 6581 9.2", "EMPA-41 EMPA-42", "echoes A=0, and sends B=C=D=0", Level::kMust, PeerRole::kResponder, client_server},
     {"mpa/enhanced/kinds-without-a", "RFC 6581 9.2", "EMPA-42 EMPA-43", "ignores B, C and D when A=0", Level::kMust, PeerRole::kResponder, kinds_without_a},
     {"mpa/enhanced/echoes-a", "RFC 6581 9.2", "EMPA-33", "echoes A=1", Level::kMust, PeerRole::kResponder, echoes_a},
@@ -240,12 +241,12 @@ constexpr Case kCases[] = {
     {"mpa/enhanced/write-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names an RTR kind when the Request offers Write", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kWrite>},
     {"mpa/enhanced/read-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names an RTR kind when the Request offers Read", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kRead>},
     {"mpa/enhanced/send-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names an RTR kind when the Request offers Send", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kSend>},
-    {"mpa/enhanced/nothing-offered", "RFC 6581 9.2", "EMPA-37", "names an RTR kind that it supports when the Request offers none", Level::kMust, PeerRole::kResponder, no_kind},
+    {"mpa/enhanced/nothing-offered", "RFC 6581 9.2", "EMPA-37", "names a supported RTR kind when the Request offers none", Level::kMust, PeerRole::kResponder, no_kind},
     {"mpa/enhanced/all-common-kinds", "RFC 6581 9.2", "EMPA-34", "names every offered RTR kind that it supports", Level::kShould, PeerRole::kResponder, same_kinds_when_asked_together},
     {"mpa/enhanced/request-word", "RFC 6581 6", "EMPA-7", "sends an enhanced word in a Request with S=1", Level::kMust, PeerRole::kInitiator, request_word},
-    {"mpa/enhanced/request-flags", "RFC 6581 9.2", "EMPA-31 EMPA-40 EMPA-42", "offers RTR kinds in a Request with A=1, and none with A=0", Level::kMust, PeerRole::kInitiator, request_flags},
-    {"mpa/enhanced/reply-no-word", "RFC 6581 6", "EMPA-7 MPA-90", "gives up on a Reply with S=1 and no private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<0>, kLast},
-    {"mpa/enhanced/reply-word-of-3-octets", "RFC 6581 6", "EMPA-7 MPA-90", "gives up on a Reply with S=1 and 3 octets of private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<3>, kLast},
+    {"mpa/enhanced/request-flags", "RFC 6581 9.2", "EMPA-31 EMPA-40 EMPA-42", "offers RTR kinds in its Request if A=1, and none if A=0", Level::kMust, PeerRole::kInitiator, request_flags},
+    {"mpa/enhanced/reply-no-word", "RFC 6581 6", "EMPA-7 MPA-90", "ends the connection on a Reply with S=1 and no private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<0>, kLast},
+    {"mpa/enhanced/reply-word-of-3-octets", "RFC 6581 6", "EMPA-7 MPA-90", "ends the connection on a Reply with S=1 and 3 octets of private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<3>, kLast},
     {"mpa/enhanced/reply-kinds-without-a", "RFC 6581 9.2", "EMPA-43", "ignores B, C and D of a Reply with A=0", Level::kMust, PeerRole::kInitiator, reply_kinds_without_a},
     {"mpa/enhanced/retries-plain", "RFC 6581 10", "EMPA-50", "retries with revision 1 when its enhanced Request is refused", Level::kShould, PeerRole::kInitiator, retries_plain},
 };

@@ -65,7 +65,7 @@ template <std::uint16_t Ord>
 void ird_is_there(Script& s) {
   const auto word = answer_to(s, 16, Ord);
   if (word.ird == kNoNegotiation) throw Skipped{"the peer does not negotiate its IRD"};
-  if (word.ird == 0) throw Skipped{"the peer's IRD is 0, so it accepts no Reads"};
+  if (word.ird == 0) throw Skipped{"the peer accepts no Reads, because its IRD is 0"};
   read_burst(s, std::min<std::size_t>({word.ird, Ord, kLongestBurst}));
   exchange(s);
 }
@@ -112,7 +112,7 @@ mpa::Rtr rtr_of(const Setup& setup) { return setup.peer_to_peer ? setup.rtr : mp
 void requested_ird_is_there(Script& s) {
   Setup setup = meet_enhanced(s);
   setup.ord = negotiated_ird(s);
-  if (setup.ord == 0) throw Skipped{"the peer's IRD is 0, so it accepts no Reads"};
+  if (setup.ord == 0) throw Skipped{"the peer accepts no Reads, because its IRD is 0"};
   s.send_startup(setup);
   s.begin(rtr_of(setup));
   const auto memory = learn_memory(s);
@@ -130,11 +130,12 @@ void one_more_than_requested(Script& s) {
   s.serve(Script::Serve::kNothing);
   const Received first = s.receive();
   s.serve_memory(false);
-  if (!first.segment) throw Failed{"an FPDU, or Terminate 2/0/06", describe(first)};
+  if (!first.segment)
+    throw Failed{"an FPDU, or Terminate 2/0/06 insufficient IRD resources", describe(first)};
   if (first.segment->is(rdmap::Opcode::kTerminate)) {
     const auto terminate = read_terminate(*first.segment);
     if (terminate.terminate.fault == mpa::kInsufficientIrd) return;
-    throw Failed{"Terminate 2/0/06", describe(terminate)};
+    throw Failed{"Terminate 2/0/06 insufficient IRD resources", describe(terminate)};
   }
   if (setup.peer_to_peer) return;
   read_burst(s, std::min<std::size_t>(setup.ord, kLongestBurst));

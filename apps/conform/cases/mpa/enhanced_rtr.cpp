@@ -221,7 +221,8 @@ void sends_one_rtr(Script& s) {
   answer_read(s, rtr);
   const Segment next = first_segment(s);
   if (!next.is(rdmap::Opcode::kSend) || next.payload().empty()) {
-    throw Failed{"the program's Send after exactly one RTR", "a second RTR, or another message"};
+    throw Failed{"a Send of the peer's program directly after the RTR",
+                 "a second RTR, or another message"};
   }
 }
 
@@ -262,7 +263,7 @@ void no_rtr_with_a_0(Script& s) {
   s.begin();
   const Segment first = first_segment(s);
   if (!first.is(rdmap::Opcode::kSend) || first.payload().empty()) {
-    throw Failed{"the program's Send as the first FPDU", "another message"};
+    throw Failed{"a Send of the peer's program as the first FPDU", "another message"};
   }
 }
 
@@ -278,22 +279,22 @@ constexpr Case kCases[] = {
     {"mpa/rtr/write", "RFC 6581 9.2", "EMPA-32 EMPA-38", "accepts a zero-length Write as the RTR", Level::kMust, PeerRole::kResponder, rtr_works<Rtr::kWrite>},
     {"mpa/rtr/read", "RFC 6581 9.2", "EMPA-32 EMPA-38", "accepts a zero-length Read as the RTR", Level::kMust, PeerRole::kResponder, rtr_works<Rtr::kRead>},
     {"mpa/rtr/send", "RFC 6581 9.2", "EMPA-32 EMPA-38", "accepts a zero-length Send as the RTR", Level::kMust, PeerRole::kResponder, rtr_works<Rtr::kSend>},
-    {"mpa/rtr/read-answered", "RFC 6581 9.2", "EMPA-38 RDMAP-41", "answers a Read RTR with a zero-length Read Response to its sink", Level::kMust, PeerRole::kResponder, read_rtr_answered},
+    {"mpa/rtr/read-answered", "RFC 6581 9.2", "EMPA-38 RDMAP-41", "answers a Read RTR with a zero-length Read Response to the RTR's sink", Level::kMust, PeerRole::kResponder, read_rtr_answered},
     {"mpa/rtr/write-stag-0", "RFC 5041 5.2", "EMPA-38 DDP-46", "accepts a Write RTR with STag 0", Level::kMust, PeerRole::kResponder, write_rtr_stag<0>},
-    {"mpa/rtr/write-any-stag", "RFC 5041 5.2", "EMPA-38 DDP-46", "accepts a Write RTR with an unknown STag and TO", Level::kMust, PeerRole::kResponder, write_rtr_stag<0xFFFFFFFF>},
+    {"mpa/rtr/write-any-stag", "RFC 5041 5.2", "EMPA-38 DDP-46", "accepts a Write RTR with an arbitrary STag and TO", Level::kMust, PeerRole::kResponder, write_rtr_stag<0xFFFFFFFF>},
     {"mpa/rtr/read-stag-0", "RFC 5041 5.2", "EMPA-38 RDMAP-41", "accepts a Read RTR whose STags are 0", Level::kMust, PeerRole::kResponder, read_rtr_stag_0},
     {"mpa/rtr/waits-for-it", "RFC 6581 5", "MPA-93", "sends no FPDU before it has received the RTR", Level::kMust, PeerRole::kResponder, waits_for_rtr},
     {"mpa/rtr/split", "RFC 6581 9.2", "EMPA-38 MPA-56", "accepts an RTR that arrives in two TCP segments", Level::kMust, PeerRole::kResponder, rtr_split},
     {"mpa/rtr/with-the-next", "RFC 6581 9.2", "EMPA-38 MPA-56", "accepts an RTR and the next FPDU in one TCP segment", Level::kMust, PeerRole::kResponder, rtr_and_more},
     {"mpa/rtr/damaged", "RFC 5044 4.4", "MPA-46 MPA-93", "ends the stream when the RTR has a wrong CRC", Level::kMust, PeerRole::kResponder, damaged_rtr, kLast},
-    {"mpa/rtr/other-kind", "RFC 6581 9.3", "EMPA-44", "accepts an RTR of a kind that was not agreed, or ends the stream", Level::kShould, PeerRole::kResponder, other_kind_than_agreed},
+    {"mpa/rtr/other-kind", "RFC 6581 9.3", "EMPA-44", "accepts an RTR of a kind that was not agreed on, or ends the stream", Level::kShould, PeerRole::kResponder, other_kind_than_agreed},
     {"mpa/rtr/missing", "RFC 6581 9.3", "EMPA-44", "accepts a Send in place of the RTR, or ends the stream", Level::kShould, PeerRole::kResponder, no_rtr_at_all},
     {"mpa/rtr/sends-write", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Write as the RTR if the ends agree on Write", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kWrite>},
     {"mpa/rtr/sends-read", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Read as the RTR if the ends agree on Read", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kRead>},
     {"mpa/rtr/sends-send", "RFC 6581 9.2", "EMPA-1 EMPA-38", "sends a zero-length Send as the RTR if the ends agree on Send", Level::kMust, PeerRole::kInitiator, sends_rtr<Rtr::kSend>},
-    {"mpa/rtr/read-overfilled", "RFC 5041 7.1", "DDP-73 DDP-76", "terminates on a Read Response with payload for a zero-length Read", Level::kMust, PeerRole::kInitiator, read_rtr_overfilled},
+    {"mpa/rtr/read-overfilled", "RFC 5041 7.1", "DDP-73 DDP-76", "terminates if the Read Response to a zero-length Read has a payload", Level::kMust, PeerRole::kInitiator, read_rtr_overfilled},
     {"mpa/rtr/sends-one", "RFC 6581 9.2", "EMPA-36 EMPA-38", "sends exactly one RTR, of a kind that it offered", Level::kMust, PeerRole::kInitiator, sends_one_rtr},
-    {"mpa/rtr/none-common", "RFC 6581 9.2", "EMPA-14 EMPA-39", "terminates when the Reply names only RTR kinds that it did not offer", Level::kMust, PeerRole::kInitiator, no_common_kind},
+    {"mpa/rtr/none-common", "RFC 6581 9.2", "EMPA-14 EMPA-39", "terminates when the Reply names only RTR kinds that the Request did not offer", Level::kMust, PeerRole::kInitiator, no_common_kind},
     {"mpa/rtr/none-named", "RFC 6581 9.2", "EMPA-14 EMPA-39", "terminates when the Reply names no RTR kind", Level::kMust, PeerRole::kInitiator, no_kind_named},
     {"mpa/rtr/none-with-a-0", "RFC 6581 9.2", "EMPA-38 EMPA-40", "sends no RTR in client-server mode", Level::kMust, PeerRole::kInitiator, no_rtr_with_a_0},
     {"mpa/rtr/none-when-rejected", "RFC 6581 9.2", "EMPA-38 MPA-91", "sends no RTR when its Request is rejected", Level::kMust, PeerRole::kInitiator, no_rtr_when_rejected},

@@ -183,7 +183,7 @@ void own_pad(Script& s) {
     const auto behind = bytes::View(segment.octets).subspan(2 + segment.ulpdu.size());
     const auto pad = behind.first(behind.size() - mpa::kCrcSize);
     const bool zero = std::ranges::all_of(pad, [](std::byte b) { return b == std::byte{0}; });
-    require(zero, "PAD octets of zero", "PAD octets that are not zero");
+    require(zero, "PAD octets that are zero", "PAD octets that are not zero");
   });
   const auto memory = learn_memory(s, kExchangeSize - 3);
   for (const std::uint32_t size : {1U, 2U, 3U, 4U}) read_peer(s, memory, 0, size);
@@ -244,7 +244,7 @@ constexpr Case kCases[] = {
     {"mpa/fpdu/later-length-1", "RFC 5041 4.1", "DDP-36 DDP-62", "ends the stream on a ULPDU of one octet within a message", kMust, kEither, later_too_short<1, false>},
     {"mpa/fpdu/later-length-13", "RFC 5041 4.2", "DDP-22 DDP-62", "ends the stream on a truncated tagged header within a message", kMust, kEither, later_too_short<13, true>},
     {"mpa/fpdu/later-length-17", "RFC 5041 4.3", "DDP-27 DDP-62", "ends the stream on a truncated untagged header within a message", kMust, kEither, later_too_short<17, false>},
-    {"mpa/fpdu/never-complete", "RFC 5044 6", "MPA-61 MPA-108", "closes when a FIN cuts off an FPDU, and accepts a new connection", kMust, kEither, never_complete},
+    {"mpa/fpdu/never-complete", "RFC 5044 6", "MPA-61 MPA-108", "closes the connection when a FIN cuts off an FPDU, and accepts a new connection", kMust, kEither, never_complete},
     {"mpa/fpdu/split-length", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts an FPDU that is split inside ULPDU_Length", kMust, kEither, split<1, 1>},
     {"mpa/fpdu/split-header", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts an FPDU that is split anywhere in its DDP header", kMust, kEither, split<2, 15>},
     {"mpa/fpdu/split-payload", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts an FPDU that is split anywhere in its payload", kMust, kEither, split<16, 23>},
@@ -254,7 +254,7 @@ constexpr Case kCases[] = {
     {"mpa/fpdu/unaligned-100", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts FPDUs in TCP segments of 100 octets", kMust, kEither, in_pieces_of<100>},
     {"mpa/fpdu/unaligned-20", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts FPDUs in TCP segments of 20 octets", kMust, kEither, in_pieces_of<20>},
     {"mpa/fpdu/waits-for-all", "RFC 5044 6", "MPA-59 MPA-61", "does not process an FPDU before its CRC has arrived", kMust, kEither, waits_for_all},
-    {"mpa/fpdu/own-pad", "RFC 5044 4.1", "MPA-14 MPA-15", "sends PAD octets of zero", kMust, kEither, own_pad},
+    {"mpa/fpdu/own-pad", "RFC 5044 4.1", "MPA-14 MPA-15", "fills the PAD with zeros", kMust, kEither, own_pad},
     {"mpa/fpdu/own-within-emss", "RFC 5044 4.5", "MPA-4 MPA-48 DDP-37", "sends no ULPDU larger than the MULPDU derived from the EMSS", kMust, kEither, own_within_emss},
     {"mpa/fpdu/own-within-64768", "RFC 5044 3", "MPA-6 MPA-7", "sends no ULPDU larger than 64768 octets", kMust, kEither, own_within_64768},
     {"mpa/fpdu/own-fills-emss", "RFC 5044 4.5", "MPA-50", "fills its segments up to the MULPDU", kShould, kEither, own_fills_emss},

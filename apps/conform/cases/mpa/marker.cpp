@@ -192,8 +192,9 @@ void own_pointers(Script& s) {
 
 void own_crc(Script& s) {
   s.watch([](const Segment& segment) {
-    require(segment.crc == trace::CrcVerdict::kGood, "CRCs that cover the markers",
-            fmt::format("a wrong CRC in an FPDU with {} markers", segment.fpduptrs.size()));
+    require(
+        segment.crc == trace::CrcVerdict::kGood, "CRCs that cover the markers",
+        fmt::format("an FPDU with a wrong CRC (number of markers: {})", segment.fpduptrs.size()));
   });
   receive_sweep(s, request_markers(s));
 }
@@ -206,7 +207,7 @@ void own_zero_bits(Script& s) {
       const auto marker = bytes::View(segment.octets).subspan(at, mpa::kMarkerSize);
       const auto pointer = bytes::load_be<std::uint16_t>(marker.data() + 2);
       require(bytes::load_be<std::uint16_t>(marker.data()) == 0 && pointer % 4 == 0,
-              "markers with reserved bits of zero", "a marker with reserved bits set");
+              "markers whose reserved bits are 0", "a marker with reserved bits set");
     }
   });
   receive_sweep(s, request_markers(s));
@@ -269,7 +270,7 @@ constexpr Case kCases[] = {
     {"mpa/marker/in-payload", "RFC 5044 4.3", "MPA-27 MPA-34", "accepts a marker inside the payload", kMust, kEither, accepted<kInPayload>},
     {"mpa/marker/before-crc", "RFC 5044 4.4", "MPA-34 MPA-45", "accepts a marker between PAD and CRC", kMust, kEither, accepted<kBeforeCrc>},
     {"mpa/marker/at-end", "RFC 5044 4.3", "MPA-28 MPA-29", "accepts an FPDU that ends where a marker begins", kMust, kEither, accepted<kFpdu>},
-    {"mpa/marker/everywhere", "RFC 5044 4.3", "MPA-25 MPA-31 MPA-34", "accepts a marker at any 4-octet position of an FPDU", kMust, kEither, everywhere},
+    {"mpa/marker/everywhere", "RFC 5044 4.3", "MPA-25 MPA-31 MPA-34", "accepts a marker at every 4-octet boundary of an FPDU", kMust, kEither, everywhere},
     {"mpa/marker/several", "RFC 5044 4.3", "MPA-30 MPA-34", "accepts an FPDU with several markers", kMust, kEither, several_in_one},
     {"mpa/marker/reserved-ignored", "RFC 5044 4.2", "MPA-21", "ignores the reserved half of a marker", kMust, kEither, reserved_ignored},
     {"mpa/marker/low-bits-masked", "RFC 5044 4.2", "MPA-23", "ignores the two low bits of FPDUPTR", kMust, kEither, low_bits_masked},

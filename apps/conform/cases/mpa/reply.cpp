@@ -178,7 +178,7 @@ void slow_reply(Script& s) {
       throw Failed{"the end of the connection", describe(received)};
   }
   throw Failed{"the end of the connection",
-               "no answer and no close within 18 s, while two octets are sent per second"};
+               "no answer and no close within 18 s, while the tester sends two octets per second"};
 }
 
 // clang-format off
@@ -188,30 +188,30 @@ constexpr Case kCases[] = {
     {"mpa/initiator/request-revision", "RFC 6581 6", "MPA-75 EMPA-4 EMPA-5", "sends a Request of revision 1 with S=0, or of revision 2 with S=1", Level::kMust, PeerRole::kInitiator, request_revision},
     {"mpa/initiator/waits-for-reply", "RFC 5044 7.1.2", "MPA-78 MPA-89", "sends nothing between its Request and the Reply", Level::kMust, PeerRole::kInitiator, request_then_silence},
     {"mpa/initiator/goes-on", "RFC 5044 7.1.2", "MPA-92", "sends its first FPDU after a Reply with R=0", Level::kMust, PeerRole::kInitiator, goes_on},
-    {"mpa/initiator/key-first-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "gives up on a Reply whose key has a wrong first octet", Level::kMust, PeerRole::kInitiator, wrong_key_octet<0>},
-    {"mpa/initiator/key-last-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "gives up on a Reply whose key has a wrong last octet", Level::kMust, PeerRole::kInitiator, wrong_key_octet<15>},
-    {"mpa/initiator/request-instead", "RFC 5044 7.1.2", "MPA-68 MPA-98", "gives up on a Request in place of a Reply", Level::kMust, PeerRole::kInitiator, request_for_reply},
-    {"mpa/initiator/malformed-no-fpdu", "RFC 5044 8", "MPA-90 MPA-111", "closes on a malformed Reply, without sending an FPDU", Level::kShould, PeerRole::kInitiator, silent_on_malformed},
-    {"mpa/initiator/revision-0", "RFC 5044 7.1.1", "MPA-76 MPA-77", "gives up on a Reply of revision 0", Level::kMust, PeerRole::kInitiator, unknown_revision<0>},
-    {"mpa/initiator/revision-3", "RFC 5044 7.1.1", "MPA-76 MPA-77", "gives up on a Reply of revision 3", Level::kMust, PeerRole::kInitiator, unknown_revision<3>},
-    {"mpa/initiator/revision-255", "RFC 5044 7.1.1", "MPA-76 MPA-77", "gives up on a Reply of revision 255", Level::kMust, PeerRole::kInitiator, unknown_revision<255>},
+    {"mpa/initiator/key-first-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "ends the connection on a Reply whose key has a wrong first octet", Level::kMust, PeerRole::kInitiator, wrong_key_octet<0>},
+    {"mpa/initiator/key-last-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "ends the connection on a Reply whose key has a wrong last octet", Level::kMust, PeerRole::kInitiator, wrong_key_octet<15>},
+    {"mpa/initiator/request-instead", "RFC 5044 7.1.2", "MPA-68 MPA-98", "ends the connection on a Request in place of a Reply", Level::kMust, PeerRole::kInitiator, request_for_reply},
+    {"mpa/initiator/malformed-no-fpdu", "RFC 5044 8", "MPA-90 MPA-111", "closes the connection on a malformed Reply, without sending an FPDU", Level::kShould, PeerRole::kInitiator, silent_on_malformed},
+    {"mpa/initiator/revision-0", "RFC 5044 7.1.1", "MPA-76 MPA-77", "ends the connection on a Reply of revision 0", Level::kMust, PeerRole::kInitiator, unknown_revision<0>},
+    {"mpa/initiator/revision-3", "RFC 5044 7.1.1", "MPA-76 MPA-77", "ends the connection on a Reply of revision 3", Level::kMust, PeerRole::kInitiator, unknown_revision<3>},
+    {"mpa/initiator/revision-255", "RFC 5044 7.1.1", "MPA-76 MPA-77", "ends the connection on a Reply of revision 255", Level::kMust, PeerRole::kInitiator, unknown_revision<255>},
     {"mpa/initiator/private-data-5", "RFC 5044 7.1.1", "MPA-79 MPA-80", "accepts a Reply with 5 octets of private data", Level::kMust, PeerRole::kInitiator, private_data<5>},
     {"mpa/initiator/private-data-256", "RFC 5044 7.1.1", "MPA-79 MPA-80", "accepts a Reply with 256 octets of private data", Level::kMust, PeerRole::kInitiator, private_data<256>},
     {"mpa/initiator/private-data-257", "RFC 5044 7.1.1", "MPA-79 MPA-80", "accepts a Reply with 257 octets of private data", Level::kMust, PeerRole::kInitiator, private_data<257>, kLast},
     {"mpa/initiator/private-data-512", "RFC 5044 7.1.1", "MPA-79 MPA-80 EMPA-10", "accepts a Reply with 512 octets of private data", Level::kMust, PeerRole::kInitiator, private_data<512>, kLast},
-    {"mpa/initiator/private-data-513", "RFC 5044 7.1.1", "MPA-79 MPA-90 MPA-101", "gives up on a Reply with 513 octets of private data", Level::kMust, PeerRole::kInitiator, too_much_private_data<513>, kLast},
-    {"mpa/initiator/private-data-65535", "RFC 5044 7.1.1", "MPA-79 MPA-100", "gives up on a Reply with 65535 octets of private data", Level::kMust, PeerRole::kInitiator, too_much_private_data<65535>, kLast},
-    {"mpa/initiator/length-65535-alone", "RFC 5044 7.1.1", "MPA-79 MPA-101", "gives up on a Reply with PD_Length 65535 but no private data", Level::kMust, PeerRole::kInitiator, length_65535_alone, kLast},
-    {"mpa/initiator/truncated-key", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up on a Reply that ends inside the key", Level::kMust, PeerRole::kInitiator, truncated<10>},
-    {"mpa/initiator/truncated-header", "RFC 5044 7.1.2", "MPA-90 MPA-100", "gives up on a Reply that ends before PD_Length", Level::kMust, PeerRole::kInitiator, truncated<18>},
-    {"mpa/initiator/truncated-private-data", "RFC 5044 7.1.2", "MPA-79 MPA-100 MPA-101", "gives up on a Reply that ends inside the private data", Level::kMust, PeerRole::kInitiator, truncated<30>},
+    {"mpa/initiator/private-data-513", "RFC 5044 7.1.1", "MPA-79 MPA-90 MPA-101", "ends the connection on a Reply with 513 octets of private data", Level::kMust, PeerRole::kInitiator, too_much_private_data<513>, kLast},
+    {"mpa/initiator/private-data-65535", "RFC 5044 7.1.1", "MPA-79 MPA-100", "ends the connection on a Reply with 65535 octets of private data", Level::kMust, PeerRole::kInitiator, too_much_private_data<65535>, kLast},
+    {"mpa/initiator/length-65535-alone", "RFC 5044 7.1.1", "MPA-79 MPA-101", "ends the connection on a Reply with PD_Length 65535 but no private data", Level::kMust, PeerRole::kInitiator, length_65535_alone, kLast},
+    {"mpa/initiator/truncated-key", "RFC 5044 7.1.2", "MPA-90 MPA-100", "ends the connection on a Reply that ends inside the key", Level::kMust, PeerRole::kInitiator, truncated<10>},
+    {"mpa/initiator/truncated-header", "RFC 5044 7.1.2", "MPA-90 MPA-100", "ends the connection on a Reply that ends before PD_Length", Level::kMust, PeerRole::kInitiator, truncated<18>},
+    {"mpa/initiator/truncated-private-data", "RFC 5044 7.1.2", "MPA-79 MPA-100 MPA-101", "ends the connection on a Reply that ends inside the private data", Level::kMust, PeerRole::kInitiator, truncated<30>},
     {"mpa/initiator/more-than-said", "RFC 5044 7.1.1", "MPA-79 MPA-101", "ends the stream when invalid octets follow the Reply", Level::kMust, PeerRole::kInitiator, excess_octets},
     {"mpa/initiator/rejected", "RFC 5044 7.1.2", "MPA-91", "sends no FPDU after a Reply with R=1", Level::kMust, PeerRole::kInitiator, rejected<0>},
     {"mpa/initiator/rejected-with-data", "RFC 5044 7.1.2", "MPA-91", "sends no FPDU after a Reply with R=1 and private data", Level::kMust, PeerRole::kInitiator, rejected<100>},
     {"mpa/initiator/crc-in-request-only", "RFC 5044 7.1.1", "MPA-72", "uses the CRCs that it requested, even if the Reply says C=0", Level::kMust, PeerRole::kInitiator, crc_in_request_only},
-    {"mpa/initiator/fin-instead", "RFC 5044 8", "MPA-108", "closes on a FIN in place of a Reply", Level::kMust, PeerRole::kInitiator, closed_instead},
-    {"mpa/initiator/never", "RFC 5044 7.1.2", "MPA-102", "closes eventually when no Reply arrives", Level::kShould, PeerRole::kInitiator, silence},
-    {"mpa/initiator/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "closes eventually when the Reply trickles in", Level::kShould, PeerRole::kInitiator, slow_reply},
+    {"mpa/initiator/fin-instead", "RFC 5044 8", "MPA-108", "closes the connection on a FIN in place of a Reply", Level::kMust, PeerRole::kInitiator, closed_instead},
+    {"mpa/initiator/never", "RFC 5044 7.1.2", "MPA-102", "eventually closes the connection when no Reply arrives", Level::kShould, PeerRole::kInitiator, silence},
+    {"mpa/initiator/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "eventually closes the connection when the Reply trickles in", Level::kShould, PeerRole::kInitiator, slow_reply},
 };
 // clang-format on
 

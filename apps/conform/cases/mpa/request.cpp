@@ -247,7 +247,7 @@ void slow_request(Script& s) {
       throw Failed{"the end of the connection", describe(received)};
   }
   throw Failed{"the end of the connection",
-               "no answer and no close within 16 s, while two octets are sent per second"};
+               "no answer and no close within 16 s, while the tester sends two octets per second"};
 }
 
 void slow_neighbour(Script& s) {
@@ -260,27 +260,27 @@ void slow_neighbour(Script& s) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"mpa/request/wrong-key", "RFC 5044 7.1.1", "MPA-66 MPA-84", "closes on a Request with a wrong key", Level::kMust, PeerRole::kResponder, wrong_key},
-    {"mpa/request/key-first-octet", "RFC 5044 7.1.1", "MPA-66 MPA-84 MPA-94", "closes on a Request whose key has a wrong first octet", Level::kMust, PeerRole::kResponder, wrong_key_octet<0>},
-    {"mpa/request/key-last-octet", "RFC 5044 7.1.1", "MPA-66 MPA-84 MPA-94", "closes on a Request whose key has a wrong last octet", Level::kMust, PeerRole::kResponder, wrong_key_octet<15>},
-    {"mpa/request/reply-instead", "RFC 5044 7.1.2", "MPA-66 MPA-94", "closes on a Reply in place of a Request", Level::kMust, PeerRole::kResponder, reply_for_request},
-    {"mpa/request/other-protocol", "RFC 5044 7.1.2", "MPA-66 MPA-111", "closes if the first octets belong to another protocol", Level::kMust, PeerRole::kResponder, other_protocol},
+    {"mpa/request/wrong-key", "RFC 5044 7.1.1", "MPA-66 MPA-84", "closes the connection on a Request with a wrong key", Level::kMust, PeerRole::kResponder, wrong_key},
+    {"mpa/request/key-first-octet", "RFC 5044 7.1.1", "MPA-66 MPA-84 MPA-94", "closes the connection on a Request whose key has a wrong first octet", Level::kMust, PeerRole::kResponder, wrong_key_octet<0>},
+    {"mpa/request/key-last-octet", "RFC 5044 7.1.1", "MPA-66 MPA-84 MPA-94", "closes the connection on a Request whose key has a wrong last octet", Level::kMust, PeerRole::kResponder, wrong_key_octet<15>},
+    {"mpa/request/reply-instead", "RFC 5044 7.1.2", "MPA-66 MPA-94", "closes the connection on a Reply in place of a Request", Level::kMust, PeerRole::kResponder, reply_for_request},
+    {"mpa/request/other-protocol", "RFC 5044 7.1.2", "MPA-66 MPA-111", "closes the connection if the first octets belong to another protocol", Level::kMust, PeerRole::kResponder, other_protocol},
     {"mpa/request/private-data-1", "RFC 5044 7.1.1", "MPA-79 MPA-80", "accepts a Request with 1 octet of private data", Level::kMust, PeerRole::kResponder, private_data<1>},
     {"mpa/request/private-data-256", "RFC 5044 7.1.1", "MPA-79 MPA-80", "accepts a Request with 256 octets of private data", Level::kMust, PeerRole::kResponder, private_data<256>},
     {"mpa/request/private-data-257", "RFC 5044 7.1.1", "MPA-79 MPA-80", "accepts a Request with 257 octets of private data", Level::kMust, PeerRole::kResponder, private_data<257>},
     {"mpa/request/private-data-512", "RFC 5044 7.1.1", "MPA-79 MPA-80", "accepts a Request with 512 octets of private data", Level::kMust, PeerRole::kResponder, private_data<512>},
-    {"mpa/request/private-data-513", "RFC 5044 7.1.1", "MPA-79 MPA-84 MPA-101", "closes on a Request with 513 octets of private data", Level::kMust, PeerRole::kResponder, too_much_private_data<513>},
-    {"mpa/request/private-data-65535", "RFC 5044 7.1.1", "MPA-79 MPA-100", "closes on a Request with 65535 octets of private data", Level::kMust, PeerRole::kResponder, too_much_private_data<65535>},
-    {"mpa/request/length-65535-alone", "RFC 5044 7.1.1", "MPA-79 MPA-101", "closes on a Request with PD_Length 65535 but no private data", Level::kMust, PeerRole::kResponder, length_65535_alone},
-    {"mpa/request/truncated-key", "RFC 5044 7.1.2", "MPA-84 MPA-100", "closes on a Request that ends inside the key", Level::kMust, PeerRole::kResponder, truncated<10>, kLast},
-    {"mpa/request/truncated-header", "RFC 5044 7.1.2", "MPA-84 MPA-100", "closes on a Request that ends before PD_Length", Level::kMust, PeerRole::kResponder, truncated<18>, kLast},
-    {"mpa/request/truncated-private-data", "RFC 5044 7.1.2", "MPA-79 MPA-100 MPA-101", "closes on a Request that ends inside the private data", Level::kMust, PeerRole::kResponder, truncated<30>, kLast},
-    {"mpa/request/more-than-said", "RFC 5044 7.1.1", "MPA-79 MPA-101", "ends the stream when more octets follow a Request than PD_Length says", Level::kMust, PeerRole::kResponder, excess_octets},
-    {"mpa/request/fpdu-behind", "RFC 5044 7.1.2", "MPA-84", "closes on an FPDU that arrives before its Reply, or accepts the FPDU", Level::kShould, PeerRole::kResponder, fpdu_behind_request},
+    {"mpa/request/private-data-513", "RFC 5044 7.1.1", "MPA-79 MPA-84 MPA-101", "closes the connection on a Request with 513 octets of private data", Level::kMust, PeerRole::kResponder, too_much_private_data<513>},
+    {"mpa/request/private-data-65535", "RFC 5044 7.1.1", "MPA-79 MPA-100", "closes the connection on a Request with 65535 octets of private data", Level::kMust, PeerRole::kResponder, too_much_private_data<65535>},
+    {"mpa/request/length-65535-alone", "RFC 5044 7.1.1", "MPA-79 MPA-101", "closes the connection on a Request with PD_Length 65535 but no private data", Level::kMust, PeerRole::kResponder, length_65535_alone},
+    {"mpa/request/truncated-key", "RFC 5044 7.1.2", "MPA-84 MPA-100", "closes the connection on a Request that ends inside the key", Level::kMust, PeerRole::kResponder, truncated<10>, kLast},
+    {"mpa/request/truncated-header", "RFC 5044 7.1.2", "MPA-84 MPA-100", "closes the connection on a Request that ends before PD_Length", Level::kMust, PeerRole::kResponder, truncated<18>, kLast},
+    {"mpa/request/truncated-private-data", "RFC 5044 7.1.2", "MPA-79 MPA-100 MPA-101", "closes the connection on a Request that ends inside the private data", Level::kMust, PeerRole::kResponder, truncated<30>, kLast},
+    {"mpa/request/more-than-said", "RFC 5044 7.1.1", "MPA-79 MPA-101", "ends the stream if a Request has more private data than PD_Length says", Level::kMust, PeerRole::kResponder, excess_octets},
+    {"mpa/request/fpdu-behind", "RFC 5044 7.1.2", "MPA-84", "accepts an FPDU that arrives before the Reply, or closes the connection", Level::kShould, PeerRole::kResponder, fpdu_behind_request},
     {"mpa/request/reject-flag-ignored", "RFC 5044 7.1.1", "MPA-73", "ignores R=1 in a Request, and sends R=0 in its Reply", Level::kMust, PeerRole::kResponder, rejected_flag},
-    {"mpa/request/revision-0", "RFC 5044 7.1.1", "MPA-76 MPA-77 MPA-118", "closes on a Request of revision 0, or supports revision 0", Level::kMust, PeerRole::kResponder, revision_0},
-    {"mpa/request/revision-3", "RFC 5044 7.1.1", "MPA-76 MPA-77", "closes on a Request of revision 3", Level::kMust, PeerRole::kResponder, unknown_revision<3>},
-    {"mpa/request/revision-255", "RFC 5044 7.1.1", "MPA-76 MPA-77", "closes on a Request of revision 255", Level::kMust, PeerRole::kResponder, unknown_revision<255>},
+    {"mpa/request/revision-0", "RFC 5044 7.1.1", "MPA-76 MPA-77 MPA-118", "closes the connection on a Request of revision 0, or supports revision 0", Level::kMust, PeerRole::kResponder, revision_0},
+    {"mpa/request/revision-3", "RFC 5044 7.1.1", "MPA-76 MPA-77", "closes the connection on a Request of revision 3", Level::kMust, PeerRole::kResponder, unknown_revision<3>},
+    {"mpa/request/revision-255", "RFC 5044 7.1.1", "MPA-76 MPA-77", "closes the connection on a Request of revision 255", Level::kMust, PeerRole::kResponder, unknown_revision<255>},
     {"mpa/request/plain", "RFC 6581 10", "EMPA-6 EMPA-46 EMPA-48", "answers a Request of revision 1 with a Reply of revision 1", Level::kMust, PeerRole::kResponder, plain_request},
     {"mpa/request/total-256", "RFC 6581 7", "EMPA-10", "accepts an enhanced Request with 256 octets of private data", Level::kMust, PeerRole::kResponder, private_data_enhanced<256>},
     {"mpa/request/total-512", "RFC 6581 7", "EMPA-10", "accepts an enhanced Request with 512 octets of private data", Level::kMust, PeerRole::kResponder, private_data_enhanced<512>},
@@ -289,11 +289,11 @@ constexpr Case kCases[] = {
     {"mpa/reply/no-fpdu-first", "RFC 5044 7.1.2", "MPA-93", "sends no FPDU before it has received an FPDU", Level::kMust, PeerRole::kResponder, no_fpdu_before_ours},
     {"mpa/reply/no-marker-first", "RFC 5044 7.1.2", "MPA-93", "sends no marker before it has received an FPDU", Level::kMust, PeerRole::kResponder, no_marker_before_our_fpdu},
     {"mpa/reply/fpdu-at-once", "RFC 5044 7.1.2", "MPA-88", "accepts an FPDU immediately after its Reply, on each of five connections", Level::kShould, PeerRole::kResponder, fpdu_at_once},
-    {"mpa/request/then-fin", "RFC 5044 8", "MPA-108", "closes on a FIN after the Request", Level::kMust, PeerRole::kResponder, closed_behind_request, kLast},
+    {"mpa/request/then-fin", "RFC 5044 8", "MPA-108", "closes the connection on a FIN after the Request", Level::kMust, PeerRole::kResponder, closed_behind_request, kLast},
     {"mpa/request/then-reset", "RFC 5044 8", "MPA-108", "serves a new connection after two connections were reset during startup", Level::kMust, PeerRole::kResponder, reset_and_next, kLast},
     {"mpa/request/slow-neighbour", "RFC 5044 7.1.2", "MPA-83", "serves other connections while a Request is incomplete", Level::kShould, PeerRole::kResponder, slow_neighbour},
-    {"mpa/request/never", "RFC 5044 7.1.2", "MPA-99", "closes eventually when no Request arrives", Level::kShould, PeerRole::kResponder, silence, kLast},
-    {"mpa/request/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "closes eventually when the Request trickles in", Level::kShould, PeerRole::kResponder, slow_request, kLast},
+    {"mpa/request/never", "RFC 5044 7.1.2", "MPA-99", "eventually closes the connection when no Request arrives", Level::kShould, PeerRole::kResponder, silence, kLast},
+    {"mpa/request/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "eventually closes the connection when the Request trickles in", Level::kShould, PeerRole::kResponder, slow_request, kLast},
 };
 // clang-format on
 
