@@ -28,7 +28,7 @@ MAY_SKIP = (
     ("the peer requests peer-to-peer mode", lambda options: "--rtr=" in options),
     # With acknowledged completions, peers of this stack offer a larger IRD, for the Reads that request
     # acknowledgements. A TCP segment does not have room for as many Read Requests as this IRD permits.
-    ("the peer agreed to more requests than fit into one TCP segment", lambda options: "acked" in options),
+    ("the peer's IRD allows more requests than fit into one TCP segment", lambda options: "acked" in options),
     ("the peer advertises less", lambda options: "--size=" not in options),
     # The peer's program reacts to a meaningless message, so the peer may end the stream before the rest of the
     # burst arrives.
@@ -125,7 +125,7 @@ class Generated(Case):
 
     def test_a_choice_that_is_none(self):
         self.assert_fails(run("conform", "--generated", "HOST", "--only", "nonsense"), 2,
-                          "no session matches the given --only and --after")
+                          "no session matches --only and --after")
 
     def test_a_peer_that_is_wrong_is_told(self):
         with peer_that_goes(10) as port:
@@ -246,8 +246,8 @@ class Others(Case):
             with self.subTest(what=what, kind=kind):
                 done = run("conform", *arguments, *kind)
                 self.assertEqual(done.returncode, 2, done.stdout)
-                self.assertRegex(done.stderr, f"does not speak rping's protocol over iWARP: "
-                                              f"it answered with {what} ")
+                self.assertRegex(done.stderr, f"does not speak rping's protocol over iWARP; "
+                                              f"observed {what} ")
 
     def check_port(self, what, answer=None):
         def run_peer():

@@ -103,14 +103,15 @@ net::Address serve_address(const std::string& text) {
 std::vector<const conform::Case*> select_cases(const ConformOptions& options) {
   for (const std::string& only : options.only) {
     if (conform::select(PeerRole::kEither, true, {only}).empty()) {
-      throw UsageError("no case or section begins with \"" + only + "\" (--list shows all cases)");
+      throw UsageError("no case id or section begins with \"" + only +
+                       "\" (--list --should shows all cases)");
     }
   }
   auto cases = conform::select(options.role(), options.should, options.only);
   if (cases.empty()) {
     throw UsageError(
-        "the cases that --only selects need --should or the other role of the peer (--list shows "
-        "level and role)");
+        "the cases that --only selects require --should or a peer in the other role (--list "
+        "--should shows the level and role of each case)");
   }
   return cases;
 }
@@ -143,7 +144,7 @@ class Peer {
     const auto instead = conform::answered_instead(target_);
     if (!instead) return;
     throw UsageError(
-        fmt::format("{} does not speak rping's protocol over iWARP: it answered with {} "
+        fmt::format("{} does not speak rping's protocol over iWARP; observed {} "
                     "(see rfc-notes/conform.md, \"Which peers can be tested\")",
                     name_, *instead));
   }
@@ -208,7 +209,7 @@ int run_generated(const ConformOptions& options) {
   const auto sessions = conform::generated::choose(options.role(), choice);
   if (sessions.empty())
     throw UsageError(
-        "no session matches the given --only and --after (--generated --list shows all sessions)");
+        "no session matches --only and --after (--list without these options shows all sessions)");
   if (options.list) {
     for (const auto& session : sessions) fmt::print("{}\n", session.id());
     return 0;
@@ -275,7 +276,7 @@ void add_options(cli::Command& command, ConformOptions& options) {
   command.argument("HOST", options.host,
                    "A listening peer: HOST, HOST:PORT or [V6]:PORT; the default port is 7174");
   command.text("--serve", "ADDR:PORT", options.serve,
-               "Test a connecting peer: listen at this address. A port without an address means "
+               "Test a connecting peer: listen on this address. A port without an address means "
                "all addresses");
   command.text(
       "--client", "COMMAND", options.client,
@@ -284,7 +285,7 @@ void add_options(cli::Command& command, ConformOptions& options) {
   command
       .texts("--only", "ID|SECTION", options.only,
              "Run only cases whose id or section begins with this text, such as mpa/crc, "
-             "\"5044 4\" or 5041")
+             "\"5044 4\" or 5041. With --generated: sessions whose id begins with this text")
       .suggests(case_ids())
       .repeatable();
   command.flag("--should", options.should, "Test the recommendations (SHOULD) of the RFCs as well");
@@ -295,15 +296,16 @@ void add_options(cli::Command& command, ConformOptions& options) {
       .completes(cli::Completion::kFile);
   command.number("--timeout", "SECONDS", options.timeout, {0.1, 3600},
                  "Time limit for one connection of a case");
-  command.number("--first-fpdu-delay", "MS", options.first_fpdu_delay, {0, 60'000},
-                 "Time between the peer's Reply and the first FPDU, for peers that lose an "
-                 "FPDU that follows their Reply immediately");
+  command.number(
+      "--first-fpdu-delay", "MS", options.first_fpdu_delay, {0, 60'000},
+      "With HOST: time to wait after the peer's Reply before sending the first FPDU; some "
+      "peers lose an FPDU that arrives immediately");
   command.number("--mpa-rev", "1|2", options.revision, {1, 2},
                  "With HOST: highest MPA revision to use. 1 skips the cases about RFC 6581, for "
                  "peers that support only RFC 5044");
   command.flag(
       "--generated", options.generated,
-      "Run generated sessions instead of the written cases. Each session combines a state, a "
+      "Run generated sessions instead of the hand-written cases. Each session combines a state, a "
       "message and a field value");
   command.number("--cases", "N", options.choice.cases, {0, 1'000'000},
                  "With --generated: number of sessions that change one field; 0 runs all of them");
@@ -327,9 +329,9 @@ cli::Command conform_command() {
   add_options(command, *options);
   command.notes =
       "The peer must speak rping's protocol (rping -s -P, rping -c or iwarp ping).\n"
-      "Exit status: 1 if the peer violates a MUST, 2 if it does not speak rping's\n"
-      "protocol, 0 otherwise. A violated SHOULD is reported, but does not change the\n"
-      "exit status.";
+      "Exit status: 0 if the peer violates no MUST, 1 if it violates a MUST or the run is\n"
+      "incomplete, 2 if the peer does not speak rping's protocol. A violated SHOULD is\n"
+      "reported, but does not change the exit status.";
   command.statuses[0].when =
       "the peer violates no MUST; a violated SHOULD does not change the status";
   command.statuses[1].when = "the peer violates a MUST, or could not be tested";

@@ -79,11 +79,11 @@ std::string line(const Outcome& o) {
   std::string out;
   if (!o.right) {
     out = fmt::format("\u00d7 {}\n    {} [{}]\n    expected {}; observed {}\n", o.id,
-                      o.broken.empty() ? "no rule is broken" : o.broken, o.requirements, o.expected,
-                      o.came);
+                      o.broken.empty() ? "the session breaks no rule" : o.broken, o.requirements,
+                      o.expected, o.came);
   } else if (!o.headers.empty()) {
-    out = fmt::format("\u00d7 {}\n    its {} returns: {} [RDMAP-93] [RDMAP-94]\n", o.id, o.came,
-                      o.headers);
+    out = fmt::format("\u00d7 {}\n    the peer's {} returns: {} [RDMAP-93] [RDMAP-94]\n", o.id,
+                      o.came, o.headers);
   }
   return out.empty() ? out : out + o.record;
 }

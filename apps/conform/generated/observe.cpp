@@ -112,7 +112,7 @@ class Observer {
 
   void take_segment(const Segment& segment) {
     if (seen_.terminate) {
-      seen_.wrong = "a message after its Terminate";
+      seen_.wrong = "another message";
     } else if (segment.is(Opcode::kTerminate)) {
       seen_.terminate = read_terminate(segment);
     } else if (segment.is(Opcode::kReadResponse)) {
@@ -127,7 +127,7 @@ class Observer {
       seen_.answered = true;
       const auto payload = segment.payload();
       if (reads_back() && !std::ranges::equal(payload, sample_.payload)) {
-        seen_.wrong = "octets other than those written";
+        seen_.wrong = "a Read Response that differs from the octets written";
       }
       return;
     }
@@ -142,16 +142,16 @@ class Observer {
   void check_response(const Segment& segment) {
     const auto& read = *sample_.read;
     if (segment.header.stag != read.sink_stag || segment.header.to != read.sink_to) {
-      seen_.wrong = "a Read Response to another sink";
+      seen_.wrong = "a Read Response to the wrong sink";
     } else if (!segment.header.last || segment.payload().size() != read.size) {
-      seen_.wrong = "a Read Response of another size";
+      seen_.wrong = "a Read Response of the wrong size";
     } else if (read.size != 0 && progress_.state == State::kAfterSend && progress_.peer_listens) {
       // The peer's memory still contains the octets that the peer has read from the tester's
       // memory.
       const auto offset = read.source_to.value - progress_.memory.to;
       const auto wanted = bytes::View(script_.memory()).subspan(offset, read.size);
       if (!std::ranges::equal(segment.payload(), wanted))
-        seen_.wrong = "a Read Response with other octets";
+        seen_.wrong = "a Read Response with the wrong octets";
     }
   }
 
@@ -190,7 +190,7 @@ std::string Observed::text(const Sample& sample, const Expectation& expected) co
   }
   if (!wrong.empty()) return wrong;
   if (ended) return "connection closed without a Terminate";
-  if (!answered) return expected.has(kNoTerminate) ? "the connection stays open" : "silence";
+  if (!answered) return expected.has(kNoTerminate) ? "the connection still open" : "silence";
   if (expected.has(kUndelivered) && (delivered || read_answered))
     return "continues and delivers the message";
   if (expected.is_valid() && sample.read && !read_answered)
@@ -220,12 +220,12 @@ std::string judge_headers(const ReceivedTerminate& terminate, const Sample& samp
   if (came->ddp_header_size == 0) {
     note("no DDP header");
   } else if (!same(came->ddp_header, came->ddp_header_size, ulpdu)) {
-    note("another DDP header");
+    note("a different DDP header");
   }
   if (came->rdma_header_size != 0 &&
       !same(came->rdma_header, came->rdma_header_size,
             bytes::View(ulpdu).subspan(std::min(ulpdu.size(), sample.header.size())))) {
-    note("another RDMA header");
+    note("a different RDMA header");
   }
   return out;
 }

@@ -111,7 +111,7 @@ void TextReport::summary(const Report& report) {
                  counts.failed == 0 ? kGreen : kRed));
   const auto should_failed = counts.failed - counts.must_failed;
   if (should_failed != 0)
-    sink_(fmt::format(" ({} of the failed cases test a SHOULD)", should_failed));
+    sink_(fmt::format(" (failed cases that test a SHOULD: {})", should_failed));
   sink_("\n");
 }
 

@@ -23,7 +23,7 @@ void expect_memory(Script& script, const PeerMemory& memory, bytes::View wanted,
   const auto differs = std::ranges::mismatch(came, wanted).in1 - came.begin();
   require(static_cast<std::size_t>(differs) == wanted.size(),
           "a Read that returns the octets written",
-          fmt::format("different octets from octet {} on", offset + differs));
+          fmt::format("different octets, starting at octet {}", offset + differs));
 }
 
 void expect_answer(Script& script, const PeerMemory& memory) { read_peer(script, memory, 0, 1); }
@@ -68,7 +68,7 @@ PeerMemory learn_or_skip(Script& script, std::uint32_t size) {
   try {
     return learn_memory(script, size);
   } catch (const Failed&) {
-    throw too_small("the peer refuses a Read of this size (start rping with a larger -S)");
+    throw too_small("the peer did not read a buffer of this size (start rping with a larger -S)");
   }
 }
 

@@ -69,7 +69,7 @@ rdmap::ReadRequest await_read(Script& script, std::uint32_t size) {
   script.send(advert_of(0, size));
   const Message message = script.expect(rdmap::Opcode::kReadRequest);
   const auto request = rdmap::decode_read_request(message.payload);
-  if (!request) throw Failed{"a Read Request of 28 octets", "a Read Request of another length"};
+  if (!request) throw Failed{"a Read Request of 28 octets", "a Read Request of a different length"};
   return *request;
 }
 
@@ -83,7 +83,7 @@ rdmap::ReadRequest read_of(const PeerMemory& memory, std::uint64_t offset, std::
 
 ReceivedTerminate expect_terminate_next(Script& script, Faults any_of) {
   const auto terminate =
-      judge(script.receive(), any_of, words(any_of) + ", and no message before it");
+      judge(script.receive(), any_of, words(any_of) + ", with no message before it");
   script.expect_end();
   return terminate;
 }

@@ -44,7 +44,7 @@ void fin_graceful(Script& s) {
   learn_memory(s);
   s.half_close();
   const Received received = s.receive();
-  require(received.kind == Received::Kind::kClosed, "a FIN, and no message before it",
+  require(received.kind == Received::Kind::kClosed, "a FIN with no message before it",
           describe(received));
 }
 
@@ -190,17 +190,17 @@ constexpr auto kConnects = PeerRole::kInitiator;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"closing/fin/idle", "RFC 5041 6.2.1", "DDP-60 RDMAP-90", "closes on a FIN between messages", kMust, kEither, fin_idle},
-    {"closing/fin/after-startup", "RFC 5041 6.2.1", "DDP-60 RDMAP-90", "closes on a FIN before any FPDU", kMust, kEither, fin_after_startup},
-    {"closing/fin/in-length", "RFC 5044 8", "MPA-61 MPA-108 RDMAP-90", "closes on a FIN inside ULPDU_Length", kMust, kEither, fin_inside<1>},
-    {"closing/fin/in-header", "RFC 5044 8", "MPA-61 MPA-108 RDMAP-90", "closes on a FIN inside the DDP header", kMust, kEither, fin_inside<10>},
-    {"closing/fin/in-payload", "RFC 5044 8", "MPA-61 MPA-108 RDMAP-90", "closes on a FIN inside the payload", kMust, kEither, fin_inside<20>},
-    {"closing/fin/in-crc", "RFC 5044 8", "MPA-61 MPA-108 RDMAP-90", "closes on a FIN inside the CRC", kMust, kEither, fin_inside<27>},
-    {"closing/fin/in-message", "RFC 5041 6.2.2", "DDP-62 RDMAP-90", "closes on a FIN between two segments of a message", kMust, kEither, fin_in_message},
-    {"closing/fin/read-unanswered", "RFC 5040 6.2", "DDP-62 RDMAP-90", "closes on a FIN in place of a Read Response", kMust, kListens, fin_without_answer},
-    {"closing/fin/behind-request-for-data", "RFC 5040 6.2", "DDP-60 RDMAP-90", "closes on a FIN right after a Read Request", kMust, kListens, fin_before_answer},
-    {"closing/fin/without-mpa-request", "RFC 5044 7.1.2", "MPA-84 MPA-108", "closes on a FIN in place of an MPA Request", kMust, kListens, fin_without_request, kLast},
-    {"closing/fin/behind-mpa-reply", "RFC 5044 7.1.2", "DDP-60 RDMAP-90", "closes on a FIN after an MPA Reply", kMust, kConnects, fin_behind_reply},
+    {"closing/fin/idle", "RFC 5041 6.2.1", "DDP-60 RDMAP-90", "closes the connection on a FIN between messages", kMust, kEither, fin_idle},
+    {"closing/fin/after-startup", "RFC 5041 6.2.1", "DDP-60 RDMAP-90", "closes the connection on a FIN before any FPDU", kMust, kEither, fin_after_startup},
+    {"closing/fin/in-length", "RFC 5044 8", "MPA-61 MPA-108 RDMAP-90", "closes the connection on a FIN inside ULPDU_Length", kMust, kEither, fin_inside<1>},
+    {"closing/fin/in-header", "RFC 5044 8", "MPA-61 MPA-108 RDMAP-90", "closes the connection on a FIN inside the DDP header", kMust, kEither, fin_inside<10>},
+    {"closing/fin/in-payload", "RFC 5044 8", "MPA-61 MPA-108 RDMAP-90", "closes the connection on a FIN inside the payload", kMust, kEither, fin_inside<20>},
+    {"closing/fin/in-crc", "RFC 5044 8", "MPA-61 MPA-108 RDMAP-90", "closes the connection on a FIN inside the CRC", kMust, kEither, fin_inside<27>},
+    {"closing/fin/in-message", "RFC 5041 6.2.2", "DDP-62 RDMAP-90", "closes the connection on a FIN between two segments of a message", kMust, kEither, fin_in_message},
+    {"closing/fin/read-unanswered", "RFC 5040 6.2", "DDP-62 RDMAP-90", "closes the connection on a FIN in place of a Read Response", kMust, kListens, fin_without_answer},
+    {"closing/fin/behind-request-for-data", "RFC 5040 6.2", "DDP-60 RDMAP-90", "closes the connection on a FIN right after a Read Request", kMust, kListens, fin_before_answer},
+    {"closing/fin/without-mpa-request", "RFC 5044 7.1.2", "MPA-84 MPA-108", "closes the connection on a FIN in place of an MPA Request", kMust, kListens, fin_without_request, kLast},
+    {"closing/fin/behind-mpa-reply", "RFC 5044 7.1.2", "DDP-60 RDMAP-90", "closes the connection on a FIN right after an MPA Reply", kMust, kConnects, fin_behind_reply},
     {"closing/reset/after-startup", "RFC 5044 8", "MPA-108 DDP-62", "survives a reset before any FPDU", kMust, kListens, reset_after_startup},
     {"closing/reset/idle", "RFC 5044 8", "MPA-108 DDP-62", "survives a reset between messages", kMust, kListens, reset_idle},
     {"closing/reset/inside-fpdu", "RFC 5044 8", "MPA-108 DDP-62", "survives a reset inside an FPDU", kMust, kListens, reset_inside_fpdu},
@@ -209,7 +209,7 @@ constexpr Case kCases[] = {
     {"closing/stays-open", "RFC 5041 6.2", "DDP-55", "keeps an idle stream open", kMust, kEither, stays_open},
     {"closing/survives-error", "RFC 5040 7", "RDMAP-89 RDMAP-90", "serves a new connection after it has terminated another connection", kMust, kListens, survives_error},
     {"closing/beside-stuck-one", "RFC 5040 7", "MPA-61", "serves a connection while another connection is stalled", kMust, kListens, beside_stuck_one},
-    {"closing/fin/graceful", "RFC 5041 6.2.1", "DDP-59 RDMAP-90", "answers a FIN between messages with a FIN and no message", kShould, kEither, fin_graceful},
+    {"closing/fin/graceful", "RFC 5041 6.2.1", "DDP-59 RDMAP-90", "answers a FIN between messages with a FIN, and sends no message", kShould, kEither, fin_graceful},
     {"closing/fin/answers-after", "RFC 5041 6.2.1", "DDP-59", "answers a Read Request even if a FIN follows it", kShould, kEither, answers_after_fin},
     {"closing/fin/behind-terminate", "RFC 5040 6.2.1", "RDMAP-88", "closes with a FIN after its Terminate", kShould, kEither, fin_behind_terminate},
 };

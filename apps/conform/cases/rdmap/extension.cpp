@@ -67,11 +67,11 @@ std::uint64_t original(Script& s, const Atomic& a, std::uint32_t number) {
   if (octets[0] != std::byte{0x41} || octets[1] != std::byte{0x4B} || h.qn != 3 ||
       h.msn.value != number || h.mo != 0 || received.segment->payload().size() != 12) {
     throw Failed{fmt::format("an Atomic Response of 12 octets on queue 3 with MSN {}", number),
-                 "an Atomic Response with another size or header"};
+                 "an Atomic Response with a different size or header"};
   }
   bytes::Reader reader(received.segment->payload());
   if (reader.u32() != a.id)
-    throw Failed{"the Request Identifier of the Atomic Request", "another Request Identifier"};
+    throw Failed{"the Request Identifier of the Atomic Request", "a different Request Identifier"};
   return reader.u64();
 }
 
@@ -188,7 +188,7 @@ void two_at_once(Script& s) {
   const auto number = word.answered();
   if (original(s, first, number + 1) != kValue || original(s, second, number + 2) != kValue + 1) {
     throw Failed{"the result of the previous atomic as the original value",
-                 "another original value"};
+                 "a different original value"};
   }
 }
 
@@ -204,7 +204,7 @@ void between_reads(Script& s) {
   original(s, swap, word.answered() + 1);
   const auto after = s.expect(Opcode::kReadResponse).payload;
   if (before != Octets(8) || after != Octets(8, std::byte{0xFF})) {
-    throw Failed{"zeros in the Read before the atomic, and ones in the Read after it",
+    throw Failed{"octets 00 from the Read before the atomic, octets FF from the Read after it",
                  "other octets"};
   }
 }
@@ -218,7 +218,7 @@ void behind_write(Script& s) {
 void beyond_agreed(Script& s) {
   Word word(s);
   if (s.peer_word().ird >= kMany)
-    throw Skipped{"the peer agreed to more requests than fit into one TCP segment"};
+    throw Skipped{"the peer's IRD allows more requests than fit into one TCP segment"};
   Octets together;
   for (std::uint32_t n = 0; n < kMany; ++n) {
     const auto one =
@@ -325,22 +325,22 @@ constexpr Case kCases[] = {
     {"ext/atomic/fetch-add", "RFC 7306 5.1.1", "EXT-6 EXT-12 EXT-31 EXT-33 EXT-19", "executes a FetchAdd, and returns the original value", kMust, kAny, fetch_add},
     {"ext/atomic/fetch-add-masked", "RFC 7306 5.1.1", "EXT-12", "drops the carry out of each field that the Add Mask defines", kMust, kAny, fetch_add_masked},
     {"ext/atomic/fetch-add-compare-ignored", "RFC 7306 5.2.1", "EXT-23", "ignores the Compare fields of a FetchAdd", kMust, kAny, fetch_add_compare_ignored},
-    {"ext/atomic/cmp-swap", "RFC 7306 5.1.2", "EXT-6 EXT-14 EXT-31", "swaps if the word equals the Compare Data, and only then", kMust, kAny, cmp_swap},
+    {"ext/atomic/cmp-swap", "RFC 7306 5.1.2", "EXT-6 EXT-14 EXT-31", "swaps on a CmpSwap if and only if the word equals the Compare Data", kMust, kAny, cmp_swap},
     {"ext/atomic/cmp-swap-masked", "RFC 7306 5.1.2", "EXT-14", "applies the Compare Mask and the Swap Mask of a CmpSwap", kMust, kAny, cmp_swap_masked},
     {"ext/atomic/reserved-bits", "RFC 7306 5.2.1", "EXT-22", "ignores the reserved bits of an Atomic Request", kMust, kAny, reserved_bits},
     {"ext/atomic/identifier", "RFC 7306 5.2.2", "EXT-37", "returns the Request Identifier unchanged", kMust, kAny, identifier},
     {"ext/atomic/two-at-once", "RFC 7306 7", "EXT-57 EXT-39 EXT-48", "executes two atomics from one TCP segment in order", kMust, kAny, two_at_once},
     {"ext/atomic/between-reads", "RFC 7306 7", "EXT-56 EXT-18 EXT-30", "answers Reads and atomics in the order of the requests", kMust, kAny, between_reads},
     {"ext/atomic/behind-write", "RFC 7306 5.4", "EXT-43 EXT-45", "executes an atomic on the data of the preceding Write", kMust, kAny, behind_write},
-    {"ext/atomic/beyond-agreed", "RFC 7306 5.2.1", "EXT-25 EXT-34", "terminates on more outstanding atomics than agreed", kMust, kAny, beyond_agreed},
+    {"ext/atomic/beyond-agreed", "RFC 7306 5.2.1", "EXT-25 EXT-34", "terminates when more atomics are outstanding than agreed", kMust, kAny, beyond_agreed},
     {"ext/atomic/opcode-1", "RFC 7306 5.2.1", "EXT-27", "refuses atomic opcode 1", kMust, kAny, unsupported<1>},
     {"ext/atomic/opcode-3", "RFC 7306 5.2.1", "EXT-27", "refuses atomic opcode 3", kMust, kAny, unsupported<3>},
     {"ext/atomic/opcode-15", "RFC 7306 5.2.1", "EXT-27", "refuses atomic opcode 15", kMust, kAny, unsupported<15>},
     {"ext/atomic/misaligned-fetch-add", "RFC 7306 8.2", "EXT-9 EXT-10 EXT-65 EXT-66", "terminates on a FetchAdd to a misaligned TO", kMust, kAny, misaligned<kFetchAdd>},
     {"ext/atomic/misaligned-cmp-swap", "RFC 7306 8.2", "EXT-15 EXT-17 EXT-65 EXT-66", "terminates on a CmpSwap to a misaligned TO", kMust, kAny, misaligned<kCmpSwap>},
     {"ext/atomic/unknown-stag", "RFC 7306 8.1", "EXT-67 EXT-61", "terminates on an atomic with an unknown STag", kMust, kAny, unknown_stag},
-    {"ext/atomic/before", "RFC 7306 8.1", "EXT-67 EXT-61", "terminates on an atomic before the advertised memory", kMust, kAny, before},
-    {"ext/atomic/behind", "RFC 7306 8.1", "EXT-67 EXT-61", "terminates on an atomic after the advertised memory", kMust, kAny, behind},
+    {"ext/atomic/before", "RFC 7306 8.1", "EXT-67 EXT-61", "terminates on an atomic to a TO before the advertised memory", kMust, kAny, before},
+    {"ext/atomic/behind", "RFC 7306 8.1", "EXT-67 EXT-61", "terminates on an atomic to a TO after the advertised memory", kMust, kAny, behind},
     {"ext/atomic/last-word", "RFC 7306 8.1", "EXT-67 EXT-61", "terminates on an atomic at TO 2^64 - 8", kMust, kAny, last_word_of_all},
     {"ext/atomic/request-short", "RFC 7306 5.2.1", "EXT-24 EXT-62", "ends the stream on an Atomic Request of 51 octets", kMust, kAny, of_size<51>},
     {"ext/atomic/request-long", "RFC 7306 5.2.1", "EXT-24 EXT-62", "ends the stream on an Atomic Request of 56 octets", kMust, kAny, of_size<56>},

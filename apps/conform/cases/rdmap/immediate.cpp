@@ -37,7 +37,7 @@ void taken(Script& s) {
   const Received received = s.receive(std::chrono::milliseconds(300));
   if (received.kind == Received::Kind::kSegment && received.segment->is(Opcode::kTerminate) &&
       is_objection(read_terminate(*received.segment))) {
-    throw Failed{"no Terminate from RDMAP or DDP", describe(received)};
+    throw Failed{"no Terminate except 0/0/00 local catastrophic error", describe(received)};
   }
 }
 
@@ -48,7 +48,7 @@ void of_size(Script& s) {
   const Received received = s.receive();
   if (received.kind != Received::Kind::kSegment || !received.segment->is(Opcode::kTerminate) ||
       !is_objection(read_terminate(*received.segment))) {
-    throw Failed{"a Terminate from RDMAP or DDP", describe(received)};
+    throw Failed{"a Terminate other than 0/0/00 local catastrophic error", describe(received)};
   }
 }
 

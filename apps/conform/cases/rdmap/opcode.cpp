@@ -89,10 +89,10 @@ constexpr auto kMust = Level::kMust;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"rdmap/opcode/immediate-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses Immediate Data without agreement on RFC 7306", kMust, kAny, not_agreed<0x8, 0, 8>},
-    {"rdmap/opcode/immediate-se-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses Immediate Data with Solicited Event without agreement on RFC 7306", kMust, kAny, not_agreed<0x9, 0, 8>},
-    {"rdmap/opcode/atomic-request-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses an Atomic Request without agreement on RFC 7306", kMust, kAny, not_agreed<0xA, 1, kAtomicRequest>},
-    {"rdmap/opcode/atomic-response-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses an Atomic Response without agreement on RFC 7306", kMust, kAny, not_agreed<0xB, 3, kAtomicResponse>},
+    {"rdmap/opcode/immediate-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses Immediate Data if RFC 7306 was not negotiated", kMust, kAny, not_agreed<0x8, 0, 8>},
+    {"rdmap/opcode/immediate-se-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses Immediate Data with Solicited Event if RFC 7306 was not negotiated", kMust, kAny, not_agreed<0x9, 0, 8>},
+    {"rdmap/opcode/atomic-request-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses an Atomic Request if RFC 7306 was not negotiated", kMust, kAny, not_agreed<0xA, 1, kAtomicRequest>},
+    {"rdmap/opcode/atomic-response-not-agreed", "RFC 7306 1.1", "EXT-2 RDMAP-97", "refuses an Atomic Response if RFC 7306 was not negotiated", kMust, kAny, not_agreed<0xB, 3, kAtomicResponse>},
     {"rdmap/opcode/reserved-c", "RFC 5040 7.2", "RDMAP-97 REG-4", "refuses opcode C", kMust, kAny, reserved<0xC>},
     {"rdmap/opcode/reserved-d", "RFC 5040 7.2", "RDMAP-97 REG-4", "refuses opcode D", kMust, kAny, reserved<0xD>},
     {"rdmap/opcode/reserved-e", "RFC 5040 7.2", "RDMAP-97 REG-4", "refuses opcode E", kMust, kAny, reserved<0xE>},

@@ -40,7 +40,7 @@ void empty_send(Script& s) {
     return;
   const auto fault = read_terminate(*received.segment).terminate.fault;
   if (fault.layer == bytes::Layer::kRdma && fault.type == 0) return;
-  throw Failed{"no Terminate from RDMAP or DDP", describe(received)};
+  throw Failed{"no Terminate except 0/0/00 local catastrophic error", describe(received)};
 }
 
 template <Opcode kOpcode>
@@ -66,7 +66,7 @@ void invalidate_advertised(Script& s) {
     const bool segment = received.kind == Received::Kind::kSegment;
     if (!segment || received.segment->is(Opcode::kReadResponse)) {
       throw Failed{
-          "the end of the connection after the Send with Invalidate, or after a Read of its STag",
+          "the end of the connection after the Send with Invalidate or the Read of the same STag",
           describe(received)};
     }
   }
@@ -178,13 +178,13 @@ Segment next_of(Script& s, Opcode opcode) {
 }
 
 void judge_untagged(const Segment& segment, Opcode opcode, std::uint32_t msn) {
-  expect_octet(segment, 0, 0x41, "T=0, L=1, DV=1 and reserved bits of zero");
+  expect_octet(segment, 0, 0x41, "T=0, L=1, DV=1 and reserved bits set to zero");
   expect_octet(segment, 1, rdmap::control_octet(opcode),
-               "RV=1, the opcode and reserved bits of zero");
+               "RV=1, the opcode and reserved bits set to zero");
   for (std::size_t at = 2; at < 6; ++at) expect_octet(segment, at, 0, "an InvSTag of zero");
   const auto& h = segment.header;
   if (h.qn != rdmap::info(opcode).qn || h.msn.value != msn || h.mo != 0) {
-    throw Failed{"the opcode's QN, the next MSN and MO 0", "another QN, MSN or MO"};
+    throw Failed{"the opcode's QN, the next MSN and MO 0", "a different QN, MSN or MO"};
   }
 }
 
@@ -214,7 +214,7 @@ void own_read_request(Script& s) {
       request->source_stag.value != Script::kOurStag ||
       request->source_to.value != Script::kOurTo || request->size != kExchangeSize) {
     throw Failed{"a Read Request of 28 octets for the advertised memory",
-                 "a Read Request of another size or for other memory"};
+                 "a Read Request of a different size or for different memory"};
   }
 }
 
@@ -227,10 +227,10 @@ void own_write(Script& s) {
   for (;;) {
     const auto segment = next_of(s, Opcode::kWrite);
     const auto& h = segment.header;
-    expect_octet(segment, 0, h.last ? 0xC1 : 0x81, "T=1, DV=1 and reserved bits of zero");
-    expect_octet(segment, 1, 0x40, "RV=1, the opcode and reserved bits of zero");
+    expect_octet(segment, 0, h.last ? 0xC1 : 0x81, "T=1, DV=1 and reserved bits set to zero");
+    expect_octet(segment, 1, 0x40, "RV=1, the opcode and reserved bits set to zero");
     if (h.stag.value != Script::kOurStag || h.to.value != to) {
-      throw Failed{"a Write to the advertised STag and to consecutive TOs",
+      throw Failed{"a Write to consecutive TOs of the advertised STag",
                    "a Write to another STag or TO"};
     }
     to += segment.payload().size();
@@ -257,12 +257,12 @@ constexpr Case kCases[] = {
     {"rdmap/send/inv-stag-ignored", "RFC 5040 4.1", "RDMAP-10", "ignores the InvSTag field of a Send without Invalidate", Level::kMust, kAny, plain_send_invalidates_nothing},
     {"rdmap/send/solicited", "RFC 5040 5.3", "RDMAP-53 RDMAP-52", "delivers a Send with Solicited Event like any other Send", Level::kMust, kAny, solicited},
     {"rdmap/send/empty", "RFC 5040 5.3", "RDMAP-56", "accepts a zero-length Send", Level::kMust, kAny, empty_send},
-    {"rdmap/send/invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses a Send with Invalidate of an unknown STag", Level::kMust, kAny, invalidate_unknown<Opcode::kSendInvalidate>},
-    {"rdmap/send/solicited-invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses a Send with Solicited Event and Invalidate of an unknown STag", Level::kMust, kAny, invalidate_unknown<Opcode::kSendSolicitedInvalidate>},
+    {"rdmap/send/invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses a Send with Invalidate for an unknown STag", Level::kMust, kAny, invalidate_unknown<Opcode::kSendInvalidate>},
+    {"rdmap/send/solicited-invalidate-unknown", "RFC 5040 7.2", "RDMAP-58 RDMAP-99", "refuses a Send with Solicited Event and Invalidate for an unknown STag", Level::kMust, kAny, invalidate_unknown<Opcode::kSendSolicitedInvalidate>},
     {"rdmap/send/invalidate-advertised", "RFC 5040 5.3", "RDMAP-58 RDMAP-113", "invalidates an advertised STag, or refuses the Send with Invalidate", Level::kMust, kAny, invalidate_advertised},
     {"rdmap/write/unseen", "RFC 5040 5.1", "RDMAP-24", "does not notify its program of a Write", Level::kMust, kAny, write_unseen},
     {"rdmap/order/read-behind-write", "RFC 5040 5.5", "RDMAP-69 RDMAP-75", "answers a Read with the data of the preceding Write", Level::kMust, kAny, read_behind_write},
-    {"rdmap/order/read-behind-small-writes", "RFC 5040 5.5", "RDMAP-69 RDMAP-75", "answers a Read with the data of many Writes in one TCP segment", Level::kMust, kAny, read_behind_small_writes},
+    {"rdmap/order/read-behind-small-writes", "RFC 5040 5.5", "RDMAP-69 RDMAP-75", "answers a Read with the data of many preceding one-octet Writes", Level::kMust, kAny, read_behind_small_writes},
 };
 // clang-format on
 

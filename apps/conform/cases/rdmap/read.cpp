@@ -52,7 +52,8 @@ void expect_empty_response(Script& s, const ReadRequest& request) {
   const auto response = s.expect(Opcode::kReadResponse);
   if (response.segments != 1 || !response.payload.empty() ||
       response.header.stag != request.sink_stag || response.header.to != request.sink_to) {
-    throw Failed{"one zero-length Read Response to the requested sink", "another Read Response"};
+    throw Failed{"one zero-length Read Response to the requested sink",
+                 "a different Read Response"};
   }
 }
 
@@ -96,9 +97,8 @@ void sink_copied(Script& s) {
     if (control != (last ? 0xC1 : 0x81) || segment.ulpdu[1] != std::byte{0x42} ||
         segment.header.stag != request.sink_stag || segment.header.to.value != to) {
       throw Failed{
-          "header octets C1 42 (81 42 before the last segment), the sink's STag and consecutive "
-          "TOs",
-          "another header"};
+          "header octets 81 42 (C1 42 in the last segment), the sink's STag and consecutive TOs",
+          "a different header"};
     }
     to += segment.payload().size();
   }
@@ -138,7 +138,7 @@ void burst(Script& s, const PeerMemory& memory, std::uint32_t count) {
 PeerMemory with_depth(Script& s, std::uint32_t& depth) {
   const auto frame = s.establish({.ord = kDepth});
   const auto allowed = s.peer_word().ird;
-  if (!frame.enhanced || allowed == 0) throw Skipped{"the peer did not negotiate a nonzero IRD"};
+  if (!frame.enhanced || allowed == 0) throw Skipped{"the peer negotiated no IRD, or an IRD of 0"};
   depth = std::min<std::uint32_t>(kDepth, allowed);
   return learn_memory(s);
 }
@@ -162,7 +162,7 @@ void beyond_agreed(Script& s) {
   std::uint32_t depth = 0;
   const auto memory = with_depth(s, depth);
   if (s.peer_word().ird >= kBurst) {
-    throw Skipped{"the peer agreed to more requests than fit into one TCP segment"};
+    throw Skipped{"the peer's IRD allows more requests than fit into one TCP segment"};
   }
   burst(s, memory, kBurst);
   const bytes::Fault right[] = {ddp::kUntaggedNoBuffer, ddp::kUntaggedMsnRange,
@@ -299,7 +299,7 @@ constexpr Case kCases[] = {
     {"rdmap/read/reserved-bits", "RFC 5040 4.1", "RDMAP-9 RDMAP-10 DDP-19", "ignores the reserved bits and the InvSTag field of a Read Request", kMust, kAny, reserved_bits},
     {"rdmap/read/two-segments", "RFC 5041 5.2", "DDP-40", "accepts a Read Request of two segments", Level::kShould, kAny, two_segments},
     {"rdmap/read/as-agreed", "RFC 5040 6.1", "RDMAP-43 RDMAP-45 RDMAP-78 RDMAP-81", "answers as many outstanding Reads as agreed, in order", kMust, kAny, as_agreed},
-    {"rdmap/read/beyond-agreed", "RFC 5040 6.1", "RDMAP-84 DDP-68", "terminates on more outstanding Reads than agreed", kMust, kAny, beyond_agreed},
+    {"rdmap/read/beyond-agreed", "RFC 5040 6.1", "RDMAP-84 DDP-68", "terminates when more Reads are outstanding than agreed", kMust, kAny, beyond_agreed},
     {"rdmap/read/unknown-stag", "RFC 5040 7.2", "RDMAP-39 RDMAP-101", "terminates on a Read of an unknown STag", kMust, kAny, unknown_stag},
     {"rdmap/read/wrong-key", "RFC 5040 7.2", "RDMAP-39 RDMAP-101", "terminates on a Read of an STag with a wrong key", kMust, kAny, wrong_key},
     {"rdmap/read/stag-0", "RFC 5040 7.2", "RDMAP-39 RDMAP-101", "terminates on a Read of STag 0", kMust, kAny, stag_0},
@@ -308,9 +308,9 @@ constexpr Case kCases[] = {
     {"rdmap/read/behind", "RFC 5040 7.2", "RDMAP-103 SEC-12", "terminates on a Read of the octet after the advertised memory", kMust, kAny, behind},
     {"rdmap/read/wraps", "RFC 5040 7.2", "RDMAP-105 RDMAP-103", "terminates on a Read whose TO plus length exceeds 2^64", kMust, kAny, wraps},
     {"rdmap/read/largest", "RFC 5040 7.2", "RDMAP-104", "terminates on a Read of 0xFFFFFFFF octets", kMust, kAny, largest},
-    {"rdmap/read/request-empty", "RFC 5040 4.4", "RDMAP-11 RDMAP-12", "ends the stream on a Read Request of 0 octets", kMust, kAny, of_size<0>},
-    {"rdmap/read/request-short", "RFC 5040 4.4", "RDMAP-11 RDMAP-12", "ends the stream on a Read Request of 27 octets", kMust, kAny, of_size<27>},
-    {"rdmap/read/request-long", "RFC 5040 4.4", "RDMAP-11 RDMAP-12 DDP-71", "ends the stream on a Read Request of 32 octets", kMust, kAny, of_size<32>},
+    {"rdmap/read/request-empty", "RFC 5040 4.4", "RDMAP-11 RDMAP-12", "ends the stream on a Read Request with a payload of 0 octets", kMust, kAny, of_size<0>},
+    {"rdmap/read/request-short", "RFC 5040 4.4", "RDMAP-11 RDMAP-12", "ends the stream on a Read Request with a payload of 27 octets", kMust, kAny, of_size<27>},
+    {"rdmap/read/request-long", "RFC 5040 4.4", "RDMAP-11 RDMAP-12 DDP-71", "ends the stream on a Read Request with a payload of 32 octets", kMust, kAny, of_size<32>},
     {"rdmap/read/msn-zero", "RFC 5041 7.1", "DDP-32 DDP-72", "terminates on a Read Request with MSN 0", kMust, kAny, msn_zero},
     {"rdmap/read/msn-skipped", "RFC 5041 5.4", "DDP-31 DDP-52", "does not answer a Read Request while the previous request is missing", kMust, kAny, msn_skipped},
     {"rdmap/read/msn-repeated", "RFC 5041 7.1", "DDP-50 DDP-72", "terminates on a Read Request whose MSN was used before", kMust, kAny, msn_repeated},

@@ -116,7 +116,7 @@ void message(Script& s) {
   const auto received = write_error(s).received;
   const auto& h = received.segment.header;
   if (h.tagged || h.qn != 2 || h.msn.value != 1 || h.mo != 0 || !h.last) {
-    throw Failed{"an untagged segment on queue 2 with MSN 1, MO 0 and L=1", "another header"};
+    throw Failed{"an untagged segment on queue 2 with MSN 1, MO 0 and L=1", "a different header"};
   }
   const auto& octets = received.segment.ulpdu;
   if (octets[0] != std::byte{0x41} || octets[1] != std::byte{0x47} || h.rsvd_ulp_rest != 0) {
@@ -130,7 +130,7 @@ void reserved_bits(Script& s) {
   const auto payload = received.segment.payload();
   const std::byte mask{received.standard_layout ? std::uint8_t{0x1F} : std::uint8_t{0xF8}};
   if ((payload[2] & mask) != std::byte{0} || payload[3] != std::byte{0}) {
-    throw Failed{"13 reserved bits of zero after M, D and R", "reserved bits that are set"};
+    throw Failed{"zero in the 13 reserved bits after M, D and R", "reserved bits that are set"};
   }
 }
 
@@ -179,7 +179,8 @@ void header(Script& s) {
   const std::size_t size = (provoked.ulpdu[0] & std::byte{0x80}) != std::byte{0} ? 14 : 18;
   if (!std::ranges::equal(behind_control(provoked.received, kLengthSize, size),
                           bytes::View(provoked.ulpdu).first(size))) {
-    throw Failed{"the DDP header of the invalid segment, octet for octet", "another DDP header"};
+    throw Failed{"the DDP header of the invalid segment, octet for octet",
+                 "a different DDP header"};
   }
 }
 
@@ -191,7 +192,7 @@ void read_request(Script& s) {
           behind_control(provoked.received, kLengthSize + kHeader, rdmap::kReadRequestSize),
           bytes::View(provoked.ulpdu).subspan(kHeader))) {
     throw Failed{"the RDMA header of the invalid Read Request, octet for octet",
-                 "another RDMA header"};
+                 "a different RDMA header"};
   }
 }
 
@@ -249,7 +250,7 @@ constexpr auto kMust = Level::kMust;
 constexpr Case kCases[] = {
     {"rdmap/terminate/control-word", "RFC 5040 4.8", "RDMAP-15 RDMAP-16", "lays out the control word of its Terminate as in figure 8 of RFC 5040", kMust, kAny, control_word},
     {"rdmap/terminate/message", "RFC 5040 5.4", "RDMAP-59 RDMAP-7 RDMAP-10 DDP-32", "sends its Terminate as the first message on queue 2", kMust, kAny, message},
-    {"rdmap/terminate/reserved-bits", "RFC 5040 4.8", "RDMAP-18", "sends zero in the reserved bits of the control word", kMust, kAny, reserved_bits},
+    {"rdmap/terminate/reserved-bits", "RFC 5040 4.8", "RDMAP-18", "sends zero in the reserved bits of its Terminate", kMust, kAny, reserved_bits},
     {"rdmap/terminate/size-crc", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "sends a Terminate whose length matches M, D and R after a CRC error", kMust, kAny, size<crc_error>},
     {"rdmap/terminate/size-write", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "sends a Terminate whose length matches M, D and R after an invalid Write", kMust, kAny, size<write_error>},
     {"rdmap/terminate/size-read", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "sends a Terminate whose length matches M, D and R after an invalid Read", kMust, kAny, size<read_error>},
