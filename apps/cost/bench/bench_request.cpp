@@ -19,13 +19,14 @@ class LocalRequests {
     cq_ = check(rnic.create_cq(64), "cannot create a completion queue");
     near_ = queue_pair();
     far_ = queue_pair();
-    region_ = check(rnic.allocate_fast_region(*pd_), "cannot allocate a fast region");
-    requests_ = check(rnic.create_cm_channel(), "cannot create a connection channel");
-    outcomes_ = check(rnic.create_cm_channel(), "cannot create a connection channel");
+    region_ = check(rnic.allocate_fast_region(*pd_), "cannot allocate a fast-register region");
+    requests_ = check(rnic.create_cm_channel(), "cannot create an event channel");
+    outcomes_ = check(rnic.create_cm_channel(), "cannot create an event channel");
     const auto listener = check(rnic.listen({"127.0.0.1", 0}, {}, *requests_), "cannot listen");
     check(rnic.connect(*near_, listener->local(), {}, *outcomes_), "cannot connect");
     const auto request = requests_->wait(5s);
-    if (!request || request->request == nullptr) throw Error("no connection arrived over loopback");
+    if (!request || request->request == nullptr)
+      throw Error("no connection request arrived over loopback");
     check(request->request->accept(*far_), "cannot accept");
     const auto outcome = outcomes_->wait(5s);
     if (!outcome || outcome->type != net::CmEvent::Type::kEstablished) {

@@ -167,7 +167,7 @@ class Echo {
   void once() {
     if (::send(near_, octets_.data(), octets_.size(), 0) < 0 ||
         recv(far_, octets_.data(), octets_.size(), 0) < 0) {
-      throw Error("cannot transfer over loopback: " + errno_text());
+      throw Error("cannot transfer data over loopback: " + errno_text());
     }
   }
 

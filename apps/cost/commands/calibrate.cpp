@@ -85,20 +85,20 @@ class Calibration {
                          {"uncertainty", v.uncertainty},
                          {"source", v.source}};
     }
-    return {
-        {"name", "host"},
-        {"title", "this machine: " + cpu_model() + (busy() ? ", busy when measured" : "")},
-        {"note",
-         "Measured over loopback, except for the link, the card and all parameters marked preset."},
-        {"machine", machine()},
-        {"parameters", parameters}};
+    return {{"name", "host"},
+            {"title", "this machine: " + cpu_model() + (busy() ? ", busy when measured" : "")},
+            {"note",
+             "Measured on this machine without a network. Parameters marked preset, such as those "
+             "of the link and the card, were not measured."},
+            {"machine", machine()},
+            {"parameters", parameters}};
   }
 
   const std::vector<std::string>& skipped() const { return skipped_; }
   bool busy() const { return others_.value_or(0) > kQuietEnough; }
-  /// Returns the load by other programs as text, for example "12 % of the processors".
+  /// Returns the load by other programs as text, for example "12 % of the processor time".
   std::string others_text() const {
-    return others_ ? fmt::format("{:.0f} % of the processors", 100 * *others_) : "unknown";
+    return others_ ? fmt::format("{:.0f} % of the processor time", 100 * *others_) : "unknown";
   }
 
  private:
@@ -181,7 +181,7 @@ class Calibration {
     attempt("packets over veth", {"packet_tx", "packet_rx"}, [&] {
       const auto packet = bench_packet();
       const std::string how =
-          "veth, MTU 1500 compared with 9000, without GSO; includes TCP's share";
+          "veth without segmentation offload, MTU 1500 compared with 9000; includes TCP processing";
       set("packet_tx", packet, how);
       set("packet_rx", packet, how);
     });
@@ -218,7 +218,7 @@ class Calibration {
               for (const char* key : {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx",
                                       "copy_tx", "copy_rx", "wakeup"}) {
                 set(key, {fitted.*model::find_field(key)->member, error},
-                    "fitted to loopback socket transfers of 64 octets to 1 MiB");
+                    "fitted to transfers of 64 octets to 1 MiB between sockets over loopback");
               }
               fit_ =
                   fmt::format("mean error {:.1f} % on sizes that the fit did not use", 100 * error);
@@ -269,7 +269,7 @@ class Calibration {
     std::ifstream load("/proc/loadavg");
     if (load >> text) out["load"] = text;
     out["used by other programs"] = others_text();
-    if (syscall_.value > 0) out["system call ns"] = std::to_string(std::lround(syscall_.value));
+    if (syscall_.value > 0) out["ns per system call"] = std::to_string(std::lround(syscall_.value));
     if (!wakeups_.empty()) out["wake-up"] = wakeups_;
     if (!pinning_.empty()) out["pinning"] = pinning_;
     if (!crcs_.empty()) out["CRC32c ns/octet"] = fmt::format("{}", fmt::join(crcs_, ", "));
@@ -281,7 +281,7 @@ class Calibration {
   void clock() {
     const auto mhz = std::strtod(cpuinfo("cpu MHz", "0").c_str(), nullptr);
     if (mhz > 0)
-      measured_["clock"] = {mhz / 1000, 0, "def", "by definition; read from /proc/cpuinfo"};
+      measured_["clock"] = {mhz / 1000, 0, "def", "read from /proc/cpuinfo and taken as exact"};
   }
 
  private:
@@ -325,9 +325,8 @@ int run_calibrate(const CalibrateOptions& options) {
     fmt::print(stderr, "not measured and therefore marked \"preset\": {}\n", skipped);
   }
   for (const auto& [name, value] : set->machine) fmt::print("{}: {}\n", name, value);
-  fmt::print(
-      "wrote {}; all parameters that were not measured are marked \"preset\" and come from {}\n",
-      options.out, base.name);
+  fmt::print("wrote {}; parameters marked \"preset\" were not measured and come from preset {}\n",
+             options.out, base.name);
   if (calibration.busy()) {
     fmt::print(stderr,
                "iwarp: {} is not reliable: other programs used {} during the calibration "
@@ -348,9 +347,9 @@ cli::Command calibrate_command() {
       .suggests(model::preset_names());
   command.text("--out", "host.json", options->out, "Output file").completes(cli::Completion::kFile);
   command.number("--repeat", "N", options->repeat, {1, 100},
-                 "Number of rounds of the socket sweep");
+                 "Number of times to measure each transfer between sockets");
   command.number("--seconds", "S", options->seconds, {0.01, 10},
-                 "Approximate duration of each run in the sweep");
+                 "Approximate duration of each transfer between sockets");
   command.notes = "The calibration takes about 20 seconds. The machine should be idle.";
   command.run = [options](const cli::Given&) { return run_calibrate(*options); };
   return command;

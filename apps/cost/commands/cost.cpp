@@ -7,7 +7,8 @@ namespace iwarp::apps {
 
 cli::Command cost_command() {
   cli::Command command(
-      "cost", "Predict the processor cost of moving data by sockets, iWARP, a TOE or an RNIC");
+      "cost",
+      "Predict the processor cost of moving data with sockets, software iWARP, a TOE or an RNIC");
   command.commands = {cost::predict_command(), cost::report_command(), cost::calibrate_command(),
                       cost::validate_command(), cost::run_command()};
   command.notes = "rfc-notes/offload-model.md explains the model.";

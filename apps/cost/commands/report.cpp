@@ -35,8 +35,8 @@ std::vector<model::MeasuredShare> shares_of(const std::string& path,
 std::string page_text(std::string_view series) {
   if (page_file("vega.js").empty()) {
     throw Error(
-        "cannot write HTML: this iwarp was built without Vega (install libjs-vega and build again, "
-        "or omit --html)");
+        "cannot write HTML: this iwarp was built without Vega (install libjs-vega, then build "
+        "again, or omit --html)");
   }
   return filled(page_file("page.html"), {{"@STYLE@", std::string(page_file("style.css"))},
                                          {"@DATA@", script_safe(series)},
@@ -80,10 +80,11 @@ cli::Command report_command() {
   add_question_options(command, options->question);
   command.begin_group("");
   command.size("--file", options->question.file, {1, 0x1p50},
-               "Bytes of the file in the file-transfer scenario");
+               "With --html: size in bytes of the file in the file-transfer chart");
   command
       .text("--measured", "runs.json", options->measured,
-            "Plot the share of copying in these runs, recorded by iwarp cost run")
+            "With --html: also plot the share of copying in these runs, which iwarp cost run "
+            "recorded")
       .completes(cli::Completion::kFile);
   command
       .text("--html", "OUT.html", options->html,

@@ -31,7 +31,7 @@ constexpr std::uint64_t kLargestTransfer = 1ULL << 30;
 std::uint64_t size_of(const std::string& text) {
   const auto size = cli::parse_size(text);
   if (!size || *size == 0 || *size > kLargestTransfer) {
-    throw UsageError("--size: \"" + text + "\" is not a number from 1 to 1G");
+    throw UsageError("--size: \"" + text + "\" is not a size from 1 to 1G");
   }
   return *size;
 }
@@ -105,19 +105,21 @@ cli::Command run_command() {
       .greedy();
   command
       .texts("--crc", "off|best|KERNEL", options->crcs,
-             "iWARP: off, best, or a CRC32c kernel that iwarp info lists")
+             "iWARP: off, best (the fastest CRC32c kernel), or a kernel that iwarp info lists")
       .greedy();
   command.flag("--markers", options->markers, "iWARP: also run with markers");
-  command.choice("--cpus", options->cpus, {"other", "same", "any"},
-                 "Processors of the two processes");
-  command.number("--repeat", "N", options->repeat, {1, 1000}, "Number of rounds");
+  command.choice(
+      "--cpus", options->cpus, {"other", "same", "any"},
+      "Pin both processes to the same processor, to two processors (other), or to none (any)");
+  command.number("--repeat", "N", options->repeat, {1, 1000},
+                 "Number of times to run all transfers");
   command.number("--seconds", "S", options->seconds, {0.01, 60},
-                 "Approximate duration of each run");
-  command.text("--out", "runs.json", options->out, "Write the records to this file")
+                 "Approximate duration of each transfer");
+  command.text("--out", "runs.json", options->out, "Write the results to this file, as JSON")
       .completes(cli::Completion::kFile);
   command.notes =
-      "The transfers use loopback, so both ends share this machine and TCP segments are 64 KB "
-      "long.";
+      "The transfers use loopback, so both ends share this machine and TCP segments are up "
+      "to 64 KB long.";
   command.shown = {
       "iwarp cost run --out runs.json",
       "iwarp cost run --mode iwarp --size 64K --crc off portable best --markers --repeat 5"};

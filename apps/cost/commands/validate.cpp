@@ -172,26 +172,30 @@ cli::Command validate_command() {
                        "Compare the model with this machine and with published figures");
   add_host_options(command, options->host);
   command
-      .text("--runs", "runs.json", options->runs, "Judge these recorded runs instead of measuring")
+      .text("--runs", "runs.json", options->runs,
+            "Judge the runs recorded in this file instead of new runs")
       .completes(cli::Completion::kFile);
-  command.text("--out", "runs.json", options->out, "Write the runs to this file")
+  command.text("--out", "runs.json", options->out, "Write the runs to this file, as JSON")
       .completes(cli::Completion::kFile);
-  command.choice("--cpus", options->cpus, {"other", "same", "any"},
-                 "Processors of the two processes");
-  command.number("--repeat", "N", options->repeat, {1, 100}, "Number of rounds");
+  command.choice(
+      "--cpus", options->cpus, {"other", "same", "any"},
+      "Pin both processes to the same processor, to two processors (other), or to none (any)");
+  command.number("--repeat", "N", options->repeat, {1, 100},
+                 "Number of times to run all transfers");
   command.number("--seconds", "S", options->seconds, {0.01, 10},
-                 "Approximate duration of each run");
+                 "Approximate duration of each transfer");
   command.flag("--published-only", options->published_only, "Check only the published figures");
   command.notes =
-      "The costs of sockets are fitted to runs; those of iWARP are predicted.\n"
-      "Exit status 0: the identities are exact and the bounds are met; 1: an identity or a\n"
-      "bound is missed; 2: identical runs differ too much for a verdict.";
+      "The costs of sockets are fitted to runs; the costs of iWARP are predicted.\n"
+      "Exit status 0: every identity holds and every error is within its bound; 1: an identity\n"
+      "does not hold or an error exceeds its bound; 2: identical runs differ too much for a\n"
+      "verdict.";
   command.shown = {"iwarp cost validate",
                    "iwarp cost validate --out runs.json && iwarp cost validate --runs runs.json",
                    "iwarp cost validate --published-only"};
   command.statuses = {
-      {"0", "the identities are exact and the bounds are met"},
-      {"1", "an identity or a bound is missed, or the command failed"},
+      {"0", "every identity holds and every error is within its bound"},
+      {"1", "an identity does not hold, an error exceeds its bound, or the command failed"},
       {"2", "identical runs differ too much for a verdict, or the command line is invalid"}};
   command.run = [options](const cli::Given&) { return run_validate(*options); };
   return command;

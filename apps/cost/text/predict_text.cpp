@@ -71,7 +71,7 @@ std::string cost_table(const Question& q, const std::vector<Way>& all) {
   });
   out += line("  sender", all, [&](const Way& way) { return us(cost(way).tx.total()); });
   out += line("  receiver", all, [&](const Way& way) { return us(cost(way).rx.total()); });
-  out += line("GHz per Gb/s, maximum", all, [&](const Way& way) {
+  out += line("busier host, GHz/Gb/s", all, [&](const Way& way) {
     const auto busier = std::max(cost(way).tx.total(), cost(way).rx.total());
     return fmt::format("{:.3g}", ghz_per_gbps(p, busier, q.workload.size));
   });
@@ -155,10 +155,10 @@ std::string throughput_text(const model::Throughput& before, const model::Throug
 std::string workload_text(const model::Workload& w) {
   auto out = format_octets(w.size);
   if (w.hit_rate < 1 && w.reuse > 1) {
-    out += fmt::format(", registered once per {:g} transfers", w.reuse);
+    out += fmt::format(", buffer registered once per {:g} transfers", w.reuse);
   }
-  out += w.advertise == 1 ? ", an STag exchanged each time"
-                          : fmt::format(", an STag exchanged per {:g} transfers", w.advertise);
+  out += w.advertise == 1 ? ", STag exchanged for each transfer"
+                          : fmt::format(", STag exchanged once per {:g} transfers", w.advertise);
   out += w.crc ? ", CRC on" : ", CRC off";
   if (w.markers) out += ", markers";
   return out;
@@ -183,9 +183,9 @@ std::string verdict_text(const Question& q, const Way& way) {
 
 std::string prediction_text(const Question& q) {
   const auto all = ways(q);
-  auto out =
-      title_of(q.set) + "\n" + workload_text(q.workload) +
-      "\nRNIC: buffers are registered for each transfer, or registered once and then cached\n\n";
+  auto out = title_of(q.set) + "\n" + workload_text(q.workload) +
+             "\nRNIC, each time: every transfer registers its buffers"
+             "\nRNIC, once: registered buffers are cached\n\n";
   out += cost_table(q, all) + "\n" + performance_table(q, all) + "\n" + crossover_table(q);
   out += "\nCompared with kernel sockets\n";
   for (const auto& way : all) {

@@ -12,7 +12,7 @@ namespace iwarp::apps::cost {
 /// Returns the whole text; each line ends with a newline.
 std::string prediction_text(const Question& question);
 
-/// Describes the workload, for example "64.0 KiB, an STag exchanged each time, ...". Mentions
+/// Describes the workload, for example "64.0 KiB, STag exchanged for each transfer, ...". Mentions
 /// registration only if the workload includes it.
 std::string workload_text(const model::Workload& workload);
 

@@ -26,8 +26,8 @@ void add_host_options(cli::Command& command, QuestionOptions& options) {
       .suggests(model::preset_names());
   command
       .text("--host", "host.json", options.host,
-            "File that iwarp cost calibrate wrote; parameters that it lacks are listed and taken "
-            "from the preset")
+            "File that iwarp cost calibrate wrote; parameters missing from the file are listed and "
+            "taken from the preset")
       .completes(cli::Completion::kFile);
   command.begin_group("");
 }
@@ -52,7 +52,7 @@ void add_question_options(cli::Command& command, QuestionOptions& options) {
   command.choice("--crc", options.crc, {"on", "off"}, "CRC32c in software iWARP");
   command.flag("--markers", options.markers, "Use markers in software iWARP");
   command.size("--fpdu", options.fpdu, {1, 1U << 16},
-               "Payload bytes per frame; the default fits one TCP segment");
+               "Payload bytes per FPDU; by default, an FPDU fills one TCP segment");
   command.number("--application", "NS", options.application, {0, 1e6},
                  "The application's own work in ns per byte (gamma in the LAWS model)");
   command.begin_group("");

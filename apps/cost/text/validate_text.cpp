@@ -22,25 +22,28 @@ std::string octets_text(std::uint64_t octets) { return format_octets(static_cast
 std::string fitted_text(const model::Judgement& j) {
   const auto cost = [&j](Unknown u) { return j.sockets[static_cast<std::size_t>(u)]; };
   auto out = fmt::format(
-      "Mode (a), fitted costs: {:.2f} us per send, {:.2f} us per receive or wait, {:.2f} us per "
-      "piece, {:.3f} ns per octet, {:.1f} us per wake-up\n",
+      "Mode (a), kernel sockets, fitted costs: {:.2f} us per send, {:.2f} us per receive or wait, "
+      "{:.2f} us per piece, {:.3f} ns per octet, {:.1f} us per wake-up\n",
       cost(Unknown::kSend) / kUs, cost(Unknown::kReceive) / kUs, cost(Unknown::kPiece) / kUs,
       cost(Unknown::kOctet), cost(Unknown::kSwitch) / kUs);
   for (const auto& point : j.fitted) {
     const auto messages = static_cast<double>(point.run.messages);
     out += fmt::format(
-        "  {:>10}, {:>6} per receive call: measured {:>8.2f} us, fitted {:>8.2f} us, {:+.0f} %\n",
+        "  {:>10}, {:>6} octets per receive call: measured {:>8.2f} us, fitted {:>8.2f} us, "
+        "{:+.0f} %\n",
         octets_text(point.run.size), point.run.read, point.run.cpu_ns() / messages / kUs,
         point.fitted / messages / kUs, 100 * (point.fitted / point.run.cpu_ns() - 1));
   }
-  return out +
-         fmt::format(
-             "  leaving out one size at a time: MAPE {:.1f} %, p90 {:.1f} %, max {:.1f} %\n\n",
-             100 * j.left_out.mean, 100 * j.left_out.p90, 100 * j.left_out.max);
+  return out + fmt::format(
+                   "  errors if each size is predicted by a fit to the other sizes: MAPE {:.1f} %, "
+                   "p90 {:.1f} %, max {:.1f} %\n\n",
+                   100 * j.left_out.mean, 100 * j.left_out.p90, 100 * j.left_out.max);
 }
 
 std::string points_text(const model::Judgement& j) {
-  std::string out = "Mode (b), predicted from the fit of mode (a), micro-benchmarks and counters\n";
+  std::string out =
+      "Mode (b), software iWARP, predicted from the fit of mode (a), micro-benchmarks and "
+      "counters\n";
   out += fmt::format("{:>10}{:>8}  {:<15}{:<8}{:>11}{:>11}{:>8}{:>9}\n", "size", "ULPDU", "CRC",
                      "markers", "measured", "predicted", "error", "spread");
   for (const auto& point : j.points) {
@@ -71,7 +74,8 @@ std::string copies_text(const model::Judgement& j) {
   }
   constexpr double kClaim = 0.8;
   return out +
-         "    (cost of a memcpy of the same octets in cache, relative to all costs per octet)\n" +
+         "    (bounds: the cost of a memcpy of the same octets in cache, and all costs per "
+         "octet)\n" +
          fmt::format(
              "  The claim \"copying takes 80 to 85 % of the processor\" is {} on this machine.\n"
              "    No source for the claim was found. The nearest published figure covers all of "
