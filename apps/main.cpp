@@ -25,18 +25,20 @@ int fail(const std::string& command, const std::string& text, int status) {
 /// Flushes standard output. Throws Error if this fails, for example because the disk is full.
 void flush_output() {
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw Error("cannot write standard output: " + errno_text());
+    throw Error("cannot write to standard output: " + errno_text());
   }
 }
 
 cli::Command root_command() {
-  cli::Command root("iwarp",
-                    "iWARP in user space: RDMA over ordinary TCP sockets (RFC 5040, 5041, 5044).\n"
-                    "One side registers memory and sends its STag to the other, which then reads\n"
-                    "and writes that memory directly while the owner's program sleeps.");
+  cli::Command root(
+      "iwarp",
+      "iWARP in user space: RDMA over ordinary TCP sockets (RFC 5040, 5041, 5044).\n"
+      "One side registers memory and sends the STag to the other side, which then reads\n"
+      "and writes that memory directly while the program that owns it sleeps.");
   root.usage = "iwarp COMMAND [OPTION...] [ARGUMENT...]\n       iwarp --version";
   root.commands = all_commands();
-  root.notes = "Start with:  iwarp demo\nEach command has its own help:  iwarp get --help";
+  root.notes =
+      "Start with:  iwarp demo\nEach command has its own help, for example:  iwarp get --help";
   return root;
 }
 

@@ -100,7 +100,7 @@ Command help_command(const Command& root, const std::string& version) {
   auto& words =
       command
           .arguments("COMMAND", options->words,
-                     "Command whose help to show, or the word connection for connection options")
+                     "Command to explain, or the word connection to explain the connection options")
           .suggests(known_words(root, true));
   words.take = [&root, store = words.take](const Option::Words& given) {
     auto fault = unknown_in(root, given);
@@ -108,7 +108,7 @@ Command help_command(const Command& root, const std::string& version) {
   };
   command
       .text("--manual", "DIR", options->manual,
-            "Instead, write a man page for each command into this directory")
+            "Write a man page for each command into this directory instead of printing help")
       .completes(Completion::kDirectory);
   command.shown = {"iwarp help get", "iwarp help connection"};
   command.run = [&root, version, options](const Given&) {

@@ -160,8 +160,8 @@ class Initiator {
     const auto& common = options_.common;
     return fmt::format(
         "demo passed: {} octets written, read back and checked on both sides; a Write to the "
-        "invalidated STag refused with Terminate {} (MPA revision {}, CRC {}, markers in {}, out "
-        "{}, RTR {})",
+        "invalidated STag refused with Terminate {} (MPA revision {}, CRC {}, incoming markers "
+        "{}, outgoing markers {}, RTR {})",
         options_.size, terminate_, shown("IWARP_MPA_REV", common), shown("IWARP_CRC", common),
         shown("IWARP_MARKERS", common), options_.peer_markers ? "on" : "off",
         shown("IWARP_RTR", common));

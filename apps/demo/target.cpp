@@ -39,7 +39,7 @@ class Target {
   Target(const DemoOptions& options, const Reporter& report)
       : report_(report),
         rnic_(open_rnic()),
-        events_(check(rnic_->create_cm_channel(), "cannot create a connection channel")),
+        events_(check(rnic_->create_cm_channel(), "cannot create an event channel")),
         session_(*rnic_),
         storage_(options.size + 2 * kGuard, kGuardOctet),
         octets_(std::span(storage_).subspan(kGuard, options.size)),

@@ -20,7 +20,7 @@ TargetProcess::TargetProcess(const DemoOptions& options) {
   std::fflush(nullptr);
   const pid_t parent = getpid();
   pid_ = fork();
-  if (pid_ < 0) throw Error("cannot start the peer process: " + errno_text());
+  if (pid_ < 0) throw Error("cannot start the target process: " + errno_text());
   if (pid_ == 0) {
     close(ends[0]);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -43,8 +43,8 @@ std::string TargetProcess::expect(const std::string& word) {
   const auto line = next_line();
   if (line == word) return "";
   if (line.starts_with(word + " ")) return line.substr(word.size() + 1);
-  if (line.starts_with("failed ")) throw Error("peer process: " + line.substr(7));
-  throw Error("the peer process reported \"" + line + "\" instead of \"" + word + "\"");
+  if (line.starts_with("failed ")) throw Error("target process: " + line.substr(7));
+  throw Error("the target process reported \"" + line + "\" instead of \"" + word + "\"");
 }
 
 void TargetProcess::finish() {
@@ -53,7 +53,7 @@ void TargetProcess::finish() {
   const auto pid = waitpid(pid_, &status, 0);
   pid_ = -1;
   if (pid < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    throw Error("the peer process failed");
+    throw Error("the target process failed");
   }
 }
 
@@ -67,10 +67,10 @@ std::string TargetProcess::next_line() {
     pollfd on{.fd = pipe_, .events = POLLIN, .revents = 0};
     const int ready = poll(&on, 1, static_cast<int>(kDemoPatience.count()));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready <= 0) throw Error("the peer process did not report in time");
+    if (ready <= 0) throw Error("the target process did not report in time");
     std::array<char, 512> chunk{};
     const auto n = read(pipe_, chunk.data(), chunk.size());
-    if (n <= 0) throw Error("the peer process ended early");
+    if (n <= 0) throw Error("the target process ended early");
     received_.append(chunk.data(), static_cast<std::size_t>(n));
   }
 }

@@ -51,7 +51,7 @@ class Output {
   void flush() {
     if (std::fwrite(text_.data(), 1, text_.size(), stdout) != text_.size() ||
         std::fflush(stdout) != 0) {
-      throw Error("cannot write standard output: " + errno_text());
+      throw Error("cannot write to standard output: " + errno_text());
     }
     text_.clear();
   }
@@ -291,15 +291,17 @@ cli::Command explain_command() {
       .required()
       .completes(cli::Completion::kFile);
   command.count("-v,--verbose", options->verbose,
-                "Show the four layers of each frame; -vv also shows all its octets");
+                "Show the four layers of each frame; -vv also shows all octets of the frame");
   command.number("--stream", "N", options->filter.connection, {1, 1e15},
                  "Show only the MPA connection with this number");
   command.choice("--op", options->filter.operation, frames::operation_names(),
-                 "Show only these operations, both requests and responses");
+                 "Show only operations of this kind, both requests and responses");
   command.flag("--errors", options->filter.errors,
-               "Show only Terminates, octets outside frames, and frames that break a rule");
-  command.flag("--strict", options->strict,
-               "For scripts: exit with status 3 if a frame breaks a rule, even if it is not shown");
+               "Show only errors: Terminates, rejections, failures in logs, octets outside frames, "
+               "and frames that break a rule");
+  command.flag(
+      "--strict", options->strict,
+      "For scripts: exit with status 3 if any frame breaks a rule, whether it is shown or not");
   command.flag("--json", options->json, "Print one JSON object per line");
   command
       .text("--html", "OUT.html", options->html,

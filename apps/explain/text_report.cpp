@@ -26,8 +26,8 @@ constexpr std::size_t kOctetsPerLine = 16;
 constexpr std::size_t kUsualLine = 160;
 
 constexpr std::string_view kLegend =
-    "N.M: frame M of connection N; #K: operation K of a connection; all segments of a message and "
-    "the response to a request have the same K\n";
+    "N.M: frame M of connection N; #K: operation K of a connection; all segments of a message have "
+    "the same K, and a response has the K of its request\n";
 
 const char* arrow(Side from) { return from == Side::kNear ? "-->" : "<--"; }
 
@@ -141,8 +141,9 @@ void TextReport::frame(const ConnectionInfo& info, const frames::Explained& e,
   introduce(info);
   if (e.frame->unsure && unsure_.emplace(info.number, e.frame->from).second) {
     out_(fmt::format(
-        "{}frames {} marked \"(unsure)\" were recognized only by consecutive headers; without a "
-        "CRC they may be parts of payloads, so they are not checked against the rules\n",
+        "{}frames {} marked \"(unsure)\" were recognized only because several plausible headers "
+        "follow one another; without a CRC they may be parts of payloads, so they are not checked "
+        "against the rules\n",
         kMargin, arrow(e.frame->from)));
   }
   std::string text;
@@ -214,7 +215,7 @@ void TextReport::skipped(const ConnectionInfo& info, const frames::Skipped& skip
   if (skipped.missing == skipped.octets) {
     text += fmt::format(" not in the capture, at offset {} of the stream", skipped.offset);
   } else {
-    text += fmt::format(" in no frame, at offset {} of the stream", skipped.offset);
+    text += fmt::format(" outside any frame, at offset {} of the stream", skipped.offset);
     if (skipped.missing != 0) {
       text += fmt::format(", {} of them not in the capture", skipped.missing);
     }
@@ -263,7 +264,7 @@ void TextReport::summary(const frames::Connections::Counts& counts) {
   constexpr std::array kLeftOut{
       std::pair{PacketKind::kOther, "without TCP"},
       std::pair{PacketKind::kFragment, "of fragmented IP datagrams, which are not reassembled"},
-      std::pair{PacketKind::kCut, "truncated by the capture within the headers"},
+      std::pair{PacketKind::kCut, "with headers that the capture truncated"},
       std::pair{PacketKind::kMalformed, "with contradictory length fields"}};
   const auto leave_out = [&](std::uint64_t n, std::string_view what, std::string_view text) {
     if (n != 0) out_(fmt::format("left out: {} {}\n", counted(n, what), text));

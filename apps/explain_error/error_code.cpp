@@ -28,9 +28,11 @@ struct Status {
 constexpr std::string_view kNever = "this device never reports this status";
 constexpr std::array kStatuses{
     Status{"SUCCESS", "success", "the request was completed", ""},
-    Status{"LOC_LEN_ERR", "local length error",
-           "a message did not fit into the posted receive, or a request is longer than max_msg_sz",
-           "post receives that are at least as long as the longest message that the peer sends"},
+    Status{
+        "LOC_LEN_ERR", "local length error",
+        "a message did not fit into the posted receive, or a request is longer than max_msg_sz",
+        "post receives as long as the longest message that the peer sends; split requests that are "
+        "longer than max_msg_sz"},
     Status{"LOC_QP_OP_ERR", "local QP operation error",
            "this queue pair cannot execute the request, for example an RDMA Read if max_rd_atomic "
            "is 0, or an atomic operation if the peer does not support it",
@@ -58,7 +60,8 @@ constexpr std::array kStatuses{
     Status{"REM_INV_REQ_ERR", "remote invalid request error",
            "the peer could not execute the request: the message is longer than the peer's receive, "
            "or the address of an atomic operation is not a multiple of 8",
-           "compare the length of the message with the length of the peer's receives"},
+           "compare the length of the message with the length of the peer's receives; align the "
+           "address of an atomic operation to 8 bytes"},
     Status{"REM_ACCESS_ERR", "remote access error",
            "the peer refused access to its memory: the rkey is wrong, the address range is outside "
            "the region, or an access right is missing",
@@ -68,7 +71,7 @@ constexpr std::array kStatuses{
            "the peer ended the connection for a reason other than memory or receives",
            "look at vendor_err and at the messages that the peer printed"},
     Status{"RETRY_EXC_ERR", "transport retry counter exceeded",
-           "the peer did not acknowledge the request in time, or its connection was lost",
+           "the peer did not acknowledge the request in time, or the connection was lost",
            "check that the peer's process is alive and that the network reaches it; timeout and "
            "retry_cnt set how long this end waits"},
     Status{"RNR_RETRY_EXC_ERR", "RNR retry counter exceeded",
@@ -115,9 +118,9 @@ std::string_view name_of(Layer layer) {
 
 ErrorCode about(const Fault& fault) {
   const auto known = verbs::guidance(fault);
-  return {.title =
-              fmt::format("vendor_err {:#x}: Terminate {}, found by {}", verbs::vendor_error(fault),
-                          bytes::to_string(fault), name_of(fault.layer)),
+  return {.title = fmt::format("vendor_err {:#x}: Terminate {}, detected by {}",
+                               verbs::vendor_error(fault), bytes::to_string(fault),
+                               name_of(fault.layer)),
           .meaning = known.meaning,
           .advice = known.advice};
 }
@@ -126,7 +129,7 @@ ErrorCode injected() {
   return {
       .title = fmt::format("vendor_err {:#x}", verbs::kInjectedVendorError),
       .meaning = "a rule of iwarp fault, or of a --fault file, set the status of this completion",
-      .advice = "nothing is wrong with the request: the program is being tested"};
+      .advice = "nothing; the request is valid, and the program is being tested"};
 }
 
 ErrorCode without_detail() {

@@ -114,7 +114,7 @@ void check_cost(const PerfOptions& options, const Plan& plan) {
 
 void print(const std::string& text) {
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0) {
-    throw Error("cannot write standard output: " + errno_text());
+    throw Error("cannot write to standard output: " + errno_text());
   }
 }
 

@@ -174,7 +174,7 @@ class Output(Case):
                 done = subprocess.run([IWARP, *words], stdout=full, stderr=subprocess.PIPE,
                                       text=True, timeout=TIMEOUT, check=False)
                 self.assertEqual(done.returncode, 1, done.stderr)
-                self.assertIn("cannot write standard output: no space left on device", done.stderr)
+                self.assertIn("cannot write to standard output: no space left on device", done.stderr)
 
 
 class Failures(Case):
@@ -265,7 +265,7 @@ class ExplainError(Case):
     def test_a_vendor_err_says_what_it_means_and_what_to_do(self):
         self.assertEqual(
             self.assert_ok(run("explain-error", "0x11202")),
-            "vendor_err 0x11202: Terminate 1/2/02 no buffer for this MSN, found by DDP\n"
+            "vendor_err 0x11202: Terminate 1/2/02 no buffer for this MSN, detected by DDP\n"
             "  no receive was posted for the message\n"
             "  What to do: post enough receives before the peer sends, and repost each receive that "
             "completes\n")

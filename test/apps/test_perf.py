@@ -211,7 +211,7 @@ class Perf(Case):
                 (("--self", "tcp-stream", "--busy-poll"), "tcp-stream has no worker threads"),
                 (("--self", "write-lat", "--extensions", "off"), "write-lat without --poll requires auto"),
                 (("--self", "write-bw", "--congestion", "nope"), "not an allowed TCP congestion control"),
-                (("127.0.0.1:port", "write-bw"), "not an address")):
+                (("127.0.0.1:port", "write-bw"), 'invalid address "127.0.0.1:port"')):
             with self.subTest(words=words):
                 self.assert_fails(run("perf", *words), 2, pattern)
 

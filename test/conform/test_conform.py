@@ -233,7 +233,7 @@ class Usage(Case):
                 (["127.0.0.1", "--client", "true"], "--client requires --serve"),
                 (["127.0.0.1", "--only", "nonsense"], "begins with \"nonsense\""),
                 (["127.0.0.1", "--timeout", "0"], "timeout"),
-                (["127.0.0.1:x"], "not an address")):
+                (["127.0.0.1:x"], 'invalid address "127.0.0.1:x"')):
             with self.subTest(arguments=arguments):
                 self.assert_fails(run("conform", *arguments), 2, words)
 

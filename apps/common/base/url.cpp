@@ -16,15 +16,17 @@ std::expected<FileUrl, std::string> parse_url(std::string_view text, std::uint16
   const auto rest = text.substr(kScheme.size());
   const auto slash = rest.find('/');
   if (slash == std::string_view::npos)
-    return bad("a URL must have the form iwarp://HOST:PORT/NAME");
+    return bad("a URL must have the form iwarp://HOST[:PORT]/NAME");
 
   const auto server = net::parse_address(rest.substr(0, slash), default_port);
   if (!server || server->host.empty() || server->port == 0) {
-    return bad("the part before /NAME must be HOST or HOST:PORT");
+    return bad("the part between iwarp:// and /NAME must be HOST or HOST:PORT");
   }
   FileUrl url{.server = *server, .name = std::string(rest.substr(slash + 1))};
   if (!url.name.empty() && !is_plain_name(url.name)) {
-    return bad("NAME must not contain a slash or begin with a dot");
+    return bad(
+        "NAME must not begin with a dot, contain a slash or control character, or exceed 255 "
+        "bytes");
   }
   return url;
 }

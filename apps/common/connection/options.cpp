@@ -142,7 +142,8 @@ std::string congestion_fault(const std::string& name) {
 
 net::Address address_argument(const std::string& text, std::uint16_t default_port) {
   auto address = net::parse_address(text, default_port);
-  if (!address) throw UsageError("not an address such as HOST, HOST:PORT or [V6]:PORT: " + text);
+  if (!address)
+    throw UsageError("invalid address \"" + text + "\": use HOST, HOST:PORT or [V6]:PORT");
   return *address;
 }
 

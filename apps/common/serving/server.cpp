@@ -132,7 +132,8 @@ class SetupLog {
     const auto peer = net::to_string(address);
     const std::string name = to_string(reason);
     auto message = fmt::format("connection setup with {} failed ({}): {}", peer, name, why);
-    if (*left_out > 0) message += fmt::format("; {} more failures were not logged", *left_out);
+    if (*left_out > 0)
+      message += fmt::format("; {} earlier failures for this reason were not logged", *left_out);
     log_event({.level = level_of(reason),
                .event = "setup_failed",
                .message = std::move(message),
@@ -164,7 +165,7 @@ void run_server(const std::string& what, const ServerOptions& server, const Comm
   SetupLog setup_log;  // used by the threads of the Rnic
   const auto rnic = open_rnic();
   const auto watch = watch_rnic(*rnic);
-  const auto events = check(rnic->create_cm_channel(), "cannot create a connection channel");
+  const auto events = check(rnic->create_cm_channel(), "cannot create an event channel");
   ClientList clients(*rnic, handler, server.max_clients);
   const net::ListenOptions options{.connection = connection_options(common),
                                    .congestion = common.congestion,

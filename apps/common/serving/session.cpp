@@ -31,7 +31,7 @@ Session::Session(net::Rnic& rnic, const SessionLimits& limits)
     : rnic_(rnic),
       pd_(check(rnic.alloc_pd(), "cannot allocate a protection domain")),
       channel_(check(rnic.create_channel(), "cannot create a completion channel")),
-      cm_(check(rnic.create_cm_channel(), "cannot create a connection channel")) {
+      cm_(check(rnic.create_cm_channel(), "cannot create an event channel")) {
   // The completion queue belongs to this queue pair only, and its size is the number of requests
   // that can be outstanding. [SEC-24] [SEC-36] [SEC-37]
   const auto depth = std::size_t{limits.send_depth} + limits.recv_depth;
@@ -166,9 +166,9 @@ std::string end_reason(const verbs::QueuePair& qp) {
            bytes::to_string(attributes.terminate_received->fault);
   }
   if (attributes.terminate_sent) {
-    return "the stream was terminated: " + bytes::to_string(attributes.terminate_sent->fault);
+    return "this end terminated the stream: " + bytes::to_string(attributes.terminate_sent->fault);
   }
-  return "the peer closed the connection";
+  return "the connection was closed or lost";
 }
 
 std::unique_ptr<net::Rnic> open_rnic(const net::RnicOptions& options) {

@@ -142,7 +142,7 @@ export const closedText = (row: Closed): string => CLOSINGS[row.how] ?? row.how;
 /** Describes octets that belong to no frame, and the reason. */
 export const skippedText = (row: Skipped): string =>
   row.missing === row.size ? `${counted(row.size, 'octet')} not in the capture`
-    : `${counted(row.size, 'octet')} in no frame${row.says ? `: ${row.says}` : ''}`;
+    : `${counted(row.size, 'octet')} outside any frame${row.says ? `: ${row.says}` : ''}`;
 
 /** Returns the states of both ends after the row `at`. */
 export function statesAt(connection: Connection, at: number): Record<End, States> | null {

@@ -71,7 +71,7 @@ Endpoint::Endpoint(const Plan& plan, Side side)
   pd_ = check(rnic_->alloc_pd(), "cannot allocate a protection domain");
   channel_ = check(rnic_->create_channel(), "cannot create a completion channel");
   if (plan.waiting == Waiting::kEpoll) epoll_.emplace(channel_->fd());
-  cm_ = check(rnic_->create_cm_channel(), "cannot create a connection channel");
+  cm_ = check(rnic_->create_cm_channel(), "cannot create an event channel");
   const auto sends = std::max<std::uint64_t>(plan.depth + kSignalReceives, kPingPongSends);
   cq_ = check(rnic_->create_cq(plan.qps * (sends + receives_), channel_.get()),
               "cannot create a completion queue");

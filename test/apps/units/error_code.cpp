@@ -29,11 +29,12 @@ TEST_CASE("a status is found by its names, its text or its number") {
 
 TEST_CASE("a Terminate is found by its layer, type and code, or by its vendor_err, known or not") {
   const std::string no_buffer =
-      "vendor_err 0x11202: Terminate 1/2/02 no buffer for this MSN, found by DDP";
+      "vendor_err 0x11202: Terminate 1/2/02 no buffer for this MSN, detected by DDP";
   for (const auto* word : {"1/2/02", "1/2/2", "0x11202", "0X11202", "70146"}) {
     CHECK(title_of(word) == no_buffer);
   }
-  CHECK(title_of("2/0/77") == "vendor_err 0x12077: Terminate 2/0/77 unknown error, found by MPA");
+  CHECK(title_of("2/0/77") ==
+        "vendor_err 0x12077: Terminate 2/0/77 unknown error, detected by MPA");
 }
 
 TEST_CASE("a vendor_err of 0 is not taken for the status 0") {

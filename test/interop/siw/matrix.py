@@ -248,7 +248,7 @@ def terminates(bench):
         if swap:
             layer, kind = kind, layer
         _, log = bench.guest.run("dmesg")
-        good = f"the stream was terminated: {code}" in said and any(
+        good = f"this end terminated the stream: {code}" in said and any(
             f"got TERMINATE. layer {layer}, type {kind}, code {int(number)}" in line
             for line in log)
         bench.report.add("we terminate", ending, "" if good else f"{said}; {log[-3:]}")
