@@ -86,7 +86,7 @@ class Log(Case):
         self.assertRegex(text, r"\*   posted RDMA Write wr_id=0x\w+, 64 octets, peer's STag=0x\w+ TO=0x\w+\n")
         self.assertRegex(text, r"\*   placed 64 octets of an RDMA Read Response at STag=")
         self.assertRegex(text, r"\*   completed RDMA Read wr_id=0x\w+, 64 octets\n")
-        self.assertRegex(text, r"\*   placed a Send of \d+ octets in a receive\n")
+        self.assertRegex(text, r"\*   placed a Send of \d+ octets in a receive buffer\n")
         self.assertIn("*   queue pair: RTS, was Idle\n", text)
         self.assertIn("*   RDMAP stream: Rdma\n", text)
         self.assertIn("*   queue pair: Terminate, was RTS\n", text)
@@ -204,7 +204,7 @@ class Foreign(Case):
             (b'{"time":1e999,"name":"iwarp:x","data":{}}\n', "not JSON"),
             (json.dumps({**POSTED, "time": "soon"}).encode() + b"\n", "`time` is missing or not a number"),
             (json.dumps({**POSTED, "group_id": "9"}).encode() + b"\n",
-             "no connection_started with this `group_id`"),
+             "no open connection has this `group_id`"),
             (json.dumps(STARTED).encode() + b"\n", "duplicate connection_started for this `group_id`"),
         ]
         for record, why in cases:

@@ -11,7 +11,7 @@
 namespace iwarp::apps::frames {
 namespace {
 
-constexpr const char* kUnknownGroup = "no connection_started with this `group_id`";
+constexpr const char* kUnknownGroup = "no open connection has this `group_id`";
 
 }  // namespace
 

@@ -28,7 +28,7 @@ constexpr std::array kFields{
               "1: RFC 5044. 2: the sender of this frame also supports enhanced connection setup."},
     FieldInfo{
         Field::kPdLength, "mpa", "PD_Length", "RFC 5044 7.1.1",
-        "The length of the private data, which follows and ends the frame; at most 512 octets."},
+        "The length of the private data, which is the last part of the frame; at most 512 octets."},
     FieldInfo{
         Field::kPeerToPeer, "mpa", "A", "RFC 6581 9",
         "1: the initiator first sends a ready-to-receive message (RTR). Then either end may send."},
@@ -49,13 +49,14 @@ constexpr std::array kFields{
     FieldInfo{Field::kSmbOrd, "ulp", "ORD (SMB Direct)", "MS-SMBD 6.1",
               "For SMB Direct: the number of RDMA Reads that the sender of this frame wants to "
               "have outstanding."},
-    FieldInfo{Field::kPrivateData, "ulp", "Private data", "RFC 5044 7.1.1",
-              "Data for the applications, exchanged before the stream exists; often the first STag "
-              "and address."},
+    FieldInfo{
+        Field::kPrivateData, "ulp", "Private data", "RFC 5044 7.1.1",
+        "Data for the applications, exchanged before the stream exists. It often contains the "
+        "first STag and its address."},
     FieldInfo{
         Field::kExtensionsTag, "ulp", "Extensions tag", "decision 0010",
-        "Used only between two ends of this stack: shows that the sender supports RFC 7306, for "
-        "which the startup frames have no bit."},
+        "Specific to this stack: shows that the sender supports RFC 7306, for which the startup "
+        "frames have no bit."},
     FieldInfo{Field::kMarkerReserved, "marker", "Marker, reserved", "RFC 5044 4.2",
               "The first half of a marker, always zero. The second half is FPDUPTR."},
     FieldInfo{Field::kFpduptr, "marker", "FPDUPTR", "RFC 5044 4.2, 4.3",
@@ -69,7 +70,7 @@ constexpr std::array kFields{
               "of four octets."},
     FieldInfo{Field::kCrc, "mpa", "CRC", "RFC 5044 4.4",
               "CRC32c of the FPDU before this field, markers included. TCP's checksum misses too "
-              "many errors for octets that go directly into memory."},
+              "many errors to protect octets that are placed directly in memory."},
     FieldInfo{Field::kNoHeader, "ddp", "Too short", "RFC 5041 4",
               "The segment is shorter than any DDP header."},
     FieldInfo{Field::kTagged, "ddp", "T", "RFC 5041 4.1",

@@ -52,7 +52,7 @@ std::string line(const verbs::WorkPosted& e) {
 }
 
 std::string line(const verbs::PostsMissed& e) {
-  return fmt::format("posted {} more requests to the {} queue, which are not in the log", e.count,
+  return fmt::format("posted {} more requests to the {} queue; they are not in the log", e.count,
                      queue_name(e.queue));
 }
 
@@ -73,7 +73,7 @@ std::string line(const verbs::MemoryUsed& e) {
     case MemoryUse::kWrite:
       return fmt::format("placed {} octets of an RDMA Write at {}", e.length, at);
     case MemoryUse::kReceive:
-      return fmt::format("placed a Send of {} octets in a receive", e.length);
+      return fmt::format("placed a Send of {} octets in a receive buffer", e.length);
     case MemoryUse::kReadResponse:
       return fmt::format("placed {} octets of an RDMA Read Response at {}", e.length, at);
     case MemoryUse::kReadSource:

@@ -41,7 +41,7 @@ std::string wrong_marker(const Frame& frame) {
 std::string late_marker(const Frame& frame, const mpa::FpduLayout& layout) {
   return fmt::format(
       "the marker at octet {} of the stream is {} octets late: the sender does not count the CRC "
-      "fields of the FPDUs before it",
+      "fields of earlier FPDUs",
       frame.offset + layout.marker_offset(0), frame.markers_late);
 }
 
