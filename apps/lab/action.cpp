@@ -29,12 +29,12 @@ constexpr std::array kForms{
     Form{Verb::kTell, "tell", true, 0, false, "{0} advertises its STag in a Send"},
     Form{Verb::kSend, "send", true, 1, false, "{0}: Send of {2} octets"},
     Form{Verb::kInvalidate, "invalidate", true, 1, false,
-         "{0}: Send with Invalidate of {2} octets, which invalidates {1}'s window"},
+         "{0}: Send with Invalidate of {2} octets, which invalidates the {1}'s window"},
     Form{Verb::kWrite, "write", true, 2, true, "{0}: RDMA Write of {2} octets {4}"},
     Form{Verb::kRead, "read", true, 2, true, "{0}: RDMA Read of {2} octets {4}"},
     Form{Verb::kAdd, "add", true, 1, true, "{0}: FetchAdd {4}"},
     Form{Verb::kReceive, "receive", true, 0, false, "{0} posts a Receive"},
-    Form{Verb::kFlip, "flip", true, 2, false, "bit {3} of octet {2} from {0} is flipped"},
+    Form{Verb::kFlip, "flip", true, 2, false, "bit {3} of octet {2} from the {0} is flipped"},
     Form{Verb::kClose, "close", true, 0, false, "{0} closes"},
     Form{Verb::kCut, "cut", false, 0, false, "the link is cut"},
     Form{Verb::kWait, "wait", false, 0, false, "time passes until a timer expires"},
@@ -42,7 +42,7 @@ constexpr std::array kForms{
 
 constexpr std::array<std::string_view, 4> kTargets{"", "stag", "bounds", "rights"};
 constexpr std::array<std::string_view, 4> kTargetTexts{
-    "at octet {1} of {0}'s window", "with a wrong STag", "beyond the end of {0}'s window",
+    "at octet {1} of the {0}'s window", "with a wrong STag", "beyond the end of the {0}'s window",
     "in memory of the {0} without remote access rights"};
 
 const Form& form_of(Verb verb) { return kForms[static_cast<std::size_t>(verb)]; }

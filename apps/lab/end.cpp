@@ -116,7 +116,7 @@ std::expected<verbs::Sge, std::string> End::source(const Action& action) {
   if (action.verb != Verb::kTell) {
     const auto length = action.numbers[0];
     if (length > kWindow) {
-      return std::unexpected(fmt::format("the memory has only {} octets", kWindow));
+      return std::unexpected(fmt::format("the local buffer has only {} octets", kWindow));
     }
     return piece(action.verb == Verb::kRead ? kSink : kSource, 0, length);
   }
@@ -179,7 +179,8 @@ std::string End::described(const verbs::WorkCompletion& wc) const {
   if (wc.opcode == verbs::WcOpcode::kRecv || wc.opcode == verbs::WcOpcode::kRead) {
     text += fmt::format(", {} octets", wc.byte_len);
   }
-  if (wc.invalidated) text += fmt::format(", STag 0x{:08x} is invalid", wc.invalidated_stag.value);
+  if (wc.invalidated)
+    text += fmt::format(", STag 0x{:08x} was invalidated", wc.invalidated_stag.value);
   return text;
 }
 
@@ -198,7 +199,7 @@ bool End::look() {
     if (event->failure && event->failure->fault.why != std::string_view()) {
       text += fmt::format(": {}", event->failure->fault.why);
     }
-    if (event->type == Type::kFailed) text += " (MPA startup has no Terminate)";
+    if (event->type == Type::kFailed) text += " (no Terminate is sent during MPA startup)";
     is_over_ |= event->type == Type::kFailed || event->type == Type::kDisconnected;
     note(Event::Kind::kNews, std::move(text));
     if (event->type == Type::kRequest) connection->accept(*qp, {}, kReads, kReads, now);
@@ -209,8 +210,8 @@ bool End::look() {
     const bool is_mute = event.type == verbs::AsyncEventType::kLlpConnectionLost && event.terminate;
     if (is_mute && side_ == Side::kFar) {
       text +=
-          "; no Terminate, because a responder may send nothing before it has received a valid "
-          "FPDU (RFC 5044 7.1)";
+          "; no Terminate was sent, because a responder must not send before it has received a "
+          "valid FPDU (RFC 5044 7.1)";
     }
     note(Event::Kind::kFailure, std::move(text));
   }

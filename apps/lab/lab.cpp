@@ -34,9 +34,8 @@ int run_lab(const LabOptions& options) {
   const auto page = lab::page_file("page");
   if (page.empty()) {
     throw Error(
-        "this iwarp was built without the lab page (run apps/lab.sh of the sources, which installs "
-        "clang-19 with its libraries for wasm32, esbuild, node-react-dom and node-d3-scale, and "
-        "builds the page)");
+        "this iwarp was built without the lab page (run apps/lab.sh in the source tree; it "
+        "installs clang-19, esbuild and the other tools that the page needs, and builds the page)");
   }
   if (!options.save.empty()) return save_page(options.save, page);
   catch_stop_signals();
@@ -51,8 +50,7 @@ int run_lab(const LabOptions& options) {
 
 cli::Command lab_command() {
   cli::Command command(
-      "lab",
-      "Serve the lab: a web page in which this stack runs step by step, with faults to inject");
+      "lab", "Serve the lab: a web page that runs this stack step by step and can inject faults");
   auto options = std::make_shared<LabOptions>();
   command.number("--port", "N", options->port, {0, 65535}, "Port on 127.0.0.1; 0: any free port");
   command

@@ -65,7 +65,7 @@ PageServer::PageServer(std::uint16_t port, std::string_view page, std::chrono::s
       getsockname(listener_, any, &size) != 0) {
     const auto why = errno_text();
     close(listener_);
-    throw Error(fmt::format("cannot listen at 127.0.0.1:{}: {}", port, why));
+    throw Error(fmt::format("cannot listen on 127.0.0.1:{}: {}", port, why));
   }
   port_ = ntohs(address.sin_port);
 }

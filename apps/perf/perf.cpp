@@ -212,16 +212,18 @@ std::string test_list() {
 
 void add_plan_options(cli::Command& command, PerfOptions& options) {
   command.size("--size", options.size, {1, 64 << 20},
-               "Bytes per message; 64K for -bw tests, otherwise 64");
+               "Bytes per message; the default is 64K for -bw tests and tcp-stream, otherwise 64");
   command.number("--duration", "SECONDS", options.duration, {0.01, 3600}, "Measured time");
   command.number("--warm-up", "SECONDS", options.warm_up, {0, 3600},
                  "Time to run before the measurement");
   command.number("--interval", "SECONDS", options.interval, {0, 3600},
                  "Print a line at this interval, at least 0.1; 0 prints none");
   command.number("--depth", "N", options.depth, {1, 4096},
-                 "Messages in flight per QP; 16 for -bw tests, 128 for -rate tests");
-  command.number("--list", "N", options.list, {1, 4096},
-                 "Messages per post; 16 for -rate tests, otherwise 1");
+                 "Messages in flight per QP; the default is 16 for -bw tests and tcp-stream, 128 "
+                 "for -rate tests, otherwise 1");
+  command.number(
+      "--list", "N", options.list, {1, 4096},
+      "Messages per post, at most --depth; the default is 16 for -rate tests, otherwise 1");
   command.number("--qps", "N", options.plan.qps, {1, 1024},
                  "Number of queue pairs, each with its own connection");
 }
@@ -236,8 +238,8 @@ void add_mode_options(cli::Command& command, PerfOptions& options) {
       .excludes("--poll");
   command
       .flag("--epoll", options.epoll,
-            "Both ends sleep in their own epoll_wait() on the completion channel's descriptor; the "
-            "TCP tests, on the socket")
+            "Both ends sleep in their own epoll_wait(), on the completion channel's descriptor or, "
+            "in the TCP tests, on the socket")
       .excludes("--event")
       .excludes("--poll")
       .excludes("--busy-poll");

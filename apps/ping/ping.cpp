@@ -270,7 +270,8 @@ int run_ping(const PingOptions& options) {
 cli::Command ping_command() {
   auto options = std::make_shared<PingOptions>();
   cli::Command command(
-      "ping", "Time a round trip: the server reads a text by RDMA Read and writes it back");
+      "ping",
+      "Measure the round-trip time: the server reads a text by RDMA Read and writes it back");
   command.argument("HOST", options->host, "HOST, HOST:PORT or [V6]:PORT; the default port is 7174");
   command.number("--count", "N", options->count, {0, 1e15},
                  "Number of pings; 0: until interrupted");
@@ -282,18 +283,18 @@ cli::Command ping_command() {
   command.flag("-q,--quiet", options->quiet, "Print only the summary");
   add_option(command, "IWARP_METRICS", options->common);
   command.begin_group("Server");
-  command.flag("--server", options->server, "Answer pings; serves many clients at once");
+  command.flag("--server", options->server, "Answer the pings of many clients at once");
   command.text("--listen", "ADDR:PORT", options->listen, "Address to listen on");
   command.choice("--go-ahead", options->go_ahead, {"send", "send-se", "send-inv", "send-se-inv"},
-                 "Message with which the server answers; the -inv messages also invalidate the "
-                 "buffer that was used, which rping does not expect");
-  command.number(
-      "--max-clients", "N", options->max_clients, {1, 1024},
-      "Maximum number of clients; a further client evicts an idle client, or is rejected");
+                 "Message with which the server answers; send-inv and send-se-inv also "
+                 "invalidate the client's STag, which rping does not expect");
+  command.number("--max-clients", "N", options->max_clients, {1, 1024},
+                 "Maximum number of clients; a further client evicts an idle client or, if there "
+                 "is none, is rejected");
   add_log_options(command, options->log);
   add_common_options(command, options->common);
   add_tls_options(command, options->common);
-  command.notes = "Speaks the protocol of rdma-core's rping; either end may be rping.";
+  command.notes = "The protocol is that of rdma-core's rping, so either end may be rping.";
   command.shown = {"iwarp ping --server                 answer on port 7174 until interrupted",
                    "iwarp ping 192.0.2.7 --verify       ten pings of 64 octets, each compared",
                    "iwarp ping [::1]:7174 --count 0 -v  until interrupted, showing the text"};

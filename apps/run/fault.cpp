@@ -85,8 +85,8 @@ cli::Command fault_command() {
       .required()
       .completes(cli::Completion::kFile);
   command.arguments("RULE", options->rules,
-                    "Rules as in a --fault file, each quoted as one argument; without rules, lists "
-                    "the rules in effect");
+                    "Rules as in a --fault file, each quoted as one argument; without a rule, the "
+                    "command lists the rules in effect");
   command.notes =
       "A rule says when a fault occurs, which queue pair it affects, and which fault it is:\n"
       "  now | after N EVENTS | every N EVENTS | from N to N EVENTS | chance P% EVENTS |\n"

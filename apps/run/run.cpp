@@ -61,8 +61,8 @@ fs::path library_folder() {
   if (const char* chosen = std::getenv("IWARP_LIB_DIR"); chosen != nullptr && *chosen != '\0') {
     if (holds_libraries(chosen)) return fs::absolute(chosen);
     throw Error(
-        fmt::format("IWARP_LIB_DIR={}: does not contain {} and {} (set it to lib/iwarp of a build "
-                    "or an installation)",
+        fmt::format("IWARP_LIB_DIR={}: lacks {}, {} or another library of this stack (set it to "
+                    "lib/iwarp of a build or an installation)",
                     chosen, kVerbsLibrary, kCmLibrary));
   }
   const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
@@ -246,8 +246,8 @@ int execute_watched(const std::vector<std::string>& words, Environment variables
   if (count == 0) return end_as(ending);
   if (!is_quiet) {
     fmt::print(stderr,
-               "iwarp run: careful mode reported {} mistake{} (exit status {}; the exit status of "
-               "{} is {})\n",
+               "iwarp run: careful mode reported {} mistake{}, so the exit status is {} (the exit "
+               "status of {} is {})\n",
                count, count == 1 ? "" : "s", kMistakes, words.front(), ending.status);
   }
   return kMistakes;
@@ -276,7 +276,7 @@ int run_run(const cli::Given& given, RunOptions options) {
   const auto& words = given.rest;
   if (options.print_environment != words.empty()) {
     throw UsageError(words.empty() ? "CMD is missing (see iwarp run --help)"
-                                   : "--env runs no command: " + words.front());
+                                   : "--env cannot be combined with CMD: " + words.front());
   }
   const bool fails = settings.careful && given.words.at("--careful") == kCarefulFail;
   if (fails && options.print_environment) {
@@ -318,9 +318,9 @@ cli::Command run_command() {
       "a space, for the shell: export $(iwarp run --env). In the file name of --trace, %p stands\n"
       "for the process id. --log connections shows the port numbers of the program and of TCP,\n"
       "which can differ.\n"
-      "With TLS, a peer needs a certificate for the address that CMD connects to, unless\n"
-      "--tls-peer names it. A process that listens, or connects queue pairs without rdma_cm,\n"
-      "needs a certificate of its own. With TLS, datagrams are refused.\n"
+      "With TLS, a peer needs a certificate for the address that CMD connects to or, with\n"
+      "--tls-peer, for a name in that list. A process that listens, or connects queue pairs\n"
+      "without rdma_cm, needs a certificate of its own. With TLS, datagrams are refused.\n"
       "The exit status is that of CMD; 127 if CMD does not exist; 126 if it cannot be run; with\n"
       "--careful=fail, 99 if careful mode reported a mistake by CMD, or by a process that CMD\n"
       "started, before CMD ended.";

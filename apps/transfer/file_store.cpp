@@ -74,7 +74,7 @@ void read_at(const SourceFile& file, std::uint64_t offset, bytes::Span octets) {
     const auto n = pread(file.fd.get(), octets.data(), octets.size(), static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) throw Error("cannot read: " + errno_text());
-    if (n == 0) throw Error("the file was truncated while it was sent");
+    if (n == 0) throw Error("the file was truncated while it was being sent");
     offset += static_cast<std::uint64_t>(n);
     octets = octets.subspan(static_cast<std::size_t>(n));
   }

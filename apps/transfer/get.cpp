@@ -130,8 +130,8 @@ cli::Command get_command() {
   add_client_options(command, options->client);
   command.notes =
       "OUT appears only when the file is complete and its SHA-256 matches the server's.\n"
-      "It keeps the permissions of a file that it replaces. A device or FIFO is written\n"
-      "to while data arrives.";
+      "It keeps the permissions of a file that it replaces. If OUT is a device or FIFO,\n"
+      "data is written to it as it arrives.";
   command.shown = {"iwarp get iwarp://192.0.2.7/disk.img            to ./disk.img",
                    "iwarp get iwarp://[::1]:7480/disk.img /srv/     to /srv/disk.img"};
   command.run = [options](const cli::Given&) { return run_get(*options); };

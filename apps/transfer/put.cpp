@@ -81,10 +81,11 @@ int run_put(const PutOptions& options) {
   if (!url) throw UsageError(url.error());
   if (url->name.empty()) url->name = base_name(options.file);
   if (!is_plain_name(url->name)) {
-    throw UsageError("\"" + url->name + "\" is not a valid file name (name the file in the URL)");
+    throw UsageError("\"" + url->name +
+                     "\" is not a valid file name (give another NAME in the URL)");
   }
   const auto file = open_path(options.file);
-  explain_sigbus("iwarp put: the file was truncated while it was sent\n");
+  explain_sigbus("iwarp put: the file was truncated while it was being sent\n");
   catch_stop_signals();
 
   FileClient client(url->server, options.client);
@@ -102,7 +103,7 @@ int run_put(const PutOptions& options) {
     digest = report_if_interrupted(messages, [&] { return upload.run(progress); });
     messages.send(Finish{digest});
     if (messages.expect<Done>().digest != digest) {
-      throw Error(url->name + ": the server reports another SHA-256 than that of the data sent");
+      throw Error(url->name + ": the server's SHA-256 differs from that of the data sent");
     }
     elapsed = progress.elapsed();
   }

@@ -145,7 +145,7 @@ cli::Command serve_command() {
   command.flag("--read-only", options->read_only, "Reject put");
   command.number("--max-clients", "N", options->max_clients, {1, 1024},
                  "Maximum number of clients, each with 8 MiB of buffers; a further client evicts "
-                 "an idle client, or is rejected");
+                 "an idle client or, if there is none, is rejected");
   command.number("--timeout", "SECONDS", options->timeout_s, {1, 3600},
                  "How long a client may be silent before it is disconnected");
   add_option(command, "IWARP_METRICS", options->common);
@@ -159,8 +159,8 @@ cli::Command serve_command() {
       "need a certificate or a key. Files in sub-directories, hidden files and symbolic\n"
       "links are not served.";
   command.shown = {
-      "iwarp serve /srv/images --read-only --listen :7480    listen at every address",
-      "iwarp serve . --listen [::1]:0                        print the free port chosen"};
+      "iwarp serve /srv/images --read-only --listen :7480    listen on all addresses",
+      "iwarp serve . --listen [::1]:0                        choose a free port and print it"};
   command.run = [options](const cli::Given&) { return run_serve(*options); };
   return command;
 }

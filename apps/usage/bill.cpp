@@ -45,8 +45,8 @@ std::string transfer_text(double octets, double message) {
 void add_cost_option(cli::Command& command, std::optional<std::string>& host) {
   command.optional_text(
       "--cost", "HOST", host,
-      "Print the processor time of this end, and the predicted time of a TOE or an RNIC for the "
-      "same transfer; HOST is a preset or a host.json file; the default is the newest preset");
+      "Print the processor time of this end, and the time that the model predicts for a TOE or an "
+      "RNIC; HOST is a preset or a host.json file; the default is the newest preset");
 }
 
 model::ParameterSet cost_host(const std::string& host) {
@@ -64,7 +64,8 @@ std::string bill(const model::ParameterSet& host, model::Observed run, double oc
       model::segments_of(static_cast<double>(c.octets_received),
                          static_cast<double>(c.receive_calls), std::min(p.gro, p.mss));
   const auto ledger = account(p, run);
-  auto out = fmt::format("Processor time of this end, accounted with {}\n", title_of(host));
+  auto out = fmt::format("Processor time of this end, computed with the parameters of {}\n",
+                         title_of(host));
   out += components(ledger);
   out += fmt::format("  {:<16}{:>12}   measured: {}, which includes other work of the program\n",
                      "accounted", time_text(ledger.total()), time_text(run.cpu_ns));
@@ -75,7 +76,7 @@ std::string bill(const model::ParameterSet& host, model::Observed run, double oc
     const auto cost = transfer_cost(mode, p, workload, octets);
     return time_text((sender ? cost.tx : cost.rx).total());
   };
-  out += fmt::format("Transferring the same {} at this end, predicted by the model\n",
+  out += fmt::format("Predicted processor time of this end for the same {}\n",
                      transfer_text(octets, message));
   for (const auto mode : {Mode::kSockets, Mode::kSoftware, Mode::kToe, Mode::kRnic}) {
     out += fmt::format("  {:<16}{:>12}\n", to_string(mode), this_end(mode, each));

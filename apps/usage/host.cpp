@@ -36,8 +36,8 @@ model::ParameterSet load_host(const std::string& preset, const std::string& file
   const auto set = model::parse_parameters(read_text(file), &*base);
   if (!set) throw UsageError(file + ": " + set.error());
   if (!set->filled.empty()) {
-    fmt::print(stderr, "iwarp: {} lacks {} (taken from {} and marked \"preset\")\n", file,
-               fmt::join(set->filled, ", "), base->name);
+    fmt::print(stderr, "iwarp: {} lacks {} (values taken from preset {} and marked \"preset\")\n",
+               file, fmt::join(set->filled, ", "), base->name);
   }
   return *set;
 }

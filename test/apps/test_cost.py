@@ -289,7 +289,8 @@ class Cost(Case):
             for way in ("get", "put"):
                 here, there = (server.url("small"), self.out) if way == "get" else (self.dir / "small", server.url("copy"))
                 text = self.assert_ok(run(way, here, there, "-q", "--cost"))
-                self.assertIn("Transferring the same 100 B in one message", text)
+                self.assertIn("Predicted processor time of this end "
+                              "for the same 100 B in one message\n", text)
                 priced[way] = float(re.search(r"kernel sockets +([\d.]+) us", text)[1])
             value = json.loads(self.assert_ok(run("cost", "predict", "--json", "--size", 100)))
             both = sum(bar["us"] for bar in value["bars"] if bar["mode"] == "kernel sockets")

@@ -204,12 +204,12 @@ class Perf(Case):
                 (("--self", "send-lat", "--epoll", "--poll"), "--poll excludes --epoll"),
                 (("--self", "send-lat", "--epoll", "--event"), "--event excludes --epoll"),
                 (("--self", "send-lat", "--epoll", "--busy-poll"), "--busy-poll excludes --epoll"),
-                (("--self", "write-lat", "--epoll", "--extensions", "off"), "write-lat without --poll requires auto"),
+                (("--self", "write-lat", "--epoll", "--extensions", "off"), "write-lat without --poll requires --extensions auto"),
                 (("--self", "send-lat", "--qps", 2), "--qps 2: send-lat uses only one connection"),
                 (("--self", "send-lat", "--depth", 2), "send-lat keeps only one message in flight"),
                 (("--self", "tcp-stream", "--list", 2), "tcp-stream does not post lists"),
                 (("--self", "tcp-stream", "--busy-poll"), "tcp-stream has no worker threads"),
-                (("--self", "write-lat", "--extensions", "off"), "write-lat without --poll requires auto"),
+                (("--self", "write-lat", "--extensions", "off"), "write-lat without --poll requires --extensions auto"),
                 (("--self", "write-bw", "--congestion", "nope"), "not an allowed TCP congestion control"),
                 (("127.0.0.1:port", "write-bw"), 'invalid address "127.0.0.1:port"')):
             with self.subTest(words=words):

@@ -190,8 +190,8 @@ class Failing(Case):
             with self.subTest(number=number):
                 result = self.run_program(MISTAKES, "read", number, statuses=(REPORTED,), **FAIL)
                 self.assertEqual(len(said(result)), 1, result)
-                self.assertRegex(result.err, r"(?m)^iwarp run: careful mode reported 1 mistake "
-                                             rf"\(exit status 99; the exit status of \S*mistakes is {number}\)$")
+                self.assertRegex(result.err, r"(?m)^iwarp run: careful mode reported 1 mistake, so the exit "
+                                             rf"status is 99 \(the exit status of \S*mistakes is {number}\)$")
 
     def test_without_a_report_the_status_is_that_of_the_program(self):
         self.assertEqual(self.status(MISTAKES, "read", 3, **CAREFUL), 3)

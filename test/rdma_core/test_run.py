@@ -88,7 +88,8 @@ class Environment(Run):
 
     def test_a_folder_of_ones_own(self):
         self.assert_fails(self.iwarp_run("true", IWARP_LIB_DIR=str(self.scratch)), 1,
-                          rf"^iwarp run: IWARP_LIB_DIR=.*does not contain {' and '.join(LIBRARIES)} \(")
+                          rf"^iwarp run: IWARP_LIB_DIR=.*lacks {', '.join(LIBRARIES)} "
+                          r"or another library of this stack \(")
         built = pathlib.Path(self.variables()["LD_PRELOAD"].split(":")[-1]).parent
         folder = self.scratch / "own"
         shutil.copytree(built, folder)
@@ -276,7 +277,7 @@ class Command(Run):
             ((), "^iwarp run: CMD is missing"),
             (("--",), "^iwarp run: CMD is missing"),
             (("--frobnicate", "true"), "^iwarp run: unknown option \"--frobnicate\""),
-            (("--env", "true"), "^iwarp run: --env runs no command: true"),
+            (("--env", "true"), "^iwarp run: --env cannot be combined with CMD: true"),
             (("--port-range", "7", "true"), "^iwarp run: --port-range: \"7\" is not a port range such as"),
             (("--port-range", "9-8", "true"), "9-8"),
             (("--port-range", "0-8", "true"), "0-8"),

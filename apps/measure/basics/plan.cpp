@@ -111,7 +111,8 @@ void validate_counted(const Plan& plan) {
                       (plan.is_tcp() || plan.test->operation == Operation::kWrite);
   if (!stream || plan.qps != 1 || plan.list != 1 || plan.check) {
     throw UsageError(
-        "a fixed number of messages requires one plain stream of RDMA Writes or of TCP data");
+        "a fixed number of messages requires write-bw or tcp-stream, one connection, --list 1 and "
+        "no --check");
   }
   const auto kernels = crc32c::kernels();
   const auto is_this = [&](const auto& k) { return c.crc_kernel == k.name && k.supported(); };
@@ -276,7 +277,7 @@ void validate(const Plan& plan) {
                          plan.waiting != Waiting::kPoll;
   if (immediate && !plan.connection.connection.startup.extensions) {
     throw UsageError(
-        "--extensions: write-lat without --poll requires auto, because Immediate Data wakes the "
+        "write-lat without --poll requires --extensions auto, because Immediate Data wakes the "
         "receiver");
   }
   if (plan.is_counted()) validate_counted(plan);

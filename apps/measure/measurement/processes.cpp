@@ -80,7 +80,7 @@ std::string result_text(const Plan& plan, const net::Address& server) {
 
 Measurement result_from(const Plan& plan, const std::string& text) {
   const auto json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) throw Error("a process of the measurement ended early");
+  if (!json.is_object()) throw Error("a measuring process ended early");
   if (json.contains("error")) throw Error(json["error"].get<std::string>());
   Measurement out;
   out.plan = plan;

@@ -89,7 +89,7 @@ void Endpoint::send_signal(Lane& lane, const Signal& signal) {
             {.wr_id = lane.index << 32,
              .flags = SendFlags::kInline | SendFlags::kSolicited | SendFlags::kSignaled,
              .sgl = {&sge, 1}}),
-        "cannot post a signal");
+        "cannot post a control message");
 }
 
 Signal Endpoint::signal(const verbs::WorkCompletion& wc) {
@@ -99,7 +99,8 @@ Signal Endpoint::signal(const verbs::WorkCompletion& wc) {
   out.mark = static_cast<Mark>(in.u8());
   out.first = in.u64();
   out.count = in.u64();
-  if (octets.size() != kSignalSize || !in.ok()) throw Error("the peer sent an unknown signal");
+  if (octets.size() != kSignalSize || !in.ok())
+    throw Error("the peer sent an invalid control message");
   return out;
 }
 

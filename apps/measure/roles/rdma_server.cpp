@@ -103,14 +103,14 @@ class RdmaServer final : public ServerRole {
         if (++ended_ == endpoint_.lanes().size()) after_ = endpoint_.observed();
         break;
       default:
-        throw Error("the client sent an unknown signal");
+        throw Error("the client sent an unknown control message");
     }
     endpoint_.send_signal(lane, signal);
   }
 
   void check_round(Lane& lane, const Signal& signal) {
     if (signal.count > plan_.depth)
-      throw Error("the client's round has more messages than the depth");
+      throw Error("the client's round has more messages than --depth allows");
     for (auto i = signal.first; i < signal.first + signal.count; ++i) {
       check_pattern(endpoint_.slot(lane, i), lane.index, i);
     }

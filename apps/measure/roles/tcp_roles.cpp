@@ -125,7 +125,7 @@ class TcpServer final : public ServerRole {
         if (plan_.is_latency()) stream_.send(message);
         return false;
       default:
-        throw Error("the client sent a message that is neither data nor a begin or end mark");
+        throw Error("the client sent a message of an unknown kind");
     }
     stream_.send(message.first(1));
     return mark == Mark::kEnd;

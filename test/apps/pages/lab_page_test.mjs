@@ -100,7 +100,7 @@ async function invalidate(view) {
   same('the STag in the header', await litOctets(view), range(4, 4));
   await next(view);
   has('the window', await view.locator('[data-end=far] [data-memory=window] summary').innerText(), 'invalid');
-  has('said', await log(view), 'is invalid');
+  has('said', await log(view), 'was invalidated');
   await shoot(view, '4-invalidate');
 }
 
@@ -189,7 +189,7 @@ async function faults(view) {
   const states = await view.locator('.states tr:last-child td b').allInnerTexts();
   same('the states', states, [await fact(view, 'near', 'qp'), await fact(view, 'far', 'qp')]);
   same('the states after a damaged frame', states, ['Idle', 'Error']);
-  has('no Terminate', await log(view), 'no Terminate, because a responder may send nothing before');
+  has('no Terminate', await log(view), 'no Terminate was sent, because a responder must not send before');
   await act(view, 'send');
   has('a post after the end', await log(view), 'it waits for the next connection');
   await shoot(view, 'first-damaged');
@@ -211,7 +211,7 @@ async function settings(view) {
   const before = await script(view);
   await view.fill('input[name=length]', '99999');
   await act(view, 'write');
-  has('too much', await view.locator('.trouble').innerText(), 'the memory has only 512 octets');
+  has('too much', await view.locator('.trouble').innerText(), 'the local buffer has only 512 octets');
   same('nothing was posted', await script(view), before);
   await view.fill('input[name=length]', '300');
   await act(view, 'write');

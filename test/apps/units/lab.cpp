@@ -63,7 +63,7 @@ TEST_CASE(
   const auto last_line = [&](Side side) { return history.session().end(side).log().back().text; };
   const auto& log = history.session().end(Side::kFar).log();
   CHECK(std::ranges::any_of(log, [](const Event& event) {
-    return event.text.contains("no Terminate, because a responder may send nothing before");
+    return event.text.contains("no Terminate was sent, because a responder must not send before");
   }));
   for (const Side side : {Side::kNear, Side::kFar}) {
     const auto& end = history.session().end(side);
