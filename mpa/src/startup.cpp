@@ -17,9 +17,10 @@ constexpr std::uint8_t kEnhanced = 2;
 constexpr Fault kOctetsBehindRequest{Layer::kMpa, 0, 0x04,
                                      "the initiator sent octets before the Reply"};
 constexpr Fault kWrongRevision{Layer::kMpa, 0, 0x04, "MPA revision not supported"};
-constexpr Fault kNoEnhancedWord{Layer::kMpa, 0, 0x04, "S=1, but the enhanced word is missing"};
+constexpr Fault kNoEnhancedWord{Layer::kMpa, 0, 0x04,
+                                "S=1, but the private data is too short for IRD and ORD"};
 constexpr Fault kPlainAnswer{Layer::kMpa, 0, 0x04,
-                             "the Reply to an enhanced Request is not enhanced"};
+                             "the Reply to a Request with S=1 must have revision 2 and S=1"};
 
 /// Returns the options, clamped to values that the frames can carry. [EMPA-51]
 StartupOptions sane(Role role, StartupOptions options) {

@@ -67,7 +67,7 @@ std::string describe_fields(FrameKind kind, bytes::View in) {
   const std::uint8_t flags = reader.u8();
   const unsigned revision = reader.u8();
   const std::size_t length = reader.u16();
-  if (!reader.ok()) return fmt::format(", truncated at {} of 20 octets", in.size());
+  if (!reader.ok()) return fmt::format(", truncated to {} of 20 octets", in.size());
 
   auto out = fmt::format(" rev {}, M={} C={} R={} S={}", revision, (flags & kFlagM) != 0,
                          (flags & kFlagC) != 0, (flags & kFlagR) != 0, (flags & kFlagS) != 0);
@@ -78,16 +78,17 @@ std::string describe_fields(FrameKind kind, bytes::View in) {
   if ((flags & kFlagS) != 0 && private_data.size() >= kEnhancedWordSize) {
     out += describe_word(private_data);
   } else if ((flags & kFlagS) != 0) {
-    out += ", enhanced word missing";
+    out += ", IRD and ORD missing";
   }
   const bool has_word = (flags & kFlagS) != 0 && private_data.size() >= kEnhancedWordSize;
   if (private_data.size() == length) {
     out += describe_extensions(
         advertised_extensions(kind, private_data.subspan(has_word ? kEnhancedWordSize : 0)));
   }
-  if (length > kPortablePrivateData) out += " (some peers accept at most 256 octets)";
+  if (length > kPortablePrivateData)
+    out += " (some peers accept at most 256 octets of private data)";
   if (private_data.size() < length) {
-    out += fmt::format(", truncated at {} of {} octets", in.size(), startup_frame_size(length));
+    out += fmt::format(", truncated to {} of {} octets", in.size(), startup_frame_size(length));
   }
   return out;
 }

@@ -51,7 +51,9 @@ bool is_mark(std::string_view text) {
 
 std::expected<Value, std::string> value_of(const Field& field, const Json& entry) {
   if (!entry.is_object())
-    return complain(field, "must be an object {\"value\": ..., \"unit\": ...}");
+    return complain(
+        field,
+        "must be an object with \"value\", \"unit\", \"uncertainty\", \"mark\" and \"source\"");
   Value out;
   const auto unit = text_of(field, entry, "unit");
   if (!unit) return Complaint(unit.error());

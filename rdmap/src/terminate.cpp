@@ -53,7 +53,7 @@ constexpr Fault kTriplets[] = {
     {Layer::kDdp, 3, kAnyCode, "reserved for the lower layer"},
     {Layer::kMpa, 0, 0x01, "TCP connection closed or lost"},
     {Layer::kMpa, 0, 0x02, "CRC32c of the FPDU is wrong"},
-    {Layer::kMpa, 0, 0x03, "marker and FPDU length disagree"},
+    {Layer::kMpa, 0, 0x03, "marker and ULPDU_Length disagree"},
     {Layer::kMpa, 0, 0x04, "invalid MPA Request or Reply frame"},
     {Layer::kMpa, 0, 0x05, "local catastrophic error (connection set-up)"},
     {Layer::kMpa, 0, 0x06, "insufficient IRD resources"},

@@ -267,8 +267,8 @@ class ExplainError(Case):
             self.assert_ok(run("explain-error", "0x11202")),
             "vendor_err 0x11202: Terminate 1/2/02 no buffer for this MSN, detected by DDP\n"
             "  no receive was posted for the message\n"
-            "  What to do: post enough receives before the peer sends, and repost each receive that "
-            "completes\n")
+            "  What to do: at the receiving end, post enough receives before the other end sends, and repost "
+            "each receive that completes\n")
 
     def test_without_a_code_it_explains_all_of_them(self):
         text = self.assert_ok(run("explain-error"))

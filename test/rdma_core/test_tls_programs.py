@@ -171,7 +171,7 @@ class Refused(Tls):
     def test_a_server_without_it(self):
         with self.server() as server:
             self.assert_refused(self.own("client"), r"the peer closed TCP during the TLS handshake "
-                                                    r"\(check that it uses TLS\)")
+                                                    r"\(check that the peer uses TLS\)")
             self.check(self.run_program(*self.CALL, "-c", "-p", self.port))
             said = self.check(server.wait()).err
         # The server reports this client only once, although the client retries for a while.
@@ -220,7 +220,8 @@ class NotInTheClear(Tls):
         self.assert_not_opened("/none: No such file or directory", "--tls-ca", "/none")
         self.assert_not_opened(".*/client.key: key values mismatch", *server[:3],
                                folder / "client.key")
-        self.assert_not_opened(r"TLS accepts either certificates or a shared key \(set only one of them\)", *server,
+        self.assert_not_opened(r"a TLS shared key cannot be combined with certificates or peer names "
+                               r"\(use the key alone, or remove it\)", *server,
                                "--tls-psk", folder / "keys")
         self.assert_not_opened(r"TLS requires a certificate together with its private key \(set both\)", *server[:2])
         self.assert_not_opened("IWARP_TLS=perhaps is not on or off", IWARP_TLS="perhaps")

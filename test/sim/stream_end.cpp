@@ -42,8 +42,9 @@ TEST_CASE("after a Send without a receive, one end names the Send, and both ends
     pair.run();
     pair.advance(2s);
     const std::string verdict =
-        "no receive was posted for the message (post enough receives before the peer sends, and "
-        "repost each receive that completes) [Terminate 1/2/02, vendor_err 0x11202]";
+        "no receive was posted for the message (at the receiving end, post enough receives before "
+        "the other end sends, and repost each receive that completes) [Terminate 1/2/02, "
+        "vendor_err 0x11202]";
     CHECK(why(*pair.a) == "the peer refused Send wr_id 0x2 (10 bytes): " + verdict);
     CHECK(why(*pair.b) ==
           "this end refused the peer's Send number 2 (segment of 10 bytes): " + verdict);
@@ -61,7 +62,8 @@ TEST_CASE("a close while a Send waits for its receive refuses the Send") {
   pair.b->connection->disconnect(pair.b->now);
   pair.run();
   CHECK(why(*pair.a).starts_with(
-      "the peer refused Send wr_id 0x1 (10 bytes): no receive was posted for the message (post"));
+      "the peer refused Send wr_id 0x1 (10 bytes): no receive was posted for the message (at "
+      "the receiving end, post"));
   CHECK(why(*pair.b).starts_with("this end refused the peer's Send number 1"));
   CHECK_FALSE(orderly(*pair.a));
   CHECK_FALSE(orderly(*pair.b));
@@ -77,8 +79,8 @@ TEST_CASE("an end with acknowledged completions that closes while a Send waits i
   pair.a->connection->lost(pair.a->now);
   CHECK(why(*pair.b) ==
         "this end aborted the connection while a message from the peer waited: no receive was "
-        "posted for the message (post enough receives before the peer sends, and repost each "
-        "receive that completes)");
+        "posted for the message (at the receiving end, post enough receives before the other end "
+        "sends, and repost each receive that completes)");
   CHECK_FALSE(orderly(*pair.b));
   CHECK(why(*pair.a) ==
         "the peer reset the connection, or the network failed with 1 request outstanding at this "

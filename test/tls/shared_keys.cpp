@@ -52,7 +52,8 @@ TEST_CASE("options that contradict each other, or name missing files, are refuse
   auto both = credentials.asking();
   both.shared_keys = keys;
   CHECK_EQ(wrong(connecting(both)),
-           "TLS accepts either certificates or a shared key (set only one of them)");
+           "a TLS shared key cannot be combined with certificates or peer names (use the key "
+           "alone, or remove it)");
   auto half = credentials.asking();
   half.key.clear();
   CHECK_EQ(wrong(connecting(half)),

@@ -137,19 +137,19 @@ TEST_CASE("frames are described in one line") {
   CHECK(describe_startup_frame(frame(FrameKind::kReply, 0xA8, 1)) ==
         "MPA Reply rev 1, M=true C=false R=true S=false Res=0x8, PD_Length 0");
   CHECK(describe_startup_frame(frame(FrameKind::kRequest, 0x50, 2)) ==
-        "MPA Request rev 2, M=false C=true R=false S=true, PD_Length 0, enhanced word missing");
+        "MPA Request rev 2, M=false C=true R=false S=true, PD_Length 0, IRD and ORD missing");
   CHECK(describe_startup_frame(octets("GET / HTTP/1.1\r\n")).find("wrong key") !=
         std::string::npos);
 }
 
 TEST_CASE("truncated and damaged frames are described in one line, too") {
   const auto whole = hex(kFrameA);
-  CHECK(describe_startup_frame({}) == "MPA startup frame, truncated at 0 of 20 octets");
+  CHECK(describe_startup_frame({}) == "MPA startup frame, truncated to 0 of 20 octets");
   CHECK(describe_startup_frame(bytes::View(whole).first(12)) ==
-        "MPA Request, truncated at 12 of 20 octets");
+        "MPA Request, truncated to 12 of 20 octets");
   CHECK(describe_startup_frame(bytes::View(whole).first(26)) ==
         "MPA Request rev 2, M=false C=true R=false S=true, PD_Length 8, peer-to-peer write read, "
-        "IRD 4, ORD 4, truncated at 26 of 28 octets");
+        "IRD 4, ORD 4, truncated to 26 of 28 octets");
   CHECK(describe_startup_frame(frame(FrameKind::kRequest, 0, 1, Octets(513))) ==
         "MPA Request rev 1, M=false C=false R=false S=false, PD_Length 513 (more than 512)");
 }

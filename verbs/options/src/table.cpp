@@ -88,7 +88,7 @@ constexpr std::array kTable{
            "1 if the peer closes the connection after a Request of revision 2; with 2-only, it "
            "does not"},
     Option{"--crc", "IWARP_CRC", Group::kConnection, one_of<kOnOff, &StartupOptions::crc>(),
-           "CRC32c in each frame; used unless both ends set this option to off"},
+           "CRC32c in each frame; off takes effect only if both ends select it"},
     Option{"--markers", "IWARP_MARKERS", Group::kConnection,
            one_of<kOnOff, &StartupOptions::markers>().of_kind(Kind::kFlag),
            "Ask the peer to send markers"},
@@ -116,15 +116,16 @@ constexpr std::array kTable{
            "When a Send or Write completes. sent: when TCP has accepted the data; acked: when the "
            "peer has placed or refused the data, as on InfiniBand. acked works with any peer, "
            "because this end sends zero-length RDMA Reads to get acknowledgements"},
+    Option{"--first-fpdu-delay", "IWARP_FIRST_FPDU_DELAY", Group::kConnection,
+           number<&ConnectionOptions::first_fpdu_delay, 0, 4000, milliseconds>("MS"),
+           "When connecting, wait MS milliseconds after the peer's Reply before sending the first "
+           "frame. Use 100 if the server is an unpatched Linux siw and connections sometimes hang "
+           "immediately"},
     Option{
-        "--first-fpdu-delay", "IWARP_FIRST_FPDU_DELAY", Group::kConnection,
-        number<&ConnectionOptions::first_fpdu_delay, 0, 4000, milliseconds>("MS"),
-        "When connecting, wait MS after the peer's Reply before sending the first frame. Use 100 "
-        "if the server is an unrepaired Linux siw and connections sometimes hang immediately"},
-    Option{"--gather-delay", "IWARP_GATHER_DELAY", Group::kConnection,
-           number<&ConnectionOptions::gather_delay, 0, 1000, microseconds>("US"),
-           "Delay requests that are posted one at a time until the program polls for earlier "
-           "completions, but for at most US microseconds; 0: send each request immediately"},
+        "--gather-delay", "IWARP_GATHER_DELAY", Group::kConnection,
+        number<&ConnectionOptions::gather_delay, 0, 1000, microseconds>("US"),
+        "Coalesce requests that are posted one at a time: delay them until the program polls for "
+        "earlier completions, but for at most US microseconds; 0: send each request immediately"},
     Option{"-C,--congestion", "IWARP_CONGESTION", Group::kConnection, congestion(),
            "TCP congestion control algorithm, by its name in the kernel, such as cubic; the "
            "default is reno between two ends on the same host, and the system default otherwise"},
@@ -135,8 +136,8 @@ constexpr std::array kTable{
     // Options of TLS below MPA. The code that uses these options checks whether they are
     // consistent.
     Option{"--tls", "IWARP_TLS", Group::kTls, text<&TlsSettings::demand>("").of_kind(Kind::kFlag),
-           "Use TLS 1.3 on the connection; each of the options below implies --tls. A client "
-           "trusts the CAs of the system unless --tls-ca names others"},
+           "Use TLS 1.3 on the connection; each of the options below implies --tls. By "
+           "default, a client trusts the CAs of the system; --tls-ca replaces them"},
     Option{"--tls-cert", "IWARP_TLS_CERT", Group::kTls,
            file<&TlsSettings::certificate>().opened_late(),
            "PEM: the certificate of this end, followed by its intermediate CAs"},
@@ -167,7 +168,7 @@ constexpr std::array kTable{
            "TCP ports from which the library chooses if the program does not specify a port"},
     Option{"--port-offset", "IWARP_PORT_OFFSET", Group::kProgram,
            number<&Settings::port_offset, 0, kMaxPortOffset>("N"),
-           "Puts RDMA port P of the program on TCP port P+N, so that the program can use one port "
+           "Map RDMA port P of the program to TCP port P+N, so that the program can use one port "
            "number for both TCP and RDMA. Both ends must use the same N"},
     Option{"--oob", "IWARP_OOB", Group::kProgram,
            one_of<kPeers, &Settings::out_of_band>().as_roce("on"),
@@ -182,22 +183,23 @@ constexpr std::array kTable{
     Option{"--careful", "IWARP_CAREFUL", Group::kProgram,
            one_of<kOnOff, &Settings::careful>().of_kind(Kind::kFlag).titled("fail"),
            "Report each action of CMD that works here but can fail on hardware or in another run, "
-           "and its place in CMD; with =fail, the exit status is 99 if there was a report"},
+           "and where in CMD it happens; with =fail, the exit status is 99 if there was a report"},
     Option{"", "IWARP_CAREFUL_REPORTS", Group::kProgram, file<&Settings::careful_reports>(), ""},
     Option{"--fault", "IWARP_FAULT", Group::kProgram, file<&Settings::fault>().opened_late(),
            "Inject faults. Each line of FILE is a rule that says when to inject which fault, for "
            "example: after 100 completions status WR_FLUSH_ERR"},
     Option{"--fault-seed", "IWARP_FAULT_SEED", Group::kProgram,
            number<&Settings::fault_seed, 0, UINT64_MAX>("N"),
-           "Seed for rules with a probability; replaces the seed in FILE"},
+           "Seed for rules with a probability; overrides the seed in the FILE of --fault"},
     Option{"--fault-socket", "IWARP_FAULT_SOCKET", Group::kProgram,
            file<&Settings::fault_socket>("PATH").opened_late(),
            "Unix socket on which CMD accepts further rules from `iwarp fault` while it runs. In "
            "PATH, %p stands for the process id"},
-    Option{"--metrics", "IWARP_METRICS", Group::kProgram,
-           text<&Settings::metrics>("[ADDR:]PORT|unix:PATH"),
-           "Serve metrics for Prometheus by HTTP on a port of this machine (0: a free port) or on "
-           "a Unix socket of this user. In PATH, %p stands for the process id"},
+    Option{
+        "--metrics", "IWARP_METRICS", Group::kProgram,
+        text<&Settings::metrics>("[ADDR:]PORT|unix:PATH"),
+        "Serve metrics for Prometheus over HTTP on a loopback port (0: a free port) or on a Unix "
+        "socket of this user. In PATH, %p stands for the process id"},
     Option{"--log", "IWARP_LOG", Group::kProgram, one_of<kLevels, &Settings::log>(),
            "Log to standard error. off: nothing; error: errors; warning (or refusals): also each "
            "refused feature and the reason; info (or connections): also the events of each "

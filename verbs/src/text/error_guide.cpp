@@ -23,12 +23,12 @@ constexpr const char* kRegisterAgain =
 constexpr const char* kCompareBounds =
     "compare the address and length of the request with those of the region or window";
 constexpr const char* kSameDomain =
-    "register the memory in the protection domain of the queue pair that the peer is connected to";
+    "register the memory in the protection domain of this connection's queue pair";
 constexpr const char* kPeerProtocol =
-    "the peer's iWARP implementation broke a rule of the protocol: capture the connection and run "
+    "one end's iWARP implementation broke a rule of the protocol: capture the connection and run "
     "iwarp explain";
 constexpr const char* kDamaged =
-    "the stream was damaged in transit, or by the peer's implementation: capture the connection "
+    "the stream was damaged in transit, or by the sender's implementation: capture the connection "
     "and run iwarp explain";
 constexpr const char* kSeeOtherEnd =
     "look for the cause in the log and the completions of the end that sent the Terminate";
@@ -45,9 +45,9 @@ constexpr std::array kRows{
          "register the region with IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC"}},
     Row{rdmap::kNotAssociated,
         {"the key belongs to another protection domain or queue pair", kSameDomain}},
-    Row{rdmap::kWrap, {"address plus length of the access exceeds 2^64", kCompareBounds}},
+    Row{rdmap::kWrap, {"the address plus the length of the access exceeds 2^64", kCompareBounds}},
     Row{rdmap::kCannotInvalidate,
-        {"the peer may not invalidate this key",
+        {"a Send with Invalidate may not invalidate this key",
          "use the key of a window or of a fast registration that belongs to this connection"}},
     Row{{Layer::kRdma, 1, 0xFF, ""}, {"an unspecified protection error", kSeeOtherEnd}},
     Row{rdmap::kVersionInvalid, {"the version of RDMAP is not 1", kPeerProtocol}},
@@ -56,12 +56,12 @@ constexpr std::array kRows{
          "set IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC in qp_access_flags at that end, and set "
          "max_dest_rd_atomic above 0 for Reads and atomics"}},
     Row{rdmap::kStreamCatastrophic,
-        {"the request cannot be executed, for example an atomic operation on an address that is "
-         "not a multiple of 8",
+        {"the request cannot be executed, for example because the address of an atomic operation "
+         "is not a multiple of 8",
          "check the address and the length of the request that failed"}},
     Row{rdmap::kGlobalCatastrophic, {"the whole adapter of one end has failed", kSeeOtherEnd}},
     Row{{Layer::kRdma, 2, 0x09, ""},
-        {"the peer may not invalidate this key",
+        {"a Send with Invalidate may not invalidate this key",
          "use the key of a window or of a fast registration that belongs to this connection"}},
     Row{rdmap::kOperationUnspecified,
         {"an operation failed, and the Terminate does not name the operation", kSeeOtherEnd}},
@@ -73,33 +73,37 @@ constexpr std::array kRows{
     Row{ddp::kTaggedBounds, {"the access exceeds the registered memory", kCompareBounds}},
     Row{ddp::kTaggedNotAssociated,
         {"the key does not permit writes over this connection",
-         "register the memory with IBV_ACCESS_REMOTE_WRITE, in the protection domain of the queue "
-         "pair that the peer is connected to"}},
-    Row{ddp::kTaggedWrap, {"address plus length of the access exceeds 2^64", kCompareBounds}},
+         "register the memory with IBV_ACCESS_REMOTE_WRITE, in the protection domain of this "
+         "connection's queue pair"}},
+    Row{ddp::kTaggedWrap,
+        {"the address plus the length of the access exceeds 2^64", kCompareBounds}},
     Row{ddp::kTaggedVersion, {"the version of DDP is not 1", kPeerProtocol}},
     Row{ddp::kUntaggedQn, {"the message names a queue that does not exist", kPeerProtocol}},
     Row{ddp::kUntaggedNoBuffer,
         {"no receive was posted for the message",
-         "post enough receives before the peer sends, and repost each receive that completes"}},
+         "at the receiving end, post enough receives before the other end sends, and repost each "
+         "receive that completes"}},
     Row{ddp::kUntaggedMsnRange, {"the MSN is outside the range of posted receives", kPeerProtocol}},
     Row{ddp::kUntaggedMo,
         {"a segment does not begin where the previous segment ended", kPeerProtocol}},
     Row{ddp::kUntaggedTooLong,
         {"the message is longer than the receive that was posted for it",
-         "post receives as long as the longest message that the peer sends"}},
+         "at the receiving end, post receives that are at least as long as the longest message "
+         "that the other end sends"}},
     Row{ddp::kUntaggedVersion, {"the version of DDP is not 1", kPeerProtocol}},
     Row{mpa::kTcpLost,
-        {"the other end closed TCP before all work was done",
+        {"one end closed TCP before all work was done",
          "wait for the completions of both ends before disconnecting"}},
     Row{mpa::kCrcMismatch, {"an FPDU arrived with a wrong CRC32c", kDamaged}},
-    Row{mpa::kMarkerMismatch, {"an FPDU and its markers do not agree", kDamaged}},
+    Row{mpa::kMarkerMismatch,
+        {"a marker and ULPDU_Length disagree on the start of an FPDU", kDamaged}},
     Row{mpa::kBadStartupFrame,
         {"the received data is not an MPA Request or Reply",
          "check that the port belongs to an iWARP server, and use TLS at both ends or at neither"}},
     Row{mpa::kLocalCatastrophic,
         {"one end could not set up the connection because of a local error", kSeeOtherEnd}},
     Row{mpa::kInsufficientIrd,
-        {"the peer requests more concurrent RDMA Reads than this end can answer",
+        {"one end requests more concurrent RDMA Reads than the other end can answer",
          "lower initiator_depth at one end, or raise responder_resources at the other"}},
     Row{mpa::kNoMatchingRtr,
         {"the two ends have no ready-to-receive message (RTR) in common",

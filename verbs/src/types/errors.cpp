@@ -19,9 +19,9 @@ constexpr std::array kTexts{
     "not allowed in this state of the queue pair",
     "the objects belong to different protection domains",
     "still in use by other objects",
-    "the device limit for such objects is reached",
+    "the device limit for this kind of object is reached",
     "private data too long (at most 512 octets, or 508 with MPA revision 2)",
-    "an RDMA Read requires exactly one local buffer",
+    "an RDMA Read with Invalidate requires exactly one local buffer",
     "the window cannot be bound to this region",
     "IRD or ORD exceeds the limit or the negotiated value",
     "connection refused",
@@ -33,7 +33,7 @@ constexpr std::array kTexts{
     "invalid address",
     "a system call failed",
     "an atomic operation requires exactly one local buffer of 8 octets",
-    "the peer did not agree to RFC 7306",
+    "the peer did not agree to use RFC 7306 (atomics and immediate data)",
     "transport (TLS) setup failed",
 };
 

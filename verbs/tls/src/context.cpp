@@ -52,7 +52,8 @@ std::string Context::fault() const {
       !options_.certificate.empty() || !options_.key.empty() || !options_.authorities.empty();
   const bool shared = !options_.shared_keys.empty();
   if (shared && (certificates || !options_.peer_names.empty())) {
-    return "TLS accepts either certificates or a shared key (set only one of them)";
+    return "a TLS shared key cannot be combined with certificates or peer names (use the key "
+           "alone, or remove it)";
   }
   if (options_.certificate.empty() != options_.key.empty()) {
     return "TLS requires a certificate together with its private key (set both)";

@@ -290,7 +290,7 @@ std::string TlsCarrier::reason() const {
   if (socket_.has_ended() || socket_.error() != 0) {
     return is_established_
                ? "the peer closed or reset TCP without a TLS close_notify"
-               : "the peer closed TCP during the TLS handshake (check that it uses TLS)";
+               : "the peer closed TCP during the TLS handshake (check that the peer uses TLS)";
   }
   if (is_ssl && number >= SSL_AD_REASON_OFFSET) {
     // OpenSSL's text begins with the version that introduced the alert, for example "sslv3 alert

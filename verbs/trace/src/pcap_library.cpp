@@ -26,7 +26,7 @@ bool find(void* library, const char* name, Function& out) {
 Loaded load_once() {
   void* const library = open_library();
   if (library == nullptr) {
-    return std::unexpected(std::string("libpcap is not installed (package libpcap0.8)"));
+    return std::unexpected(std::string("libpcap is not installed (install package libpcap0.8)"));
   }
   PcapLibrary out;
   const bool complete =

@@ -71,7 +71,7 @@ std::string fpdu_line(const Frame& frame) {
   for (std::size_t i = 0; i < frame.fpduptrs.size(); ++i) {
     out += fmt::format("{} {:04x}", i == 0 ? ", markers" : "", frame.fpduptrs[i]);
   }
-  if (!frame.markers_agree) out += " (pointing to the wrong octet)";
+  if (!frame.markers_agree) out += " (wrong FPDUPTR)";
   switch (frame.crc) {
     case CrcVerdict::kGood:
       return out + fmt::format(", CRC {:08x} good", frame.crc_field);

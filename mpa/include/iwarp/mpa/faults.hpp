@@ -12,7 +12,7 @@ using bytes::Layer;
 inline constexpr Fault kTcpLost{Layer::kMpa, 0, 0x01, "TCP connection closed or lost"};
 inline constexpr Fault kStartupTimeout{Layer::kMpa, 0, 0x01, "MPA startup timed out"};
 inline constexpr Fault kCrcMismatch{Layer::kMpa, 0, 0x02, "CRC32c of the FPDU is wrong"};
-inline constexpr Fault kMarkerMismatch{Layer::kMpa, 0, 0x03, "marker and FPDU length disagree"};
+inline constexpr Fault kMarkerMismatch{Layer::kMpa, 0, 0x03, "marker and ULPDU_Length disagree"};
 inline constexpr Fault kBadStartupFrame{Layer::kMpa, 0, 0x04, "invalid MPA Request or Reply frame"};
 inline constexpr Fault kTlsSpoken{
     Layer::kMpa, 0, 0x04,

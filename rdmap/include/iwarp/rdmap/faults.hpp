@@ -20,7 +20,7 @@ inline constexpr Fault kCannotInvalidate{Layer::kRdma, 1, 0x09, "STag cannot be 
 inline constexpr Fault kVersionInvalid{Layer::kRdma, 2, 0x05, "invalid RDMAP version"};
 inline constexpr Fault kUnexpectedOpcode{Layer::kRdma, 2, 0x06, "unexpected opcode"};
 inline constexpr Fault kStreamCatastrophic{Layer::kRdma, 2, 0x07,
-                                           "catastrophic error, this stream"};
+                                           "catastrophic error, localized to this stream"};
 inline constexpr Fault kGlobalCatastrophic{Layer::kRdma, 2, 0x08, "catastrophic error, global"};
 inline constexpr Fault kOperationUnspecified{Layer::kRdma, 2, 0xFF, "unspecified error"};
 

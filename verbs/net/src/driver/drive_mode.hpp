@@ -39,14 +39,14 @@ using DriveEdge = bytes::Edge<DriveMode, DriveCause>;
 inline constexpr std::array kDriveEdges{
     DriveEdge{DriveMode::kWorker, DriveCause::kPolled, DriveMode::kPoller, "a thread polls frequently"},
     DriveEdge{DriveMode::kWorker, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread often sleeps on the completion channel, but only briefly"},
-    DriveEdge{DriveMode::kWorker, DriveCause::kLetGo, DriveMode::kWorker, "the connection's other completion queue let go of the connection earlier"},
-    DriveEdge{DriveMode::kPoller, DriveCause::kPolled, DriveMode::kPoller, "the connection's other completion queue is polled as well"},
+    DriveEdge{DriveMode::kWorker, DriveCause::kLetGo, DriveMode::kWorker, "the connection's other completion queue released the connection earlier"},
+    DriveEdge{DriveMode::kPoller, DriveCause::kPolled, DriveMode::kPoller, "a thread also polls the connection's other completion queue"},
     DriveEdge{DriveMode::kPoller, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread often sleeps on the completion channel, but only briefly"},
     DriveEdge{DriveMode::kPoller, DriveCause::kLetGo, DriveMode::kWorker, "polling stopped, or the completion queue was armed"},
     DriveEdge{DriveMode::kSleeper, DriveCause::kPolled, DriveMode::kSleeper, "a thread polls between two sleeps"},
-    DriveEdge{DriveMode::kSleeper, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread sleeps on the other completion queue as well"},
+    DriveEdge{DriveMode::kSleeper, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread also sleeps on the channel of the connection's other completion queue"},
     DriveEdge{DriveMode::kSleeper, DriveCause::kLetGo, DriveMode::kWorker, "no thread polled or woke up for a while"},
-    DriveEdge{DriveMode::kSleeper, DriveCause::kNotReadable, DriveMode::kWorker, "only a timer or a posted receive can continue the stream"},
+    DriveEdge{DriveMode::kSleeper, DriveCause::kNotReadable, DriveMode::kWorker, "the stream waits for a timer or a posted receive, not for the socket"},
 };
 // clang-format on
 

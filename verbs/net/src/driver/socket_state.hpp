@@ -34,10 +34,10 @@ using InputEdge = bytes::Edge<InputState, InputEvent>;
 // clang-format off
 inline constexpr std::array kInputEdges{
     InputEdge{InputState::kReads, InputEvent::kHold, InputState::kHeld, "a message waits for a posted receive"},
-    InputEdge{InputState::kReads, InputEvent::kBuffer, InputState::kBuffered, "the turn ended before the stream took all octets"},
+    InputEdge{InputState::kReads, InputEvent::kBuffer, InputState::kBuffered, "the driver's turn ended before the stream consumed all octets"},
     InputEdge{InputState::kReads, InputEvent::kEnd, InputState::kEnded, "the FIN arrived, or the socket failed"},
     InputEdge{InputState::kBuffered, InputEvent::kHold, InputState::kHeld, "a message waits for a posted receive"},
-    InputEdge{InputState::kBuffered, InputEvent::kDrain, InputState::kReads, "the stream took the octets in the next turn"},
+    InputEdge{InputState::kBuffered, InputEvent::kDrain, InputState::kReads, "the stream consumed the octets in the driver's next turn"},
     InputEdge{InputState::kBuffered, InputEvent::kEnd, InputState::kEnded, "the FIN arrived, or the socket failed"},
     InputEdge{InputState::kHeld, InputEvent::kResume, InputState::kReads, "a receive was posted"},
     InputEdge{InputState::kHeld, InputEvent::kEnd, InputState::kEnded, "the socket failed"},

@@ -56,7 +56,8 @@ std::string http_answer(std::string_view request, bool names_host,
   const auto& header = parser.get();
   const auto view = [](const auto& part) { return std::string_view(part.data(), part.size()); };
   if (names_host && !is_this_machine(view(header[http::field::host]))) {
-    return reply("403 Forbidden", "the Host field does not name this machine\n");
+    return reply("403 Forbidden",
+                 "the Host header must name this machine (localhost or a loopback address)\n");
   }
   const bool is_head = header.method() == http::verb::head;
   if (!is_head && header.method() != http::verb::get) {

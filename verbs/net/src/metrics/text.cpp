@@ -61,7 +61,7 @@ void write_setups(Exposition& out, const Statistics& s) {
     out.series(figure(s.passive), "side=\"passive\"");
   };
   out.family("iwarp_setups_begun_total", "counter",
-             "Connection set-ups begun: connects by this program (active) or by peers (passive)");
+             "Connection set-ups begun by this program (active) or by peers (passive)");
   both([](const SetupStatistics& side) { return side.begun; });
   out.family("iwarp_setups_established_total", "counter", "Connection set-ups that succeeded");
   both([](const SetupStatistics& side) { return side.established; });
@@ -73,7 +73,7 @@ void write_setups(Exposition& out, const Statistics& s) {
   }
   out.gauge("iwarp_setups_pending", s.pending_setups, "Passive connection set-ups in progress");
   out.counter("iwarp_accept_pauses_total", s.accept_pauses,
-              "How often a listener ran out of descriptors or memory");
+              "How often a listener ran out of file descriptors or memory");
 }
 
 void write_terminates(Exposition& out, const Statistics& s) {
@@ -117,7 +117,7 @@ void write_datagrams(Exposition& out, const verbs::DatagramCounters& d) {
 void write_connections(Exposition& out, const Statistics& s) {
   out.gauge("iwarp_connections_open", s.open_connections, "Established connections");
   out.gauge("iwarp_connections_unlisted", s.open_connections - s.connections.size(),
-            "Established connections that are not listed below");
+            "Established connections that have no time series of their own");
   const auto each = [&](const std::string& name, std::string_view help, auto figure) {
     out.family("iwarp_connection_" + name, "counter", help);
     for (const ConnectionStatistics& one : s.connections) {

@@ -201,8 +201,8 @@ void Rnic::Impl::break_pins(verbs::Stag stag) {
 
 void Rnic::Impl::memory_gone(const DrivenConnection& connection, const std::byte* address) {
   const auto line = fmt::format(
-      "registered memory at {} was unmapped, protected or truncated; the connection between {} and "
-      "{} ends (deregister memory before unmapping it)",
+      "registered memory at {} was unmapped, protected or truncated, which ends the connection "
+      "between {} and {} (deregister memory before unmapping it)",
       fmt::ptr(address), to_string(connection.local()), to_string(connection.peer()));
   if (options.warn != nullptr) return options.warn(line.c_str());
   std::fputs(("iwarp: " + line + "\n").c_str(), stderr);

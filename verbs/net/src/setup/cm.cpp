@@ -141,7 +141,8 @@ CmEvent described(const DrivenConnection& connection, bool established, Describe
 CmEvent failed_without_memory(const DrivenConnection& connection) {
   auto out = about(CmEvent::Type::kConnectFailed, connection);
   out.error = make_error_code(Errc::kSystem);
-  out.why = fmt::format("no memory for a connection with {}", to_string(connection.peer()));
+  out.why =
+      fmt::format("not enough memory for the connection with {}", to_string(connection.peer()));
   return out;
 }
 

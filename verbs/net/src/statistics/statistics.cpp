@@ -16,13 +16,13 @@ static_assert(kNames.size() == kSetupFailures);
 
 constexpr std::array kMeanings{
     "the TCP connect failed",
-    "a set-up limit of this program was reached, and no silent set-up could be evicted",
+    "a limit on pending set-ups was reached, and none of them could be evicted",
     "evicted to admit another peer, because this peer had sent nothing",
     "the backlog of connection requests is full",
     "the peer did not finish the MPA startup in time",
     "the peer closed or reset TCP",
     "the peer violated the MPA startup protocol",
-    "the transport below MPA failed",
+    "transport (TLS) setup failed",
     "the connection was rejected",
     "this program abandoned the set-up",
 };
