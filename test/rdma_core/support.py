@@ -273,7 +273,7 @@ class Case(unittest.TestCase):
         ended = r": connection with \S+ ended: "
         if leaves_early or stops_receiving:
             may_say.append(ended + "the peer (closed|reset) the connection")
-            may_say.append(r": queue pair \w+ does not find its peer: (MPA startup with \S+ failed: TCP connection "
+            may_say.append(r": queue pair \w+ cannot connect to its peer: (MPA startup with \S+ failed: TCP connection "
                            r"closed or lost|connect to \S+: Connection re(set by peer|fused))")
             may_say.append(r": queue pair \w+: a request was posted after the peer")
         if stops_receiving:

@@ -242,12 +242,12 @@ class Freed(Case):
 
     def test_what_was_done_with_it_and_where_it_was_registered(self):
         for name, pattern in (
-                ("freed_in_part", r"a region of 100 octets was passed to free\(\) before "),
-                ("deleted", r"a region of 4096 octets was passed to free\(\) before "),
-                ("emptied_by_realloc", "of 4096 octets was passed to free"),
-                ("moved_by_realloc", r"of 4096 octets was moved by realloc\(\)"),
-                ("moved_by_reallocarray", "of 4096 octets was moved by realloc"),
-                ("cut_short_by_realloc", "of 4097 octets was shortened by realloc")):
+                ("freed_in_part", r"a region of 100 bytes was passed to free\(\) before "),
+                ("deleted", r"a region of 4096 bytes was passed to free\(\) before "),
+                ("emptied_by_realloc", "of 4096 bytes was passed to free"),
+                ("moved_by_realloc", r"of 4096 bytes was moved by realloc\(\)"),
+                ("moved_by_reallocarray", "of 4096 bytes was moved by realloc"),
+                ("cut_short_by_realloc", "of 4097 bytes was shortened by realloc")):
             with self.subTest(name):
                 self.place(name, pattern)
                 self.place(name, rf", begun at {PLACE}")
@@ -256,7 +256,7 @@ class Freed(Case):
         result = self.run_program(CARELESS, "too_many_regions", **CAREFUL)
         self.assertEqual(said(result), [], result)
         self.assertEqual(re.findall("(?m)^iwarp.*", result.err),
-                         ["iwarp: careful mode: cannot detect for every region that its memory is freed: "
+                         ["iwarp: careful mode: cannot watch all regions for freed memory: "
                           "the program has too many regions"])
 
     def test_a_programs_own_allocator_is_told_once(self):

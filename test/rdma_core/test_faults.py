@@ -27,7 +27,7 @@ class Plans(Planned):
         mark = self.scratch / "ran"
         for text, line, why in (
             ("# plan\n\nafter 3 completions status NOPE\n", 3, "NOPE is not a status such as"),
-            ("seed 7\nafter three sends error\n", 2, "three is not a number of at least 1"),
+            ("seed 7\nafter three sends error\n", 2, "three is not a positive number"),
             ("\x00\xff\x1b[2J", 1, r"\?+\[2J is not one of after"),
         ):
             path = self.scratch / "bad.txt"

@@ -43,10 +43,11 @@ class Pairs(Case):
         _, client = self.play_apart(20, "lies")
         self.assertIn("a GID of zeros: 22\n", client.out)  # 22 is EINVAL
         self.assertEqual(client.out.count("a lie: transport retry counter exceeded\n"), 3)
-        lines = re.findall(r"(?m)^iwarp: queue pair 0x\w+ does not find its peer: .*", client.err)
+        lines = re.findall(r"(?m)^iwarp: queue pair 0x\w+ cannot connect to its peer: .*", client.err)
         self.assertEqual(len(lines), 3, client.err)
         for line in client.err.splitlines():
-            self.assertRegex(line, r"^iwarp: (queue pair 0x\w+ does not (find its peer|accept the connection request)|"
+            self.assertRegex(line, r"^iwarp: (queue pair 0x\w+ (cannot connect to its peer|does not accept the "
+                                   r"connection request)|"
                                    r"ibv_modify_qp: to RTR: ah_attr\.grh\.dgid is zero )")
 
 

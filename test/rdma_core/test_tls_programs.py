@@ -189,9 +189,9 @@ class Refused(Tls):
             with self.subTest(client=client), Program(*call, options=server) as one:
                 one.listens(port)
                 result = self.run_program(*call, "127.0.0.1", options=client, statuses=(1,))
-                self.assertRegex(result.err, rf"iwarp: queue pair \w+ does not find its peer: .*{why}")
+                self.assertRegex(result.err, rf"iwarp: queue pair \w+ cannot connect to its peer: .*{why}")
                 # Either end may connect first, so the server prints one of two messages.
-                one.says(r"(?m)^iwarp: .* (is refused|does not find its peer): ")
+                one.says(r"(?m)^iwarp: .* (is refused|cannot connect to its peer): ")
 
 
 class NotInTheClear(Tls):

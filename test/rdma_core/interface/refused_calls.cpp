@@ -108,8 +108,9 @@ const std::array kBadSteps{
             R"(to INIT: pkey_index 5: must be 0 \(the port has one P_Key\))"},
     BadStep{IBV_QPS_RESET, IBV_QPS_INIT, kToInit & ~IBV_QP_ACCESS_FLAGS, kNothing,
             R"(RESET to INIT: attr_mask lacks IBV_QP_ACCESS_FLAGS \(.*\))"},
-    BadStep{IBV_QPS_RESET, IBV_QPS_RTR, kToRtr, kNothing,
-            R"(RESET to RTR: not a valid transition \(move the queue pair to INIT first\))"},
+    BadStep{
+        IBV_QPS_RESET, IBV_QPS_RTR, kToRtr, kNothing,
+        R"(RESET to RTR: not a valid transition \(move the queue pair from RESET to INIT first\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr,
             [](auto& a) { a.path_mtu = static_cast<ibv_mtu>(0); },
             R"(to RTR: path_mtu 0: must be from 1 to 5 \(.*\))"},
@@ -179,7 +180,7 @@ const std::array kBadCalls{
     BadCall{[](Hand& h) { return ibv_create_cq(h.context, 0, nullptr, nullptr, 0) == nullptr; },
             R"(ibv_create_cq: cqe 0: must be from 1 to \d+ \(.*max_cqe\))"},
     BadCall{[](Hand& h) { return ibv_create_cq(h.context, 1, nullptr, nullptr, 9) == nullptr; },
-            R"(ibv_create_cq: comp_vector 9: must be less than num_comp_vectors.*, 1)"},
+            R"(ibv_create_cq: comp_vector 9: must be less than 1, the num_comp_vectors of .*)"},
     BadCall{[](Hand& h) {
               ibv_srq_init_attr attr{.attr = {.max_wr = 1, .max_sge = 1000}};
               return ibv_create_srq(h.pd, &attr) == nullptr;
@@ -321,7 +322,7 @@ TEST_CASE("a request with another PSN than the program has set is reported once 
              R"((queue pair 0x[0-9a-f]+ does not accept the connection request of .*: )"
              "sq_psn of the peer is 0x0, "
              "but rq_psn of this end is 0x5 .*\niwarp: ){1,2}"
-             R"(queue pair 0x[0-9a-f]+ does not find its peer: .*)");
+             R"(queue pair 0x[0-9a-f]+ cannot connect to its peer: .*)");
 }
 
 TEST_CASE("a queue pair number that no queue pair has is reported when the request fails") {
@@ -330,7 +331,7 @@ TEST_CASE("a queue pair number that no queue pair has is reported when the reque
                pair.send();
                (void)next(pair.a.cq);
              }),
-             R"(queue pair 0x[0-9a-f]+ does not find its peer: .*)");
+             R"(queue pair 0x[0-9a-f]+ cannot connect to its peer: .*)");
 }
 
 rdma_cm_event* event(rdma_event_channel* channel, rdma_cm_event_type type) {
@@ -390,7 +391,7 @@ void post_to_the_dead() {
 TEST_CASE("a request that is posted after the peer was killed is reported") {
   check_line(said_about(post_to_the_dead),
              R"(queue pair 0x[0-9a-f]+: a request was posted after the peer 127.0.0.1:\d+ had )"
-             R"(closed the connection or its process had ended \(.*\))");
+             R"(closed the connection or exited \(.*\))");
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ using WaitEdge = bytes::Edge<WaitState, WaitEvent>;
 // clang-format off
 inline constexpr std::array kWaitEdges{
     WaitEdge{WaitState::kNew, WaitEvent::kToRts, WaitState::kAwaits, "timeout and retry_cnt limit the wait"},
-    WaitEdge{WaitState::kNew, WaitEvent::kUnreachable, WaitState::kUnreachable, "the connect failed before the step to RTS returned"},
+    WaitEdge{WaitState::kNew, WaitEvent::kUnreachable, WaitState::kUnreachable, "the connect failed before ibv_modify_qp() to RTS returned"},
     WaitEdge{WaitState::kNew, WaitEvent::kLeave, WaitState::kLeft, "no event reports the disconnect to the program"},
     WaitEdge{WaitState::kAwaits, WaitEvent::kToRts, WaitState::kAwaits, "a new limit"},
     WaitEdge{WaitState::kAwaits, WaitEvent::kUnreachable, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},

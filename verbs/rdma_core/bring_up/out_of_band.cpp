@@ -23,7 +23,7 @@ namespace {
 using Type = net::CmEvent::Type;
 using verbs::Errc;
 
-constexpr const char* kBringUp = "a queue pair brought up without rdma_cm";
+constexpr const char* kBringUp = "connecting a queue pair without rdma_cm";
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 // A value of AwaitedPeer::of_peer.rq_psn that accepts any PSN. It is used until the step to RTS.
 // Only in that step does the program set the sq_psn of this end, which the peer's rq_psn must
@@ -76,7 +76,7 @@ std::string difference(const OobRequest& said, const OobRequest& awaited) {
     return fmt::format("rq_psn of the peer is {:#x}, but sq_psn of this end is {:#x}", said.rq_psn,
                        awaited.rq_psn);
   }
-  return "the addresses of the request differ from dgid and sgid_index of this end";
+  return "the addresses of the request are not those that dgid and sgid_index select at this end";
 }
 
 /// Returns whether the peer of the queue pair disconnected without an error at either end, after
@@ -91,8 +91,9 @@ bool has_only_left(RcQp& qp) {
 
 void log_not_found(const RcQp& qp, const std::string& why) {
   log_refusal(
-      fmt::format("queue pair {:#08x} does not find its peer: {} (check that dgid and dest_qp_num "
-                  "are those of the peer, and that the peer's queue pair is in RTR)",
+      fmt::format("queue pair {:#08x} cannot connect to its peer: {} (check that dgid and "
+                  "dest_qp_num are the peer's GID and QPN, and that the peer's queue pair has "
+                  "reached RTR)",
                   number_of(qp), why));
 }
 
@@ -156,7 +157,7 @@ int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
 int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, AwaitedPeer& out) const {
   if (peers_ == OutOfBandPeers::kOff) {
     return refused(kBringUp,
-                   "IWARP_OOB is off (use rdma_cm, which is -R in perftest, or set "
+                   "IWARP_OOB is off (use rdma_cm, which perftest does with -R, or set "
                    "IWARP_OOB=loopback or IWARP_OOB=on)");
   }
   const Port own = look_at_port();
@@ -176,7 +177,7 @@ int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, AwaitedP
   }
   if (peers_ == OutOfBandPeers::kLoopback && !is_on_this_host(route->peer, own)) {
     return refused(kBringUp,
-                   "the peer is on another host (use rdma_cm, which is -R in perftest, or set "
+                   "the peer is on another host (use rdma_cm, which perftest does with -R, or set "
                    "IWARP_OOB=on at both ends if both run on this stack)");
   }
   out.route = *route;
@@ -362,7 +363,7 @@ void OutOfBand::offer(RcQp& qp, Waiting&& waiting) {
     log_event({.level = verbs::LogLevel::kWarning,
                .event = "other_peer",
                .message = fmt::format(
-                   "queue pair {:#08x} does not accept the connection request of {}: {} (at each "
+                   "queue pair {:#08x} does not accept the connection request from {}: {} (at each "
                    "end, pass the other end's qp_num, PSN and GID to ibv_modify_qp())",
                    number_of(qp), from, difference(waiting.says, awaited->of_peer)),
                .fields = {{"peer", from}, {"qp", number_of(qp)}}});

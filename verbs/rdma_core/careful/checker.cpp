@@ -37,10 +37,10 @@ constexpr const char* kUnseen =
     "careful mode: cannot detect that registered memory is freed: the program defines its own "
     "free()";
 constexpr const char* kUnwatched =
-    "careful mode: cannot detect for every region that its memory is freed: the program has too "
-    "many regions";
+    "careful mode: cannot watch all regions for freed memory: the program has too many regions";
 constexpr const char* kLost =
-    "careful mode: some reports of freed memory are missing: too many regions were freed at once";
+    "careful mode: some reports of freed memory are missing: the memory of too many regions was "
+    "freed at once";
 
 // Memory that these libraries register is not watched. They cache registrations for reuse, and they
 // detect when the pages of a region are unmapped. So a program that uses one of these libraries may
@@ -69,8 +69,8 @@ WaitHook* find_wait_hook() {
 }
 
 constexpr const char* kUncounted =
-    "careful mode: cannot count a report for --careful=fail: the file in IWARP_CAREFUL_REPORTS "
-    "cannot be written";
+    "careful mode: cannot count a report for --careful=fail: cannot write the file that "
+    "IWARP_CAREFUL_REPORTS names";
 
 /// Appends the name of the check to the file `path`, which `iwarp run --careful=fail` reads after
 /// the program has ended. Returns false if the file cannot be written.

@@ -125,7 +125,7 @@ void Ledger::freed(std::uint32_t key, Freed how, Site site) {
   for (auto& [num, qp] : qps_) forget(qp.sends);
   for (auto& [queue, posted] : receives_) forget(posted);
   report(Check::kFreedWhileRegistered, site, region.site,
-         fmt::format("the memory of a region of {} octets {} before the region was deregistered "
+         fmt::format("the memory of a region of {} bytes {} before the region was deregistered "
                      "(deregister it first)",
                      region.memory.size(), kFreedBy[static_cast<std::size_t>(how)]));
 }
@@ -176,8 +176,7 @@ void Ledger::sum(Buffer& buffer, Site site) {
     if (!read(buffer.block(i), sum)) {
       buffer.sums.clear();
       report(Check::kUnmapped, site, region.site,
-             "the memory of a region was unmapped while it was registered (deregister the region "
-             "first)");
+             "the memory of a registered region was unmapped (deregister the region first)");
       return;
     }
     buffer.sums.push_back(sum);
@@ -194,8 +193,8 @@ std::vector<Ledger::Buffer> Ledger::buffers_of(std::span<const Piece> pieces, Si
       const auto dead = std::ranges::find(dead_, piece.key, &std::pair<std::uint32_t, Site>::first);
       if (dead == dead_.end()) continue;
       report(Check::kUsedAfterDeregistration, site, dead->second,
-             "a request uses a region that was deregistered (deregister a region after its last "
-             "request has completed)");
+             "a request uses a region that was deregistered (deregister a region only after all "
+             "requests that use it have completed)");
       continue;
     }
     const View memory = region->second.memory;
@@ -246,8 +245,8 @@ void Ledger::destroyed_qp(std::uint32_t num, Site site) {
       std::ranges::find_if(sends, [](const Under& u) { return u.request.is_signalled; });
   if (left != sends.end() && is_ready(num, it->second)) {
     report(Check::kDestroyedInUse, site, left->site,
-           "a queue pair is destroyed before a requested completion was polled: the request may "
-           "never be sent (poll the completion first)");
+           "a queue pair is destroyed before the completion of a signalled request is polled: the "
+           "request may never be sent (poll the completion first)");
   }
   stopped_qp(num);
   qps_.erase(num);
@@ -321,7 +320,7 @@ void Ledger::check_sink(std::span<const Buffer> buffers, Site site, const void* 
       for (const Under& under : qp.sends) {
         if (!is_source(under.request.kind) || !any_overlap(under.buffers, buffer.memory)) continue;
         report(Check::kSendReused, site, under.site,
-               "data of the peer may overwrite a buffer that is still being sent (poll the "
+               "data from the peer may overwrite a buffer that is still being sent (poll the "
                "completion of the Send or Write first)");
       }
     }
@@ -382,10 +381,10 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
   const auto in_front = qp.sends | std::views::take(qp.facts.max_send);
   if (!requests.empty() && is_full && std::ranges::none_of(in_front, signalled)) {
     report(Check::kNeverSignalled, site, nullptr,
-           fmt::format(
-               "the send queue is full with {} unsignalled requests: without a completion, an "
-               "adapter has no room for another request (set IBV_SEND_SIGNALED on some requests)",
-               qp.facts.max_send));
+           fmt::format("the send queue is full, and all {} requests in it are unsignalled: an "
+                       "adapter frees their slots only when the completion of a later signalled "
+                       "request is polled (set IBV_SEND_SIGNALED on some requests)",
+                       qp.facts.max_send));
   }
 }
 
@@ -427,8 +426,8 @@ void Ledger::finish(const Under& under, Site site) {
     const auto at = block.data() - buffer.memory.data();
     report(
         Check::kSendChanged, site, under.site,
-        fmt::format("the buffer of a request was changed before its completion, in octets {} to {} "
-                    "of its {} octets",
+        fmt::format("the buffer of a request was changed before the completion was polled, in "
+                    "bytes {} to {} of {} (poll the completion first)",
                     at, at + static_cast<std::ptrdiff_t>(block.size()) - 1, buffer.memory.size()));
     return;
   }
@@ -444,8 +443,9 @@ void Ledger::compare_rest(const Receive& receive, std::uint32_t length, Site sit
     const auto changed = first_changed(buffer, (taken + size - 1) / size);
     if (changed < buffer.sums.size()) {
       report(Check::kReceiveWritten, site, receive.site,
-             fmt::format("the buffer of a receive was written before its completion, from octet {} "
-                         "on, although the message has only {} octets",
+             fmt::format("the buffer of a receive was changed before the completion was polled, at "
+                         "or after byte {}, but the message has only {} bytes (poll the completion "
+                         "first)",
                          before + changed * size, length));
       return;
     }

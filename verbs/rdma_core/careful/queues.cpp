@@ -39,8 +39,8 @@ void Ledger::sleeps(const void* channel, bool blocks, Site site) {
     if (!queue.is_armed) continue;
     queue.is_armed = false;
     report(Check::kArmedNotPolled, site, nullptr,
-           "a completion queue was armed and not polled since: a completion that arrived before it "
-           "was armed causes no event (poll until the queue is empty)");
+           "a completion queue has not been polled since it was armed: a completion that arrived "
+           "before then causes no event (poll until the queue is empty)");
   }
 }
 
@@ -74,7 +74,8 @@ void Ledger::destroyed_cq(const void* cq, std::uint32_t unacknowledged, Site sit
   if (unacknowledged == 0) return;
   report(Check::kEventsNotAcknowledged, site, nullptr,
          fmt::format("a completion queue is destroyed with {} unacknowledged events: "
-                     "ibv_destroy_cq() waits for them (call ibv_ack_cq_events() first)",
+                     "ibv_destroy_cq() waits until they are acknowledged (call "
+                     "ibv_ack_cq_events() first)",
                      unacknowledged));
 }
 

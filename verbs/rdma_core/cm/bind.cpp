@@ -97,8 +97,8 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
   const sockaddr* const from = pointer_to(plain_from);
   const sockaddr* const to = pointer_to(plain_to);
   if (!id.life.allows(IdEvent::kResolveAddress)) {
-    return refuse_in_state(id,
-                           "call rdma_resolve_addr() once; only rdma_bind_addr() may precede it");
+    return refuse_in_state(
+        id, "call rdma_resolve_addr() once, after rdma_create_id() or rdma_bind_addr()");
   }
   if (const int code = cm().ports.check(*to)) return code;
   id.abi.route.addr.dst_storage = destination_of(*to);
@@ -211,7 +211,8 @@ int listen(CmId& id, int backlog) {
 
 int bind_to(CmId& id, const sockaddr& address) {
   if (!id.life.allows(IdEvent::kBind)) {
-    return refuse_in_state(id, "call rdma_bind_addr() once, before all other calls");
+    return refuse_in_state(
+        id, "call rdma_bind_addr() once, before rdma_resolve_addr() or rdma_listen()");
   }
   if (const int code = cm().ports.check(address)) return code;
   if (is_datagram(id)) return bind_datagrams(id, address);

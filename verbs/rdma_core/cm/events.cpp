@@ -83,12 +83,12 @@ void requested(net::CmEvent& event) {
   CmId* const listener = listener_of(reinterpret_cast<const sockaddr&>(local));
   if (listener == nullptr) {
     drop(*event.request, "request_dropped",
-         "no id listens at {} any more: dropped the connection request of {}");
+         "no id listens on {} any more: dropped the connection request from {}");
     return;
   }
   if (listener->waiting_requests.load() >= listener->backlog) {
     drop(*event.request, "backlog_full",
-         "the backlog of {} is full: dropped the connection request of {}");
+         "the backlog of the listener on {} is full: dropped the connection request from {}");
     return;
   }
   auto record = make_event(*listener, RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -252,7 +252,7 @@ void dispatch(Core& core, net::CmEvent& event) {
   (void)guarded([&] {
     log_event({.level = verbs::LogLevel::kError,
                .event = "event_lost",
-               .message = fmt::format("a connection event was lost: error {}", code)});
+               .message = fmt::format("a connection event was lost: errno {}", code)});
   });
 }
 

@@ -256,7 +256,7 @@ void Injector::log_full(std::uint32_t ordinal) {
       {.level = verbs::LogLevel::kWarning,
        .event = "fault",
        .message = fmt::format(
-           "a datagram of queue pair {} is lost: {} datagrams are already delayed, the maximum",
+           "a datagram of queue pair {} is lost: {} datagrams, the maximum, are already delayed",
            ordinal, HeldDatagrams::kMax)});
 }
 

@@ -206,7 +206,7 @@ Why parse_range(Line& line, Rule& rule) {
   rule.when = When::kRange;
   const auto first = line.take();
   if (!number(first, rule.count) || rule.count == 0) {
-    return instead_of("a number of at least 1", first);
+    return instead_of("a positive number", first);
   }
   if (!line.take("to")) return instead_of("the word \"to\"", line.peek());
   const auto last = line.take();
@@ -242,7 +242,7 @@ Why parse_when(Line& line, Rule& rule) {
     return {};
   }
   if (!number(amount, rule.count) || rule.count == 0) {
-    return instead_of("a number of at least 1, or a time such as 500ms or 2s", amount);
+    return instead_of("a positive number, or a time such as 500ms or 2s", amount);
   }
   return parse_event(line, rule);
 }
@@ -257,7 +257,7 @@ Why parse_subject(Line& line, Rule& rule, About& about) {
   rule.subject.each = word == "each";
   if (word == "any" || word == "each") return {};
   const bool is_number = number(word, rule.subject.number) && rule.subject.number != 0;
-  return is_number ? "" : instead_of("any, each or a number of at least 1", word);
+  return is_number ? "" : instead_of("any, each or a positive number", word);
 }
 
 Why check_subject(const Rule& rule, const Words& act, About about) {
@@ -328,7 +328,7 @@ Why parse_act(Line& line, Rule& rule, About about) {
   }
   if (const Why why = check_subject(rule, *it, about); !why.empty()) return why;
   if (const Why why = parse_value(line, rule); !why.empty()) return why;
-  return line.done() ? "" : instead_of("the end of the rule", line.peek());
+  return line.done() ? "" : instead_of("allowed after the end of the rule", line.peek());
 }
 
 Why parse_into(Line& line, Rule& rule) {
@@ -342,11 +342,11 @@ Why parse_seed(Line& line, Plan& plan) {
   line.take();
   const auto word = line.take();
   if (!number(word, plan.seed)) return instead_of("a number", word);
-  return line.done() ? "" : instead_of("the end of the line", line.peek());
+  return line.done() ? "" : instead_of("allowed after the seed", line.peek());
 }
 
 Why parse_line(std::string_view text, unsigned number_of_line, Plan& plan) {
-  if (text.size() > kMaxLine) return "the line has more than 512 octets";
+  if (text.size() > kMaxLine) return "the line is longer than 512 bytes";
   Line line(text);
   if (line.empty()) return {};
   if (line.peek() == "seed") return parse_seed(line, plan);
@@ -360,7 +360,7 @@ Why parse_line(std::string_view text, unsigned number_of_line, Plan& plan) {
 }  // namespace
 
 std::expected<Plan, PlanError> parse_plan(std::string_view text) {
-  if (text.size() > kMaxPlan) return std::unexpected(PlanError{1, "the plan has more than 1 MiB"});
+  if (text.size() > kMaxPlan) return std::unexpected(PlanError{1, "the plan is larger than 1 MiB"});
   Plan plan;
   unsigned line = 0;
   while (!text.empty()) {
@@ -376,7 +376,7 @@ std::expected<Plan, PlanError> parse_plan(std::string_view text) {
 std::expected<std::optional<Rule>, std::string> parse_rule(std::string_view text) {
   Plan plan;
   if (text.substr(0, text.find('#')).find("seed") == 0) {
-    return std::unexpected("seed is allowed only in a file");
+    return std::unexpected("seed is allowed only in a plan file");
   }
   if (Why why = parse_line(text, 0, plan); !why.empty()) return std::unexpected(std::move(why));
   if (plan.rules.empty()) return std::nullopt;

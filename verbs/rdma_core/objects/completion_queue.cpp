@@ -71,7 +71,8 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
               std::uint32_t comp_vector) {
   const std::uint32_t capacity = capacity_for(cqe);
   if (comp_vector >= kCompVectors) {
-    fail(refused(EINVAL, "comp_vector {}: must be less than num_comp_vectors of the context, {}",
+    fail(refused(EINVAL,
+                 "comp_vector {}: must be less than {}, the num_comp_vectors of the context",
                  comp_vector, kCompVectors));
   }
   if (!context.alive()) fail(EINVAL);

@@ -24,7 +24,7 @@ void check(const ibv_cq_init_attr_ex& attr) {
   if (flags &&
       (attr.flags & ~static_cast<std::uint32_t>(IBV_CREATE_CQ_ATTR_SINGLE_THREADED)) != 0) {
     fail(refused("IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN",
-                 "a completion queue that is full never overwrites completions"));
+                 "a full completion queue never overwrites completions"));
   }
 }
 

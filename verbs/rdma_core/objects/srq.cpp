@@ -113,7 +113,7 @@ int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) {
     }
     if ((mask & IBV_SRQ_LIMIT) == 0) return 0;
     if (!self.core->arm_limit(attr->srq_limit)) return 0;
-    return refused(EINVAL, "srq_limit {}: must be at most the max_wr of the queue, {}",
+    return refused(EINVAL, "srq_limit {}: must be at most {}, the max_wr of the queue",
                    attr->srq_limit, self.core->limits().max_wr);
   });
 }

@@ -48,7 +48,7 @@ void log_wait(const char* waiting, unsigned events, const char* missing) {
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "waits",
              .message = fmt::format("{} waits: the program has read {} {} but has not acknowledged "
-                                    "{} (call {} for each event before destroying the object)",
+                                    "{} (call {} for each event first)",
                                     waiting, events, events == 1 ? "event" : "events",
                                     events == 1 ? "it" : "them", missing)});
 }

@@ -63,8 +63,8 @@ Handle handle_of(const void* object) {
 
 void fail_unknown_handle() {
   fail(refused(ENOENT,
-               "an object that the program passed is invalid (was it destroyed before, "
-               "copied, or opened in another context?)"));
+               "an object that the program passed is invalid (was it destroyed, copied, "
+               "or created in another context?)"));
 }
 
 }  // namespace iwarp::rdma_core

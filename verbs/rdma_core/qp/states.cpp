@@ -202,7 +202,7 @@ int reset(RcQp& qp) {
   {
     std::unique_lock lock(qp.mutex);
     if (!qp.unlinked.wait_until(lock, until, [&] { return !qp.is_connected(); })) {
-      return refused(EBUSY, "to RESET: the connection has not ended within a second (try again)");
+      return refused(EBUSY, "to RESET: the connection did not end within a second (try again)");
     }
   }
   qp.bring_up.end_wait(qp.core->num());
@@ -405,8 +405,8 @@ void log_left(RcQp& qp) {
              .event = "peer_left",
              .message = fmt::format(
                  "queue pair {:#08x}: a request was posted after the peer {} had closed the "
-                 "connection or its process had ended (look for the cause at the peer; the peer "
-                 "should announce that it will close, for example with a Send)",
+                 "connection or exited (look for the cause at the peer; a peer should announce "
+                 "that it will close, for example with a Send)",
                  qp.num(), qp.left_by),
              .fields = {{"peer", qp.left_by}, {"qp", qp.num()}}});
   qp.left_by.clear();

@@ -205,10 +205,10 @@ std::string names_of(int mask) {
 const char* remedy_for(ibv_qp_state from, ibv_qp_state to) {
   if (from == IBV_QPS_ERR)
     return "move the queue pair to RESET first, and then through INIT, RTR and RTS";
-  if (to == IBV_QPS_RTR) return "move the queue pair to INIT first";
+  if (to == IBV_QPS_RTR) return "move the queue pair from RESET to INIT first";
   if (to == IBV_QPS_RTS) return "move the queue pair to INIT and RTR first";
-  return "a new queue pair goes through INIT, RTR and RTS; any state allows the transition to "
-         "RESET or ERR";
+  return "a queue pair goes from RESET through INIT and RTR to RTS; it can go to "
+         "RESET from any state, and to ERR from any state but RESET";
 }
 
 }  // namespace

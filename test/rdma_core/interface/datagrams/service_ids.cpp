@@ -138,7 +138,7 @@ TEST_CASE("at most as many requests wait as the backlog, and dropped ones are co
   CHECK(
       said.has("a datagram id dropped 2 malformed messages, 1 unexpected replies, 0 "
                "requests without a listener, 2 repeated requests that the program had not "
-               "answered, 1 requests that exceeded the backlog"));
+               "answered, and 1 requests that exceeded the backlog"));
 }
 
 TEST_CASE(
@@ -169,7 +169,7 @@ TEST_CASE(
   CHECK(
       said.has("a datagram id dropped 0 malformed messages, 3 unexpected replies, 1 "
                "requests without a listener, 0 repeated requests that the program had not "
-               "answered, 0 requests that exceeded the backlog"));
+               "answered, and 0 requests that exceeded the backlog"));
 }
 
 TEST_CASE("1024 answers are stored, and a request whose answer was evicted is reported again") {

@@ -51,7 +51,7 @@ void SidrEnd::log_dropped() const {
   log_connection("datagram_id_dropped",
                  fmt::format("a datagram id dropped {} malformed messages, {} unexpected replies, "
                              "{} requests without a listener, {} repeated requests that the "
-                             "program had not answered, {} requests that exceeded the backlog",
+                             "program had not answered, and {} requests that exceeded the backlog",
                              malformed, unasked, unheard, undecided, crowded));
 }
 

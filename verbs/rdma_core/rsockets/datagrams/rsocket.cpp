@@ -105,12 +105,13 @@ void DatagramRSocket::log_dropped() const {
   const std::uint64_t all =
       dropped_.malformed + dropped_.unasked + dropped_.forged + dropped_.strangers;
   if (all == 0) return;
-  log_connection("rsocket_dropped", "an rsocket dropped " + std::to_string(dropped_.malformed) +
-                                        " malformed messages, " + std::to_string(dropped_.unasked) +
-                                        " unexpected answers, " + std::to_string(dropped_.forged) +
-                                        " messages with a wrong sender address, " +
-                                        std::to_string(dropped_.strangers) +
-                                        " messages from senders other than its peer");
+  log_connection("rsocket_dropped",
+                 "an rsocket dropped " + std::to_string(dropped_.malformed) +
+                     " malformed messages, " + std::to_string(dropped_.unasked) +
+                     " unexpected answers, " + std::to_string(dropped_.forged) +
+                     " messages with a wrong sender address in the header, and " +
+                     std::to_string(dropped_.strangers) +
+                     " messages from senders other than its peer");
 }
 
 int DatagramRSocket::local_address(sockaddr* out, socklen_t* length) {
