@@ -303,10 +303,11 @@ void add_options(cli::Command& command, ConformOptions& options) {
   command.number("--mpa-rev", "1|2", options.revision, {1, 2},
                  "With HOST: highest MPA revision to use. 1 skips the cases about RFC 6581, for "
                  "peers that support only RFC 5044");
-  command.flag(
-      "--generated", options.generated,
-      "Run generated sessions instead of the hand-written cases. Each session combines a state, a "
-      "message and a field value");
+  command
+      .flag("--generated", options.generated,
+            "Run generated sessions instead of the hand-written cases. Each session combines a "
+            "state, a message and a field value")
+      .excludes("--junit");
   command.number("--cases", "N", options.choice.cases, {0, 1'000'000},
                  "With --generated: number of sessions that change one field; 0 runs all of them");
   command.number("--pairs", "N", options.choice.pairs, {0, 1'000'000},

@@ -32,7 +32,7 @@ int why_not(const std::error_code& error, std::span<const verbs::SendWr> request
                      "alone or after a Write (post the payload as a separate Send or Write)");
     }
     return refused("an atomic operation or immediate data with this peer",
-                   "the peer did not agree to RFC 7306");
+                   "the peer did not agree to use RFC 7306 (atomics and immediate data)");
   }
   return to_errno(error);
 }
