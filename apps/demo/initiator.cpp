@@ -201,7 +201,7 @@ cli::Command demo_command() {
   command.notes =
       "Shows each frame layer by layer (MPA, DDP, RDMAP), and its effect on verbs.\n"
       "The last line lists the checks. Exit status 0 means that all of them passed.";
-  command.shown = {"iwarp demo                                the whole story",
+  command.shown = {"iwarp demo                                all steps, with the default options",
                    "iwarp demo --mpa-rev 1 --markers          RFC 5044 only, with markers",
                    "iwarp demo --size 1M --quiet --trace demo.pcap"};
   command.run = [options](const cli::Given&) { return run_demo(*options); };

@@ -260,7 +260,10 @@ cli::Command perf_command() {
   command.usage =
       "iwarp perf [OPTION...] HOST[:PORT] TEST\n       iwarp perf [OPTION...] --self TEST\n"
       "       iwarp perf [OPTION...] --server [TEST]";
-  command.arguments("TEST", options->words, "[HOST[:PORT]] TEST; the default port is 7175")
+  command
+      .arguments("TEST", options->words,
+                 "The test; before it, HOST[:PORT] of the server, unless --self or --server is "
+                 "given. The default port is 7175")
       .suggests(test_names());
   command.flag("--self", options->self, "Start a server process on this machine");
   command.flag("--server", options->server,

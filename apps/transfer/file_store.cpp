@@ -109,7 +109,7 @@ NewFile::NewFile(const Fd& directory, std::uint64_t size)
   if (reserved) return;
   const auto why = errno_text();
   if (!temporary_.empty()) unlinkat(directory_.get(), temporary_.c_str(), 0);
-  throw Error(fmt::format("cannot reserve {} bytes: {}", size, why));
+  throw Error(fmt::format("cannot reserve {} bytes on disk for the file: {}", size, why));
 }
 
 NewFile::~NewFile() {

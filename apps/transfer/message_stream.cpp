@@ -43,7 +43,7 @@ StreamEvent MessageStream::next() {
 void refuse_message(const StreamEvent& event) {
   if (const auto* message = std::get_if<Message>(&event)) {
     if (const auto* refusal = std::get_if<Refusal>(message)) {
-      throw Error(printable(refusal->reason));
+      throw Error("the peer reports: " + printable(refusal->reason));
     }
   }
   throw Error("file protocol: the peer sent an unexpected message");

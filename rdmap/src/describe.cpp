@@ -26,10 +26,11 @@ std::string describe_atomic_request(bytes::View payload) {
   if (!r && payload.size() < kAtomicRequestSize) return " truncated";
   if (!r) return fmt::format(" unknown AOpCode {}", std::to_integer<unsigned>(payload[3]) & 0x0F);
   const bool swap = r->opcode == AtomicOpcode::kCmpSwap;
-  auto text = fmt::format(" {} id=0x{:08x} STag=0x{:08x} TO=0x{:x} {}=0x{:x} mask=0x{:x}",
-                          swap ? "CmpSwap" : "FetchAdd", r->id, r->stag.value, r->to.value,
-                          swap ? "swap" : "add", r->add_or_swap, r->mask);
-  return text + fmt::format(" compare=0x{:x} mask=0x{:x}", r->compare, r->compare_mask);
+  return fmt::format(
+      " {0} id=0x{1:08x} STag=0x{2:08x} TO=0x{3:x} {4}=0x{5:x} {4}_mask=0x{6:x} compare=0x{7:x} "
+      "compare_mask=0x{8:x}",
+      swap ? "CmpSwap" : "FetchAdd", r->id, r->stag.value, r->to.value, swap ? "swap" : "add",
+      r->add_or_swap, r->mask, r->compare, r->compare_mask);
 }
 
 std::string describe_atomic_response(bytes::View payload) {

@@ -121,9 +121,9 @@ class Refusals(Case):
         (self.dir / "link").symlink_to("/etc/passwd")
         with Server("serve", self.dir) as server:
             self.assert_fails(run("get", server.url("nope"), self.out), 1,
-                              "^iwarp get: nope: no such file or directory$")
+                              "^iwarp get: the peer reports: nope: no such file or directory$")
             self.assert_fails(run("get", server.url("sub"), self.out), 1, "not a regular file$")
-            self.assert_fails(run("get", server.url("link"), self.out), 1, "^iwarp get: link: ")
+            self.assert_fails(run("get", server.url("link"), self.out), 1, "^iwarp get: the peer reports: link: ")
         self.assertEqual(self.names(self.out), [])
 
     def test_read_only(self):
@@ -146,7 +146,7 @@ class Refusals(Case):
             view = os.path.join("/proc", str(server.pid), "root")
             inside = view + str(self.dir)
             self.assert_fails(run("put", self.file("f", 5 * MIB), server.url()), 1,
-                              "cannot reserve 5242880 bytes: no space left on device$")
+                              "^iwarp put: the peer reports: cannot reserve 5242880 bytes on disk for the file: no space left on device$")
             self.assertEqual(self.names(inside), [])
             self.assert_ok(run("put", self.file("g", 3 * MIB), server.url()))
             self.assertEqual(self.names(inside), ["g"])

@@ -34,9 +34,12 @@ TEST_CASE("a file of shared keys: comments, colons in identities, and malformed 
            Row{":" + key, "line 1: must be IDENTITY:KEY, where IDENTITY has 1 to 128 octets"},
            Row{std::string(129, 'x') + ":" + key,
                "line 1: must be IDENTITY:KEY, where IDENTITY has 1 to 128 octets"},
-           Row{"lab:0011", "line 1: the key must be 16 to 64 octets in hex"},
-           Row{"lab:" + std::string(130, '0'), "line 1: the key must be 16 to 64 octets in hex"},
-           Row{"\nlab:xyz", "line 2: the key must be 16 to 64 octets in hex"},
+           Row{"lab:0011",
+               "line 1: the key must be 16 to 64 octets, written as two hex digits each"},
+           Row{"lab:" + std::string(130, '0'),
+               "line 1: the key must be 16 to 64 octets, written as two hex digits each"},
+           Row{"\nlab:xyz",
+               "line 2: the key must be 16 to 64 octets, written as two hex digits each"},
            Row{"lab:" + key + "\nlab:" + key, "line 2: duplicate identity"},
        }) {
     const auto parsed = SharedKeys::parse(text);

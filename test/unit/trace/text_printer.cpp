@@ -124,14 +124,14 @@ TEST_CASE("messages of RFC 7306 are printed with all their fields") {
        "Immediate Data 0x0102030405060708, which completes one receive posted by server and "
        "leaves its buffer unchanged; wakes a program that waits for solicited events"},
       {"J",
-       "RDMAP Atomic Request FetchAdd id=0xcafe0001 STag=0x11223344 TO=0x1000 add=0x1 mask=0x0 "
-       "compare=0x0 mask=0xffffffffffffffff\n"},
+       "RDMAP Atomic Request FetchAdd id=0xcafe0001 STag=0x11223344 TO=0x1000 add=0x1 add_mask=0x0 "
+       "compare=0x0 compare_mask=0xffffffffffffffff\n"},
       {"J",
        "FetchAdd: adds 1 to the word at 0x1000 of server's STag 0x11223344, atomically and "
        "without waking its program"},
       {"J2",
        "RDMAP Atomic Request CmpSwap id=0xcafe0002 STag=0x11223344 TO=0x1000 swap=0x63 "
-       "mask=0xffffffffffffffff compare=0x2a mask=0xffffffffffffffff\n"},
+       "swap_mask=0xffffffffffffffff compare=0x2a compare_mask=0xffffffffffffffff\n"},
       {"J2",
        "CmpSwap: if the word at 0x1000 of server's STag 0x11223344 is 42, sets it to 99, "
        "atomically and without waking its program"},

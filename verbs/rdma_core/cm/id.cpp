@@ -136,7 +136,8 @@ int destroy(CmId& id) {
 int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_port_space space) {
   const bool datagrams = space == RDMA_PS_UDP || space == RDMA_PS_IPOIB;
   if (space != RDMA_PS_TCP && !datagrams) {
-    refuse("rdma_create_id() for a port space other than RDMA_PS_TCP", "iWARP runs over TCP ports");
+    refuse("rdma_create_id() for this port space",
+           "the device has RDMA_PS_TCP and, with --as roce, RDMA_PS_UDP and RDMA_PS_IPOIB");
     return EPROTONOSUPPORT;
   }
   if (const char* const why = why_no_datagrams(); datagrams && why != nullptr) {
@@ -157,7 +158,9 @@ int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_po
 /// until the program has acknowledged the events of the id that it has already read.
 int migrate(CmId& id, rdma_event_channel* channel) {
   if (channel == nullptr && id.synchronous()) {
-    return refused(EINVAL, "channel is null, but the id is synchronous already (pass a channel)");
+    return refused(
+        EINVAL,
+        "a null channel makes the id synchronous, but it is synchronous already (pass a channel)");
   }
   acknowledge_last(id);
   auto own = std::move(id.own_channel);

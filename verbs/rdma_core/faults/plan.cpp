@@ -210,8 +210,10 @@ Why parse_range(Line& line, Rule& rule) {
   }
   if (!line.take("to")) return instead_of("the word \"to\"", line.peek());
   const auto last = line.take();
-  if (!number(last, rule.last) || rule.last < rule.count) {
-    return instead_of("a number of at least " + std::to_string(rule.count), last);
+  if (!number(last, rule.last)) return instead_of("a number", last);
+  if (rule.last < rule.count) {
+    return "the range starts at " + std::to_string(rule.count) + " but ends at " +
+           std::to_string(rule.last) + " (the end must not be below the start)";
   }
   if (const Why why = parse_event(line, rule); !why.empty()) return why;
   return rule.event == Event::kOctets

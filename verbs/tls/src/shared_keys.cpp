@@ -31,7 +31,8 @@ std::expected<SharedKeys::Entry, std::string> parse_line(std::string_view line) 
   }
   auto key = bytes::from_hex(line.substr(colon + 1));
   if (!key || key->size() < kMinKey || key->size() > kMaxKey) {
-    return std::unexpected(fmt::format("the key must be {} to {} octets in hex", kMinKey, kMaxKey));
+    return std::unexpected(fmt::format(
+        "the key must be {} to {} octets, written as two hex digits each", kMinKey, kMaxKey));
   }
   return SharedKeys::Entry{.identity = std::string(line.substr(0, colon)), .key = std::move(*key)};
 }

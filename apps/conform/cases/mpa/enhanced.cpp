@@ -66,7 +66,7 @@ void enhanced_reply(Script& s) {
   s.begin();
   if (!reply.enhanced || reply.revision != 2 ||
       reply.private_data.size() < mpa::kEnhancedWordSize) {
-    throw Failed{"a Reply of revision 2 with S=1 and an enhanced word",
+    throw Failed{"a Reply of revision 2 with S=1 and private data that begins with IRD and ORD (4 octets)",
                  fmt::format("a Reply of revision {} with S={:d} and {} octets of private data",
                              reply.revision, reply.enhanced, reply.private_data.size())};
   }
@@ -176,7 +176,7 @@ void request_word(Script& s) {
   s.await_peer();
   must_be_enhanced(s);
   if (s.peer_startup_octets().size() < mpa::kStartupHeaderSize + mpa::kEnhancedWordSize) {
-    throw Failed{"private data that begins with an enhanced word",
+    throw Failed{"private data that begins with IRD and ORD (4 octets)",
                  "private data of fewer than 4 octets"};
   }
 }
@@ -243,7 +243,7 @@ constexpr Case kCases[] = {
     {"mpa/enhanced/send-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names an RTR kind when the Request offers Send", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kSend>},
     {"mpa/enhanced/nothing-offered", "RFC 6581 9.2", "EMPA-37", "names a supported RTR kind when the Request offers none", Level::kMust, PeerRole::kResponder, no_kind},
     {"mpa/enhanced/all-common-kinds", "RFC 6581 9.2", "EMPA-34", "names every offered RTR kind that it supports", Level::kShould, PeerRole::kResponder, same_kinds_when_asked_together},
-    {"mpa/enhanced/request-word", "RFC 6581 6", "EMPA-7", "sends an enhanced word in a Request with S=1", Level::kMust, PeerRole::kInitiator, request_word},
+    {"mpa/enhanced/request-word", "RFC 6581 6", "EMPA-7", "sends IRD and ORD in a Request with S=1", Level::kMust, PeerRole::kInitiator, request_word},
     {"mpa/enhanced/request-flags", "RFC 6581 9.2", "EMPA-31 EMPA-40 EMPA-42", "offers RTR kinds in its Request if A=1, and none if A=0", Level::kMust, PeerRole::kInitiator, request_flags},
     {"mpa/enhanced/reply-no-word", "RFC 6581 6", "EMPA-7 MPA-90", "ends the connection on a Reply with S=1 and no private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<0>, kLast},
     {"mpa/enhanced/reply-word-of-3-octets", "RFC 6581 6", "EMPA-7 MPA-90", "ends the connection on a Reply with S=1 and 3 octets of private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<3>, kLast},
