@@ -175,8 +175,9 @@ void Stream::acknowledge_held() {
 void Stream::terminate(const Fault& f, bool about_segment) {
   if (state_ != StreamState::kRdma) return;  // Only the first error is reported. [RDMAP-95]
   // The fault may come from any layer. [DDP-66] [MPA-109] [RDMAP-85]
-  own_ = make_terminate(
-      f, about_segment ? std::optional(with_whole_header(current_segment_)) : std::nullopt);
+  std::optional<TerminatedSegment> segment;
+  if (about_segment) segment = with_whole_header(current_segment_);
+  own_ = make_terminate(f, segment);
   step(StreamEvent::kError);
   // From the next segment on, this end sends only the answers to the peer's earlier Reads and
   // Atomics, which it must answer because they are valid, and then the Terminate. [RDMAP-37]

@@ -29,7 +29,7 @@ std::string time_text(std::chrono::system_clock::time_point now) {
 }
 
 /// Quotes text for kLogfmt and kJson. In printable ASCII, only '"' and '\' need a backslash.
-std::string quoted(std::string_view text) {
+std::string quoted_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : printable(text)) {
     if (c == '"' || c == '\\') out += '\\';
@@ -42,7 +42,7 @@ std::string logfmt_value(std::string_view text) {
   const bool plain = !text.empty() && std::ranges::all_of(text, [](char c) {
     return c > ' ' && c <= '~' && c != '"' && c != '=' && c != '\\';
   });
-  return plain ? std::string(text) : quoted(text);
+  return plain ? std::string(text) : quoted_text(text);
 }
 
 class Line {
@@ -50,9 +50,9 @@ class Line {
   explicit Line(LogFormat format) : is_json_(format == LogFormat::kJson) {}
   void add(const LogField& field) {
     if (!out_.empty()) out_ += is_json_ ? ", " : " ";
-    out_ += is_json_ ? quoted(field.key) + ": " : printable(field.key) + '=';
+    out_ += is_json_ ? quoted_text(field.key) + ": " : printable(field.key) + '=';
     out_ += field.is_number ? field.value
-            : is_json_      ? quoted(field.value)
+            : is_json_      ? quoted_text(field.value)
                             : logfmt_value(field.value);
   }
   std::string take() && { return is_json_ ? "{" + out_ + "}" : std::move(out_); }
