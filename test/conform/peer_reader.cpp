@@ -65,7 +65,7 @@ TEST_CASE("a Terminate is decoded in both layouts, and its layout is reported [R
   REQUIRE(swapped.kind == Kind::kSegment);
   CHECK(!apps::conform::read_terminate(*swapped.segment).standard_layout);
   CHECK(apps::conform::read_terminate(*swapped.segment).terminate.fault == kInvalidMo);
-  CHECK(describe(swapped).ends_with("(wrong layout of the control word)"));
+  CHECK(describe(swapped).ends_with("(wrong layout of the Terminate Control field)"));
 }
 
 TEST_CASE("a wrong CRC is reported, and reading continues") {

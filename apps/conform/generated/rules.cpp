@@ -132,7 +132,7 @@ constexpr Rule kRules[] = {
     {"Send that the peer's program does not understand", "RDMAP-50", [](const Sample& s, const Progress& p) { return is_untagged(s) && s.is_send() && (s.header.mo + s.payload_size() != kReceiveSize || p.state == State::kReadRequested || p.state == State::kInReadResponse); }, {}, kAnyTerminate | kMayClose | kMayGoOn},
     {"Terminate that does not fit its buffer", "DDP-70 DDP-71 RDMAP-90", [](const Sample& s, const Progress&) { return is_untagged(s) && s.is(Opcode::kTerminate) && (s.header.mo != 0 || s.payload_size() > rdmap::kMaxTerminateSize); }, {}, kAnyTerminate | kMayClose | kNoHeaders},
     {"Terminate", "RDMAP-62 RDMAP-90", [](const Sample& s, const Progress&) { return is_untagged(s) && s.is(Opcode::kTerminate) && s.payload_size() >= 4; }, {}, kNoTerminate | kMayClose},
-    {"Terminate without a complete control word", "RDMAP-15 RDMAP-90", [](const Sample& s, const Progress&) { return is_untagged(s) && s.is(Opcode::kTerminate) && s.payload_size() < 4; }, {}, kAnyTerminate | kMayClose | kNoHeaders},
+    {"Terminate whose payload has fewer than 4 octets", "RDMAP-15 RDMAP-90", [](const Sample& s, const Progress&) { return is_untagged(s) && s.is(Opcode::kTerminate) && s.payload_size() < 4; }, {}, kAnyTerminate | kMayClose | kNoHeaders},
 };
 // clang-format on
 

@@ -55,7 +55,7 @@ bool reports(const ReceivedTerminate& terminate, const bytes::Fault& fault) {
 
 std::string describe(const ReceivedTerminate& t) {
   return fmt::format("Terminate {}{}", bytes::to_string(t.terminate.fault),
-                     t.standard_layout ? "" : " (wrong layout of the control word)");
+                     t.standard_layout ? "" : " (wrong layout of the Terminate Control field)");
 }
 
 std::string describe(const Received& received) {

@@ -47,7 +47,7 @@ ALWAYS = {
     "rdmap/terminate/length-read": "counts the payload only",
 }
 REPAIRED = {
-    "rdmap/terminate/control-word": "encodes the control word with bit fields of the host",
+    "rdmap/terminate/control-word": "encodes the Terminate Control field with bit fields of the host",
     "mpa/fpdu/split-crc": "loses the first part of a CRC that arrives in two parts",
 }
 # These cases fail in about one run of three: the response to a zero-length Read contains stale octets.

@@ -92,7 +92,8 @@ void unpredictable(Script& s) {
   }
   const bool constant = std::ranges::all_of(steps, [&](auto step) { return step == steps[0]; });
   require(!constant, "varying differences between successive STag indexes",
-          fmt::format("each STag index is {} above the previous index", steps[0]));
+          fmt::format("a constant difference of {} between successive STag indexes",
+                      static_cast<std::int32_t>(steps[0])));
 }
 
 // Bounds -----------------------------------------------------------------------------------------
@@ -225,16 +226,16 @@ constexpr Case kCases[] = {
     {"ddp/bounds/last-octet", "RFC 5041 7.1", "DDP-76", "accepts a Write that ends with the last octet of the advertised memory", kMust, kEither, last_octet},
     {"ddp/bounds/before-start", "RFC 5041 7.1", "DDP-75 DDP-95 SEC-12", "terminates on a Write that begins one octet before the advertised memory", kMust, kEither, before_start},
     {"ddp/bounds/one-past-end", "RFC 5041 7.1", "DDP-76 DDP-95 SEC-12", "terminates on a Write that ends one octet after the advertised memory", kMust, kEither, one_past_end},
-    {"ddp/bounds/at-end", "RFC 5041 7.1", "DDP-75 DDP-95 SEC-12", "terminates on a one-octet Write directly after the advertised memory", kMust, kEither, at_end},
+    {"ddp/bounds/at-end", "RFC 5041 7.1", "DDP-75 DDP-95 SEC-12", "terminates on a Write to the first octet after the advertised memory", kMust, kEither, at_end},
     {"ddp/bounds/whole-and-one", "RFC 5041 7.1", "DDP-76 DDP-95 SEC-12", "terminates on a Write one octet longer than the advertised memory", kMust, kEither, whole_and_one},
-    {"ddp/bounds/far-away", "RFC 5041 7.1", "DDP-75", "terminates on a Write far from the advertised memory", kMust, kEither, far_away},
+    {"ddp/bounds/far-away", "RFC 5041 7.1", "DDP-75", "terminates on a Write to a TO far beyond the advertised memory", kMust, kEither, far_away},
     {"ddp/bounds/upper-half", "RFC 5041 7.1", "DDP-75", "compares all 64 bits of the TO with the bounds", kMust, kEither, upper_half},
     {"ddp/bounds/later-segment", "RFC 5041 7.1", "DDP-75 DDP-79", "checks the bounds of each segment", kMust, kEither, later_segment_past_end},
     {"ddp/bounds/wraps", "RFC 5041 7.1", "DDP-77", "terminates on a Write whose TO plus length exceeds 2^64", kMust, kEither, wraps},
     {"ddp/bounds/ends-at-top", "RFC 5041 7.1", "DDP-75 DDP-77", "terminates on a Write whose last octet is at TO 2^64 - 1", kMust, kEither, ends_at_top},
     {"ddp/empty/wrong-stag", "RFC 5041 5.2", "DDP-45 DDP-46 VRB-33", "accepts a zero-length Write to an unknown STag", kMust, kEither, empty_wrong_stag},
     {"ddp/empty/stag-0", "RFC 5041 5.2", "DDP-45 DDP-46 VRB-33", "accepts a zero-length Write to STag 0", kMust, kEither, empty_stag_0},
-    {"ddp/empty/out-of-bounds", "RFC 5041 5.2", "DDP-45 DDP-46 VRB-33", "accepts a zero-length Write far from the advertised memory", kMust, kEither, empty_out_of_bounds},
+    {"ddp/empty/out-of-bounds", "RFC 5041 5.2", "DDP-45 DDP-46 VRB-33", "accepts a zero-length Write to a TO far beyond the advertised memory", kMust, kEither, empty_out_of_bounds},
     {"ddp/empty/at-top", "RFC 5041 5.2", "DDP-45 DDP-46 VRB-33", "accepts a zero-length Write at TO 2^64 - 1", kMust, kEither, empty_at_top},
 };
 // clang-format on

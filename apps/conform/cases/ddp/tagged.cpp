@@ -159,8 +159,8 @@ void own_header(Script& s) {
     require((seen.ulpdu[0] & kDdpVersionBits) == std::byte{1}, "DDP version 1",
             "another DDP version");
     require((seen.ulpdu[1] & kRdmapReserved) == std::byte{0},
-            "an RDMAP control octet whose reserved bits are 0",
-            "an RDMAP control octet with reserved bits set");
+            "an RDMAP Control Field whose reserved bits are 0",
+            "an RDMAP Control Field with reserved bits set");
   });
   exchange(s);
 }
@@ -176,8 +176,8 @@ void own_segments(Script& s) {
     require(segment.header.stag == first.stag, "the same STag in all segments",
             "segments with different STags");
     require(segment.header.rsvd_ulp == first.rsvd_ulp,
-            "the same RDMAP control octet in all segments",
-            "segments with different RDMAP control octets");
+            "the same RDMAP Control Field in all segments",
+            "segments with different RDMAP Control Fields");
     to += segment.payload().size();
   }
   require(seen.back().header.last, "L=1 in the last segment", "L=0 in the last segment");
@@ -205,7 +205,7 @@ constexpr auto kEither = PeerRole::kEither;
 // clang-format off
 constexpr Case kCases[] = {
     {"ddp/tagged/reserved-ignored", "RFC 5041 4.1", "DDP-19", "ignores the reserved bits of a tagged DDP header", kMust, kEither, bits_ignored<0, kDdpReserved>},
-    {"ddp/tagged/rdmap-reserved-ignored", "RFC 5040 4.1", "RDMAP-9", "ignores the reserved bits in the RDMAP control octet of a Write", kMust, kEither, bits_ignored<1, kRdmapReserved>},
+    {"ddp/tagged/rdmap-reserved-ignored", "RFC 5040 4.1", "RDMAP-9", "ignores the reserved bits in the RDMAP Control Field of a Write", kMust, kEither, bits_ignored<1, kRdmapReserved>},
     {"ddp/tagged/version-0", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on a Write of DDP version 0", kMust, kEither, version_refused<0>},
     {"ddp/tagged/version-2", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on a Write of DDP version 2", kMust, kEither, version_refused<2>},
     {"ddp/tagged/version-3", "RFC 5041 7.2", "DDP-20 DDP-83", "terminates on a Write of DDP version 3", kMust, kEither, version_refused<3>},
@@ -217,7 +217,7 @@ constexpr Case kCases[] = {
     {"ddp/tagged/many-segments", "RFC 5041 5.2", "DDP-40 DDP-43", "places a Write of many segments", kMust, kEither, many_segments},
     {"ddp/tagged/nothing-behind", "RFC 5041 7.1", "DDP-81", "accepts nothing after an invalid tagged segment", kMust, kEither, nothing_behind},
     {"ddp/tagged/first-error-told", "RFC 5040 7.1", "RDMAP-95", "reports only the first of two errors", kMust, kEither, first_error_reported},
-    {"ddp/tagged/own-header", "RFC 5041 4.1", "DDP-18 DDP-20 RDMAP-9", "sends zero in the reserved bits of tagged headers", kMust, kEither, own_header},
+    {"ddp/tagged/own-header", "RFC 5041 4.1", "DDP-18 DDP-20 RDMAP-9", "sends tagged headers with DDP version 1 and zero in the reserved bits", kMust, kEither, own_header},
     {"ddp/tagged/own-segments", "RFC 5041 5.2", "DDP-13 DDP-14 DDP-23 DDP-25 DDP-43", "splits long messages into segments with contiguous TO ranges", kMust, kEither, own_segments},
     {"ddp/tagged/own-empty", "RFC 5041 5.2", "DDP-44", "sends a zero-length Read Response in one segment", kMust, kEither, own_empty},
     {"ddp/tagged/falling-offsets", "RFC 5041 5.2", "DDP-40 DDP-48", "places the segments of a Write even if their TOs are out of order", kShould, kEither, falling_offsets},

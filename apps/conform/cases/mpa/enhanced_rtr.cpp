@@ -221,7 +221,7 @@ void sends_one_rtr(Script& s) {
   answer_read(s, rtr);
   const Segment next = first_segment(s);
   if (!next.is(rdmap::Opcode::kSend) || next.payload().empty()) {
-    throw Failed{"a Send of the peer's program directly after the RTR",
+    throw Failed{"a Send from the peer's program directly after the RTR",
                  "a second RTR, or another message"};
   }
 }
@@ -263,7 +263,7 @@ void no_rtr_with_a_0(Script& s) {
   s.begin();
   const Segment first = first_segment(s);
   if (!first.is(rdmap::Opcode::kSend) || first.payload().empty()) {
-    throw Failed{"a Send of the peer's program as the first FPDU", "another message"};
+    throw Failed{"a Send from the peer's program as the first FPDU", "another message"};
   }
 }
 

@@ -237,7 +237,7 @@ void own_within_emss(Script& s) {
 
 void own_without_crc(Script& s) {
   const auto memory = request_markers(s, {.crc = false, .markers = true});
-  if (s.crc()) throw Skipped{"the peer insists on CRCs"};
+  if (s.crc()) throw Skipped{"the peer requests CRCs"};
   finish_exchange(s, memory);
 }
 
@@ -268,7 +268,7 @@ constexpr Case kCases[] = {
     {"mpa/marker/before-fpdu", "RFC 5044 4.3", "MPA-28 MPA-29 MPA-34", "accepts a marker before an FPDU", kMust, kEither, accepted<kBefore>},
     {"mpa/marker/in-header", "RFC 5044 4.3", "MPA-27 MPA-34", "accepts a marker inside the DDP header", kMust, kEither, accepted<kInHeader>},
     {"mpa/marker/in-payload", "RFC 5044 4.3", "MPA-27 MPA-34", "accepts a marker inside the payload", kMust, kEither, accepted<kInPayload>},
-    {"mpa/marker/before-crc", "RFC 5044 4.4", "MPA-34 MPA-45", "accepts a marker between PAD and CRC", kMust, kEither, accepted<kBeforeCrc>},
+    {"mpa/marker/before-crc", "RFC 5044 4.4", "MPA-34 MPA-45", "accepts a marker directly before the CRC", kMust, kEither, accepted<kBeforeCrc>},
     {"mpa/marker/at-end", "RFC 5044 4.3", "MPA-28 MPA-29", "accepts an FPDU that ends where a marker begins", kMust, kEither, accepted<kFpdu>},
     {"mpa/marker/everywhere", "RFC 5044 4.3", "MPA-25 MPA-31 MPA-34", "accepts a marker at every 4-octet boundary of an FPDU", kMust, kEither, everywhere},
     {"mpa/marker/several", "RFC 5044 4.3", "MPA-30 MPA-34", "accepts an FPDU with several markers", kMust, kEither, several_in_one},

@@ -276,7 +276,7 @@ constexpr Case kCases[] = {
     {"mpa/request/truncated-header", "RFC 5044 7.1.2", "MPA-84 MPA-100", "closes the connection on a Request that ends before PD_Length", Level::kMust, PeerRole::kResponder, truncated<18>, kLast},
     {"mpa/request/truncated-private-data", "RFC 5044 7.1.2", "MPA-79 MPA-100 MPA-101", "closes the connection on a Request that ends inside the private data", Level::kMust, PeerRole::kResponder, truncated<30>, kLast},
     {"mpa/request/more-than-said", "RFC 5044 7.1.1", "MPA-79 MPA-101", "ends the stream if a Request has more private data than PD_Length says", Level::kMust, PeerRole::kResponder, excess_octets},
-    {"mpa/request/fpdu-behind", "RFC 5044 7.1.2", "MPA-84", "accepts an FPDU that arrives before the Reply, or closes the connection", Level::kShould, PeerRole::kResponder, fpdu_behind_request},
+    {"mpa/request/fpdu-behind", "RFC 5044 7.1.2", "MPA-84", "accepts an FPDU that directly follows the Request, or closes the connection", Level::kShould, PeerRole::kResponder, fpdu_behind_request},
     {"mpa/request/reject-flag-ignored", "RFC 5044 7.1.1", "MPA-73", "ignores R=1 in a Request, and sends R=0 in its Reply", Level::kMust, PeerRole::kResponder, rejected_flag},
     {"mpa/request/revision-0", "RFC 5044 7.1.1", "MPA-76 MPA-77 MPA-118", "closes the connection on a Request of revision 0, or supports revision 0", Level::kMust, PeerRole::kResponder, revision_0},
     {"mpa/request/revision-3", "RFC 5044 7.1.1", "MPA-76 MPA-77", "closes the connection on a Request of revision 3", Level::kMust, PeerRole::kResponder, unknown_revision<3>},
@@ -285,7 +285,7 @@ constexpr Case kCases[] = {
     {"mpa/request/total-256", "RFC 6581 7", "EMPA-10", "accepts an enhanced Request with 256 octets of private data", Level::kMust, PeerRole::kResponder, private_data_enhanced<256>},
     {"mpa/request/total-512", "RFC 6581 7", "EMPA-10", "accepts an enhanced Request with 512 octets of private data", Level::kMust, PeerRole::kResponder, private_data_enhanced<512>},
     {"mpa/reply/waits-for-request", "RFC 5044 7.1.2", "MPA-83", "sends nothing before it has received a Request", Level::kMust, PeerRole::kResponder, waits_for_request},
-    {"mpa/reply/well-formed", "RFC 5044 7.1.1", "MPA-67 MPA-74 MPA-78", "sends a Reply with the correct key and length", Level::kMust, PeerRole::kResponder, reply_well_formed},
+    {"mpa/reply/well-formed", "RFC 5044 7.1.1", "MPA-67 MPA-74 MPA-78", "sends a Reply whose key, reserved flag bits and PD_Length are correct", Level::kMust, PeerRole::kResponder, reply_well_formed},
     {"mpa/reply/no-fpdu-first", "RFC 5044 7.1.2", "MPA-93", "sends no FPDU before it has received an FPDU", Level::kMust, PeerRole::kResponder, no_fpdu_before_ours},
     {"mpa/reply/no-marker-first", "RFC 5044 7.1.2", "MPA-93", "sends no marker before it has received an FPDU", Level::kMust, PeerRole::kResponder, no_marker_before_our_fpdu},
     {"mpa/reply/fpdu-at-once", "RFC 5044 7.1.2", "MPA-88", "accepts an FPDU immediately after its Reply, on each of five connections", Level::kShould, PeerRole::kResponder, fpdu_at_once},
@@ -293,7 +293,7 @@ constexpr Case kCases[] = {
     {"mpa/request/then-reset", "RFC 5044 8", "MPA-108", "serves a new connection after two connections were reset during startup", Level::kMust, PeerRole::kResponder, reset_and_next, kLast},
     {"mpa/request/slow-neighbour", "RFC 5044 7.1.2", "MPA-83", "serves other connections while a Request is incomplete", Level::kShould, PeerRole::kResponder, slow_neighbour},
     {"mpa/request/never", "RFC 5044 7.1.2", "MPA-99", "eventually closes the connection when no Request arrives", Level::kShould, PeerRole::kResponder, silence, kLast},
-    {"mpa/request/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "eventually closes the connection when the Request trickles in", Level::kShould, PeerRole::kResponder, slow_request, kLast},
+    {"mpa/request/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "eventually closes the connection when the Request arrives at two octets per second", Level::kShould, PeerRole::kResponder, slow_request, kLast},
 };
 // clang-format on
 

@@ -129,9 +129,9 @@ void markers_not_demanded(Script& s) {
 // clang-format off
 constexpr Case kCases[] = {
     {"mpa/startup/one-octet-pieces", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a startup frame that arrives octet by octet", Level::kMust, PeerRole::kEither, one_octet_pieces},
-    {"mpa/startup/split-in-key", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a startup frame whose key is split", Level::kMust, PeerRole::kEither, split_in_key},
+    {"mpa/startup/split-in-key", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a startup frame whose key arrives in two TCP segments", Level::kMust, PeerRole::kEither, split_in_key},
     {"mpa/startup/split-before-private-data", "RFC 5044 7.1.2", "MPA-56 MPA-100", "waits for private data that arrives after the rest of the frame", Level::kMust, PeerRole::kEither, split_before_private_data},
-    {"mpa/startup/split-in-private-data", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a startup frame whose private data is split", Level::kMust, PeerRole::kEither, split_in_private_data},
+    {"mpa/startup/split-in-private-data", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a startup frame whose private data arrives in two TCP segments", Level::kMust, PeerRole::kEither, split_in_private_data},
     {"mpa/startup/reserved-flags-ignored", "RFC 5044 7.1.1", "MPA-74", "ignores the reserved flag bits of a startup frame", Level::kMust, PeerRole::kEither, reserved_flags_ignored},
     {"mpa/startup/reserved-flags-zero", "RFC 5044 7.1.1", "MPA-74", "sends zero in the reserved flag bits of its startup frame", Level::kMust, PeerRole::kEither, reserved_flags_zero},
     {"mpa/startup/crc-by-default", "RFC 5044 4.4", "MPA-2 MPA-36", "requests CRCs, unless it is configured otherwise", Level::kMust, PeerRole::kEither, crc_by_default},

@@ -253,7 +253,7 @@ constexpr Case kCases[] = {
     {"rdmap/version/send-3", "RFC 5040 7.2", "RDMAP-98", "terminates on a Send of RDMAP version 3", Level::kMust, kAny, version_of_send<3>},
     {"rdmap/version/write-0", "RFC 5040 7.2", "RDMAP-98", "terminates on a Write of RDMAP version 0", Level::kMust, kAny, version_of_write<0>},
     {"rdmap/version/write-2", "RFC 5040 7.2", "RDMAP-98", "terminates on a Write of RDMAP version 2", Level::kMust, kAny, version_of_write<2>},
-    {"rdmap/send/reserved-bits", "RFC 5040 4.1", "RDMAP-9", "ignores the reserved bits in the RDMAP control octet of a Send", Level::kMust, kAny, reserved_bits},
+    {"rdmap/send/reserved-bits", "RFC 5040 4.1", "RDMAP-9", "ignores the reserved bits in the RDMAP Control Field of a Send", Level::kMust, kAny, reserved_bits},
     {"rdmap/send/inv-stag-ignored", "RFC 5040 4.1", "RDMAP-10", "ignores the InvSTag field of a Send without Invalidate", Level::kMust, kAny, plain_send_invalidates_nothing},
     {"rdmap/send/solicited", "RFC 5040 5.3", "RDMAP-53 RDMAP-52", "delivers a Send with Solicited Event like any other Send", Level::kMust, kAny, solicited},
     {"rdmap/send/empty", "RFC 5040 5.3", "RDMAP-56", "accepts a zero-length Send", Level::kMust, kAny, empty_send},

@@ -248,7 +248,7 @@ constexpr auto kMust = Level::kMust;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"rdmap/terminate/control-word", "RFC 5040 4.8", "RDMAP-15 RDMAP-16", "lays out the control word of its Terminate as in figure 8 of RFC 5040", kMust, kAny, control_word},
+    {"rdmap/terminate/control-word", "RFC 5040 4.8", "RDMAP-15 RDMAP-16", "lays out the Terminate Control field as in figure 8 of RFC 5040", kMust, kAny, control_word},
     {"rdmap/terminate/message", "RFC 5040 5.4", "RDMAP-59 RDMAP-7 RDMAP-10 DDP-32", "sends its Terminate as the first message on queue 2", kMust, kAny, message},
     {"rdmap/terminate/reserved-bits", "RFC 5040 4.8", "RDMAP-18", "sends zero in the reserved bits of its Terminate", kMust, kAny, reserved_bits},
     {"rdmap/terminate/size-crc", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "sends a Terminate whose length matches M, D and R after a CRC error", kMust, kAny, size<crc_error>},
