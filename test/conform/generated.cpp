@@ -63,6 +63,7 @@ TEST_CASE("every generated session has a unique id, for either role of the peer"
     }
     CHECK(ids.size() > 2000);
   }
+  CHECK(all_sessions(PeerRole::kEither).size() == all_sessions(PeerRole::kResponder).size());
 }
 
 TEST_CASE("rules and values of generated sessions name requirements that exist") {

@@ -126,6 +126,13 @@ class Generated(Case):
         self.assert_fails(run("conform", "--generated", "HOST", "--only", "nonsense"), 2,
                           "no session matches --only and --after")
 
+    def test_the_list_without_a_role_has_the_sessions_of_both_roles(self):
+        listed = self.assert_ok(run("conform", "--generated", "--list"))
+        self.assertIn("read-asked/", listed)
+        self.assertIn("after-send/", listed)
+        connecting = self.assert_ok(run("conform", "--generated", "--list", "--serve", "1"))
+        self.assertNotIn("read-asked/", connecting)
+
     def test_a_peer_that_is_wrong_is_told(self):
         with peer_that_goes(10) as port:
             done = run("conform", f"127.0.0.1:{port}", "--generated", "--cases=1", "--timeout=30")

@@ -19,7 +19,7 @@ constexpr std::array kMessages{Opcode::kSend,     Opcode::kSendInvalidate, Opcod
                                Opcode::kTerminate};
 
 bool possible(const StateInfo& state, PeerRole role) {
-  return role == PeerRole::kResponder || !state.needs_responder;
+  return role != PeerRole::kInitiator || !state.needs_responder;
 }
 
 std::string words(const Variation& v) {

@@ -23,7 +23,8 @@ struct Session {
   std::string id() const;
 };
 
-/// Returns all combinations of state, message and value that apply to a peer in this role.
+/// Returns all combinations of state, message and value that apply to a peer in this role, or, with
+/// kEither, to a peer in one of the two roles.
 std::vector<Session> all_sessions(PeerRole role);
 /// Returns `n` sessions that change two fields. `seed` determines the random selection.
 std::vector<Session> draw_pairs(PeerRole role, std::size_t n, std::uint64_t seed);
