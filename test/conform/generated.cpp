@@ -66,6 +66,18 @@ TEST_CASE("every generated session has a unique id, for either role of the peer"
   CHECK(all_sessions(PeerRole::kEither).size() == all_sessions(PeerRole::kResponder).size());
 }
 
+TEST_CASE("a failed session names the rules that it breaks and their requirements, if any") {
+  generated::Outcome outcome{.id = "a/b/none", .expected = "continues", .came = "silence"};
+  CHECK(line(outcome) ==
+        "\u00d7 a/b/none\n    the tested message is valid\n"
+        "    expected: continues; observed: silence\n");
+  outcome.requirements = "DDP-31 DDP-72";
+  outcome.broken = "MSN used before";
+  CHECK(line(outcome) ==
+        "\u00d7 a/b/none\n    MSN used before [DDP-31 DDP-72]\n"
+        "    expected: continues; observed: silence\n");
+}
+
 TEST_CASE("rules and values of generated sessions name requirements that exist") {
   const auto known = requirement_ids();
   for (const Rule& rule : all_rules()) check_rows(known, rule.requirements);

@@ -41,7 +41,8 @@ TEST_CASE("a peer that disappears during the run ends it after three cases") {
   CHECK(report.results[3].outcome == Outcome::kFail);
   CHECK(report.results[3].came == "cannot connect to 192.0.2.7:7174: refused");
   CHECK(report.ended_early ==
-        "cannot connect to 192.0.2.7:7174: refused (start the peer again, then repeat the run)");
+        "cannot connect to 192.0.2.7:7174: refused (check that the peer still works, then repeat "
+        "the run)");
 }
 
 TEST_CASE("the run continues with a peer that comes back") {

@@ -27,11 +27,12 @@ MAY_SKIP = (
     ("the peer requests peer-to-peer mode", lambda options: "--rtr=" in options),
     # With acknowledged completions, peers of this stack offer a larger IRD, for the Reads that request
     # acknowledgements. A TCP segment does not have room for as many Read Requests as this IRD permits.
-    ("the peer's IRD allows more requests than fit into one TCP segment", lambda options: "acked" in options),
+    ("the peer's IRD is too large: the case cannot exceed it within one TCP segment",
+     lambda options: "acked" in options),
     ("the peer advertises less", lambda options: "--size=" not in options),
     # The peer's program reacts to a meaningless message, so the peer may end the stream before the rest of the
     # burst arrives.
-    ("the peer's program ended the stream before its posted receives ran out", lambda options: True),
+    ("the peer's program ended the stream before its receives ran out", lambda options: True),
 )
 # Cases that a peer with this option must fail.
 MUST_FAIL = {"--crc=off": {"mpa/startup/crc-by-default"}}
@@ -124,7 +125,7 @@ class Generated(Case):
 
     def test_a_choice_that_is_none(self):
         self.assert_fails(run("conform", "--generated", "HOST", "--only", "nonsense"), 2,
-                          "no session matches --only and --after")
+                          "--only, --after and --cases select no session")
 
     def test_the_list_without_a_role_has_the_sessions_of_both_roles(self):
         listed = self.assert_ok(run("conform", "--generated", "--list"))
@@ -319,7 +320,7 @@ class Peers(Case):
             done = run("conform", f"127.0.0.1:{port}", "--timeout=30")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stdout, rf"(?m)^Ended early: cannot connect to 127\.0\.0\.1:{port}: .+ "
-                                      r"\(start the peer again, then repeat the run\)$")
+                                      r"\(check that the peer still works, then repeat the run\)$")
         self.assertIn("4 cases, ", done.stdout)
 
     def test_a_peer_that_is_started_by_hand(self):

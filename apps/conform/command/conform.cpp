@@ -144,7 +144,7 @@ class Peer {
     const auto instead = conform::answered_instead(target_);
     if (!instead) return;
     throw UsageError(
-        fmt::format("{} does not speak rping's protocol over iWARP; observed {} "
+        fmt::format("the peer ({}) does not speak rping's protocol over iWARP; observed {} "
                     "(see rfc-notes/conform.md, \"Which peers can be tested\")",
                     name_, *instead));
   }
@@ -160,8 +160,8 @@ class Peer {
     if (options.client.empty()) {
       target_.waits_without_limit = true;
       fmt::print(stderr,
-                 "waiting for the peer to connect repeatedly: each case needs one or more\n"
-                 "connections\n");
+                 "waiting for the peer to connect repeatedly: each case or session needs one or\n"
+                 "more connections\n");
       return;
     }
     client_ =
@@ -209,7 +209,8 @@ int run_generated(const ConformOptions& options) {
   const auto sessions = conform::generated::choose(options.role(), choice);
   if (sessions.empty())
     throw UsageError(
-        "no session matches --only and --after (--list without these options shows all sessions)");
+        "--only, --after and --cases select no session (--list without these options shows all "
+        "sessions; those that begin with read-asked or in-read-response require HOST)");
   if (options.list) {
     for (const auto& session : sessions) fmt::print("{}\n", session.id());
     return 0;
@@ -276,8 +277,8 @@ void add_options(cli::Command& command, ConformOptions& options) {
   command.argument("HOST", options.host,
                    "A listening peer: HOST, HOST:PORT or [V6]:PORT; the default port is 7174");
   command.text("--serve", "ADDR:PORT", options.serve,
-               "Test a connecting peer: listen on this address. A port without an address means "
-               "all addresses");
+               "Test a connecting peer: listen on this address; the default port is 7174. A port "
+               "without an address means all addresses");
   command.text(
       "--client", "COMMAND", options.client,
       "With --serve: command that makes the peer connect. /bin/sh runs it for each connection, and "
@@ -289,7 +290,8 @@ void add_options(cli::Command& command, ConformOptions& options) {
       .suggests(case_ids())
       .repeatable();
   command.flag("--should", options.should, "Test the recommendations (SHOULD) of the RFCs as well");
-  command.flag("--list", options.list, "List the cases without running them");
+  command.flag("--list", options.list,
+               "List the cases, or with --generated the sessions, without running them");
   command.optional_text("--json", "FILE", options.json,
                         "Write the report as JSON, to FILE or standard output");
   command.text("--junit", "FILE", options.junit, "Write the report as JUnit XML")
@@ -308,10 +310,14 @@ void add_options(cli::Command& command, ConformOptions& options) {
             "Run generated sessions instead of the hand-written cases. Each session combines a "
             "state, a message and a field value")
       .excludes("--junit");
-  command.number("--cases", "N", options.choice.cases, {0, 1'000'000},
-                 "With --generated: number of sessions that change one field; 0 runs all of them");
-  command.number("--pairs", "N", options.choice.pairs, {0, 1'000'000},
-                 "With --generated: number of sessions that change two fields");
+  command.number(
+      "--cases", "N", options.choice.cases, {0, 1'000'000},
+      "With --generated: number of random sessions that change one field; 0 means all. --only and "
+      "--after select from these sessions");
+  command.number(
+      "--pairs", "N", options.choice.pairs, {0, 1'000'000},
+      "With --generated: number of random sessions that change two fields. They are added to "
+      "those of --cases");
   command.number("--seed", "N", options.choice.seed, {0, 1e15},
                  "With --generated: seed for the random choice of sessions");
   command.text("--after", "ID", options.choice.after,
@@ -319,7 +325,9 @@ void add_options(cli::Command& command, ConformOptions& options) {
   command.number("--silence", "MS", options.silence, {1, 60'000},
                  "With --generated: time to wait for a reaction before sending a probing Read");
   command.flag("--no-crc", options.no_crc, "With --generated: do not request CRCs");
-  command.flag("-v,--verbose", options.verbose, "Show every frame of each case, layer by layer");
+  command.flag(
+      "-v,--verbose", options.verbose,
+      "Show every frame of each case, layer by layer. With --generated: of each failed session");
 }
 
 }  // namespace

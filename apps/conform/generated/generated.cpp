@@ -78,9 +78,10 @@ void run(const std::vector<Session>& sessions, const Target& target, const PeerT
 std::string line(const Outcome& o) {
   std::string out;
   if (!o.right) {
-    out = fmt::format("\u00d7 {}\n    {} [{}]\n    expected {}; observed {}\n", o.id,
-                      o.broken.empty() ? "the session breaks no rule" : o.broken, o.requirements,
-                      o.expected, o.came);
+    const auto rows = o.requirements.empty() ? "" : fmt::format(" [{}]", o.requirements);
+    out = fmt::format("\u00d7 {}\n    {}{}\n    expected: {}; observed: {}\n", o.id,
+                      o.broken.empty() ? "the tested message is valid" : o.broken, rows, o.expected,
+                      o.came);
   } else if (!o.headers.empty()) {
     out = fmt::format("\u00d7 {}\n    the peer's {} returns: {} [RDMAP-93] [RDMAP-94]\n", o.id,
                       o.came, o.headers);

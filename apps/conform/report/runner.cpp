@@ -136,7 +136,7 @@ void run_all(const std::vector<const Case*>& cases, const Target& target, const 
     in_vain = result.unreachable ? in_vain + 1 : 0;
     if (in_vain == kTimeout) {
       report.ended_early =
-          fmt::format("{} (start the peer again, then repeat the run)", result.came);
+          fmt::format("{} (check that the peer still works, then repeat the run)", result.came);
       break;
     }
   }

@@ -11,7 +11,7 @@ std::string describe(const Segment& s) {
   if (s.is(rdmap::Opcode::kTerminate)) return describe(read_terminate(s));
   const auto* row = rdmap::find_opcode(s.opcode());
   std::string text = row != nullptr ? std::string(row->name)
-                                    : fmt::format("a message with opcode 0x{:x}", s.opcode());
+                                    : fmt::format("a message (opcode 0x{:x})", s.opcode());
   text += fmt::format(" of {} octets", s.payload().size());
   if (s.crc == trace::CrcVerdict::kBad) text += " with a wrong CRC";
   return text;

@@ -187,7 +187,7 @@ void two_at_once(Script& s) {
   s.octets(octets);
   const auto number = word.answered();
   if (original(s, first, number + 1) != kValue || original(s, second, number + 2) != kValue + 1) {
-    throw Failed{"the result of the previous atomic as the original value",
+    throw Failed{"an original value equal to the result of the previous atomic",
                  "a different original value"};
   }
 }
@@ -204,8 +204,9 @@ void between_reads(Script& s) {
   original(s, swap, word.answered() + 1);
   const auto after = s.expect(Opcode::kReadResponse).payload;
   if (before != Octets(8) || after != Octets(8, std::byte{0xFF})) {
-    throw Failed{"octets 00 from the Read before the atomic, octets FF from the Read after it",
-                 "other octets"};
+    throw Failed{
+        "eight octets 00 from the Read before the atomic, eight octets FF from the Read after it",
+        "other octets"};
   }
 }
 
@@ -218,7 +219,7 @@ void behind_write(Script& s) {
 void beyond_agreed(Script& s) {
   Word word(s);
   if (s.peer_word().ird >= kMany)
-    throw Skipped{"the peer's IRD allows more requests than fit into one TCP segment"};
+    throw Skipped{"the peer's IRD is too large: the case cannot exceed it within one TCP segment"};
   Octets together;
   for (std::uint32_t n = 0; n < kMany; ++n) {
     const auto one =
@@ -346,7 +347,7 @@ constexpr Case kCases[] = {
     {"ext/atomic/request-long", "RFC 7306 5.2.1", "EXT-24 EXT-62", "ends the stream on an Atomic Request of 56 octets", kMust, kAny, of_size<56>},
     {"ext/atomic/unasked-response", "RFC 7306 5.2.2", "EXT-38", "ends the stream on an unsolicited Atomic Response", kMust, kAny, unasked_response},
     {"ext/atomic/queue-0", "RFC 7306 5.2.1", "EXT-28 EXT-18", "refuses an Atomic Request on queue 0", kMust, kAny, wrong_queue},
-    {"ext/atomic/msn-of-reads", "RFC 7306 5.2", "EXT-18 EXT-62", "uses one MSN sequence for Atomic Requests and Read Requests", kMust, kAny, msn_of_reads},
+    {"ext/atomic/msn-of-reads", "RFC 7306 5.2", "EXT-18 EXT-62", "terminates on an Atomic Request whose MSN was used before", kMust, kAny, msn_of_reads},
     {"ext/atomic/version", "RFC 7306 8.2", "EXT-64", "terminates on an Atomic Request of RDMAP version 2", kMust, kAny, wrong_version},
 };
 // clang-format on

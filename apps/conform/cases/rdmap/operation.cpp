@@ -180,8 +180,9 @@ Segment next_of(Script& s, Opcode opcode) {
 void judge_untagged(const Segment& segment, Opcode opcode, std::uint32_t msn) {
   expect_octet(segment, 0, 0x41, "T=0, L=1, DV=1 and reserved bits set to zero");
   expect_octet(segment, 1, rdmap::control_octet(opcode),
-               "RV=1, the opcode and reserved bits set to zero");
-  for (std::size_t at = 2; at < 6; ++at) expect_octet(segment, at, 0, "an InvSTag of zero");
+               "RV=1, reserved bits set to zero and the opcode of the message");
+  for (std::size_t at = 2; at < 6; ++at)
+    expect_octet(segment, at, 0, "zero, as part of the InvSTag field,");
   const auto& h = segment.header;
   if (h.qn != rdmap::info(opcode).qn || h.msn.value != msn || h.mo != 0) {
     throw Failed{"the opcode's QN, the next MSN and MO 0", "a different QN, MSN or MO"};
@@ -228,7 +229,7 @@ void own_write(Script& s) {
     const auto segment = next_of(s, Opcode::kWrite);
     const auto& h = segment.header;
     expect_octet(segment, 0, h.last ? 0xC1 : 0x81, "T=1, DV=1 and reserved bits set to zero");
-    expect_octet(segment, 1, 0x40, "RV=1, the opcode and reserved bits set to zero");
+    expect_octet(segment, 1, 0x40, "RV=1, reserved bits set to zero and the opcode of the message");
     if (h.stag.value != Script::kOurStag || h.to.value != to) {
       throw Failed{"a Write to consecutive TOs of the advertised STag",
                    "a Write to another STag or TO"};

@@ -42,8 +42,9 @@ void odd_offsets(Script& s) {
   for (const auto& [offset, length] : parts) {
     if (!std::ranges::equal(read_peer(s, memory, offset, length),
                             bytes::View(text).subspan(offset, length))) {
-      throw Failed{fmt::format("the {} octets at offset {} of the peer's memory", length, offset),
-                   "other octets"};
+      throw Failed{
+          fmt::format("the data of length {} at offset {} of the peer's memory", length, offset),
+          "other octets"};
     }
   }
 }
@@ -150,8 +151,8 @@ void as_agreed(Script& s) {
   for (std::uint32_t n = 0; n < depth; ++n) {
     const auto size = s.expect(Opcode::kReadResponse).payload.size();
     if (size == n + 1) continue;
-    throw Failed{"Read Responses in the order of the requests",
-                 fmt::format("{} octets in Read Response number {}", size, n + 1)};
+    throw Failed{"Read Responses in the order of the requests: 1 octet, 2 octets and so on",
+                 fmt::format("a length of {} in Read Response number {}", size, n + 1)};
   }
   finish_exchange(s, memory);
 }
@@ -162,7 +163,7 @@ void beyond_agreed(Script& s) {
   std::uint32_t depth = 0;
   const auto memory = with_depth(s, depth);
   if (s.peer_word().ird >= kBurst) {
-    throw Skipped{"the peer's IRD allows more requests than fit into one TCP segment"};
+    throw Skipped{"the peer's IRD is too large: the case cannot exceed it within one TCP segment"};
   }
   burst(s, memory, kBurst);
   const bytes::Fault right[] = {ddp::kUntaggedNoBuffer, ddp::kUntaggedMsnRange,
