@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <type_traits>
 
 namespace iwarp::apps::cli {
 
@@ -15,8 +16,10 @@ constexpr std::size_t kLongestQuote = 60;
 
 std::string number_text(double value) { return fmt::format("{:.16g}", value); }
 
+template <typename T>
 std::string range_text(const Range& range) {
-  return fmt::format("a number from {} to {}", number_text(range.low), number_text(range.high));
+  return fmt::format("{} from {} to {}", std::is_integral_v<T> ? "an integer" : "a number",
+                     number_text(range.low), number_text(range.high));
 }
 
 std::string bad(const std::string& expected, const std::string& word) {
@@ -39,7 +42,7 @@ template <typename T>
 auto take_number(T& value, const Range& range) {
   return [&value, range](const Option::Words& words) -> std::string {
     const auto number = parse_number<T>(words.back(), range);
-    if (!number) return bad(range_text(range), words.back());
+    if (!number) return bad(range_text<T>(range), words.back());
     value = *number;
     return "";
   };

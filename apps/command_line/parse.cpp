@@ -195,7 +195,7 @@ class Tree {
     for (const auto& option : command.options) {
       if (option.long_name() != name) continue;
       const bool empty = app.get_option(name)->count() == 0;
-      return name + (empty ? " needs a value " + option.value_name : " is given twice");
+      return name + (empty ? " needs a value: " + option.value_name : " is given more than once");
     }
     return std::string(what);
   }

@@ -97,11 +97,11 @@ int run_help(const Command& root, const std::string& version, const HelpOptions&
 Command help_command(const Command& root, const std::string& version) {
   auto options = std::make_shared<HelpOptions>();
   Command command("help", "Explain a command or the options of a connection");
-  auto& words =
-      command
-          .arguments("COMMAND", options->words,
-                     "Command to explain, or the word connection to explain the connection options")
-          .suggests(known_words(root, true));
+  auto& words = command
+                    .arguments("COMMAND", options->words,
+                               "Command to explain, or \"connection\" for the connection options; "
+                               "by default, lists all commands")
+                    .suggests(known_words(root, true));
   words.take = [&root, store = words.take](const Option::Words& given) {
     auto fault = unknown_in(root, given);
     return fault.empty() ? store(given) : fault;

@@ -6,6 +6,10 @@
 
 namespace iwarp::apps {
 
+std::string octets_text(std::uint64_t count) {
+  return fmt::format("{} octet{}", count, count == 1 ? "" : "s");
+}
+
 void fill_pattern(bytes::Span octets, unsigned seed) {
   for (std::size_t i = 0; i < octets.size(); ++i) octets[i] = demo_octet(i, seed);
 }

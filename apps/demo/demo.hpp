@@ -30,6 +30,8 @@ inline constexpr bytes::Fault kDemoRefusal{bytes::Layer::kDdp, 1, 0x00, "invalid
 constexpr std::byte demo_octet(std::size_t index, unsigned seed) {
   return static_cast<std::byte>((index * 7 + index / 251 + seed) & 0xFF);
 }
+/// Returns "1 octet" or "64 octets", for example.
+std::string octets_text(std::uint64_t count);
 void fill_pattern(bytes::Span octets, unsigned seed);
 /// Throws Error if `octets` differs from the pattern. The text names the first byte that differs;
 /// `whose` says to whom the memory belongs.

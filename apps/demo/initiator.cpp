@@ -81,8 +81,8 @@ class Initiator {
   }
 
   void write() {
-    narrator_.step(
-        fmt::format("RDMA Write: {} octets straight into the target's memory", options_.size));
+    narrator_.step(fmt::format("RDMA Write: {} straight into the target's memory",
+                               octets_text(options_.size)));
     fill_pattern(source_.octets(), kDemoFirstWrite);
     access_remote(WrOpcode::kWrite, source_);
   }
@@ -91,8 +91,8 @@ class Initiator {
     narrator_.step("RDMA Read: fetch the same octets while the target's program still sleeps");
     access_remote(WrOpcode::kRead, sink_);
     check_pattern(sink_.octets(), kDemoFirstWrite, "the data read back");
-    narrator_.remark("initiator",
-                     fmt::format("all {} octets match what was written", options_.size));
+    narrator_.remark("initiator", fmt::format("the data read back matches what was written ({})",
+                                              octets_text(options_.size)));
   }
 
   void invalidate() {
@@ -120,7 +120,7 @@ class Initiator {
     narrator_.remark("target", target_.expect("terminated"));
     session_.await_close();
     if (session_.qp().state() == verbs::QpState::kRts)
-      throw Error("the queue pair is still in RTS after a Terminate");
+      throw Error("the initiator's queue pair is still in RTS after a Terminate");
     narrator_.remark("initiator",
                      fmt::format("I received the Terminate, and my queue pair is in state {}",
                                  verbs::to_string(session_.qp().state())));
@@ -148,23 +148,25 @@ class Initiator {
     const auto counters = rnic_->counters(session_.qp());
     const auto expect = [](std::uint64_t count, bool wanted, const char* what) {
       if ((count > 0) == wanted) return;
-      throw Error(fmt::format("{} {}, which contradicts the options", count, what));
+      throw Error(
+          fmt::format("the initiator counted {} {}, which contradicts the options", count, what));
     };
     expect(counters.markers_received, options_.common.connection.startup.markers,
            "markers received");
     expect(counters.markers_sent, options_.peer_markers, "markers sent");
-    expect(counters.octets_crced, options_.common.connection.startup.crc, "octets under a CRC");
+    expect(counters.octets_crced, options_.common.connection.startup.crc,
+           "octets covered by a CRC");
   }
 
   std::string summary() const {
     const auto& common = options_.common;
     return fmt::format(
-        "demo passed: {} octets written, read back and checked on both sides; a Write to the "
+        "demo passed: {} written, read back and checked on both sides; a Write to the "
         "invalidated STag refused with Terminate {} (MPA revision {}, CRC {}, incoming markers "
         "{}, outgoing markers {}, RTR {})",
-        options_.size, terminate_, shown("IWARP_MPA_REV", common), shown("IWARP_CRC", common),
-        shown("IWARP_MARKERS", common), options_.peer_markers ? "on" : "off",
-        shown("IWARP_RTR", common));
+        octets_text(options_.size), terminate_, shown("IWARP_MPA_REV", common),
+        shown("IWARP_CRC", common), shown("IWARP_MARKERS", common),
+        options_.peer_markers ? "on" : "off", shown("IWARP_RTR", common));
   }
 
   const DemoOptions& options_;
@@ -195,11 +197,11 @@ cli::Command demo_command() {
   auto options = std::make_shared<DemoOptions>();
   cli::Command command("demo", "Watch two processes exchange an STag and use it, frame by frame");
   command.size("--size", options->size, {1, kDemoMaxSize}, "Bytes to write and read, at most 64M");
-  command.flag("--peer-markers", options->peer_markers, "Let the target request markers");
+  command.flag("--peer-markers", options->peer_markers, "Make the target request markers");
   command.flag("-q,--quiet", options->quiet, "Print only the last line");
   add_common_options(command, options->common);
   command.notes =
-      "Shows each frame layer by layer (MPA, DDP, RDMAP), and its effect on verbs.\n"
+      "Shows each frame layer by layer: MPA, DDP, RDMAP and verbs.\n"
       "The last line lists the checks. Exit status 0 means that all of them passed.";
   command.shown = {"iwarp demo                                all steps, with the default options",
                    "iwarp demo --mpa-rev 1 --markers          RFC 5044 only, with markers",

@@ -88,7 +88,7 @@ class Target {
                         static_cast<std::uint32_t>(octets_.size())};
     session_.send_inline(encode(advert));
     report_.line("registered " +
-                 fmt::format("I registered {} octets and now sleep", octets_.size()));
+                 fmt::format("I registered {} and now sleep", octets_text(octets_.size())));
   }
 
   void check_after_invalidate() {
@@ -100,9 +100,9 @@ class Target {
     check_memory();
     report_.line(
         "checked " +
-        fmt::format("I woke up: the {} octets match what was written, the octets around them are "
+        fmt::format("I woke up: my region contains what was written ({}), the memory around it is "
                     "unchanged, and STag {:#010x} is invalid",
-                    octets_.size(), region_.stag().value));
+                    octets_text(octets_.size()), region_.stag().value));
   }
 
   void check_memory() const {

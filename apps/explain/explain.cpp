@@ -184,7 +184,8 @@ class Reading {
     if (packed_ != nullptr && !reader->error().empty()) packed_->check_rest();
     const auto why = reason(reader->error());
     if (why.empty()) return true;
-    return complain(fmt::format("{}: stopped after packet {}: {}", path, packets, why));
+    return complain(fmt::format("{}: stopped after {} packet{}: {}", path, packets,
+                                packets == 1 ? "" : "s", why));
   }
 
   bool unpacking_failed() const { return packed_ != nullptr && !packed_->error().empty(); }
@@ -253,7 +254,7 @@ int run_page(const ExplainOptions& options) {
   fmt::print("wrote {} ({} bytes, self-contained)\n", options.html, size);
   if (report.left_out() != 0) {
     fmt::print(
-        "{} frames were left out because the page would become too large (select fewer frames with "
+        "frames left out because the page would become too large: {} (select fewer frames with "
         "--stream, --op or --errors)\n",
         report.left_out());
   }
@@ -313,7 +314,9 @@ cli::Command explain_command() {
                    "iwarp explain --errors -v big.pcapng",
                    "tcpdump -U -w - | iwarp explain -  explain during the capture",
                    "iwarp demo --trace demo.qlog && iwarp explain demo.qlog"};
-  command.statuses[1].when = "part of a file could not be read, or --stream matches no connection";
+  command.statuses[1].when =
+      "a file could not be read completely, the output could not be written, or --stream matches "
+      "no connection";
   command.statuses.push_back(
       {std::to_string(kExitViolation), "with --strict: a frame breaks a rule"});
   command.run = [options](const cli::Given&) { return run_explain(*options); };

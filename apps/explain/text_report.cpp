@@ -81,7 +81,8 @@ std::vector<std::string> remarks(const ConnectionInfo& info, const frames::Close
                                 counted(closed.unanswered[i], "request"), name));
     }
     if (tcp.missing != 0) {
-      out.push_back(fmt::format("{} octets from {} are not in the capture", tcp.missing, name));
+      out.push_back(
+          fmt::format("not in the capture: {} from {}", counted(tcp.missing, "octet"), name));
     }
     if (tcp.repeated != 0) {
       out.push_back(fmt::format("{} sent {} more than once", name, counted(tcp.repeated, "octet")));

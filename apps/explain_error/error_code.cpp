@@ -113,7 +113,7 @@ std::string_view name_of(Layer layer) {
     case Layer::kMpa:
       return "MPA";
   }
-  return "no layer";
+  return "an unknown layer";
 }
 
 ErrorCode about(const Fault& fault) {
@@ -138,8 +138,8 @@ ErrorCode without_detail() {
               "the device has no detail beyond the status of the completion: no Terminate ended "
               "the connection",
           .advice =
-              "look for the first completion that failed, explain its status (iwarp "
-              "explain-error WR_FLUSH_ERR), and read what the library printed at both ends"};
+              "look for the first completion that failed, explain its status (for example, "
+              "iwarp explain-error RETRY_EXC_ERR), and read what the library printed at both ends"};
 }
 
 std::optional<std::uint32_t> parse_number(std::string_view word, int base) {

@@ -44,7 +44,7 @@ class Demo(Case):
             "2. Exchange an STag", "RDMAP Send", "I registered 64 octets",
             "3. RDMA Write", "RDMAP RDMA Write",
             "4. RDMA Read", "RDMAP RDMA Read Request", "RDMAP RDMA Read Response",
-            "5. Send with Invalidate", "RDMAP Send with Invalidate", "around them are unchanged",
+            "5. Send with Invalidate", "RDMAP Send with Invalidate", "the memory around it is unchanged",
             "6. RDMA Write to the invalidated STag", "RDMAP Terminate 1/1/00",
             "I sent Terminate 1/1/00", "demo passed")]
         self.assertEqual(steps, sorted(steps))

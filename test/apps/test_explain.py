@@ -164,7 +164,7 @@ class Packed(Explain):
                 self.packed.write_bytes(octets)
                 result = run("explain", self.packed)
                 self.assertEqual(result.returncode, 1)
-                self.assertRegex(result.stderr, rf"^iwarp explain: {self.packed}: stopped after packet \d+: "
+                self.assertRegex(result.stderr, rf"^iwarp explain: {self.packed}: stopped after \d+ packets?: "
                                                 rf"the gzip file is {says}\n$")
                 self.assertIn("1.1 +0.000000 --> MPA Request", result.stdout)
                 self.assertIn(" with MPA, ", result.stdout)
@@ -259,8 +259,8 @@ class Spoiled(Explain):
         capture = (SIW / "rping-stock.pcap").read_bytes()
         absurd = capture[:24] + struct.pack("<4I", 0, 0, 0xFFFFFFF0, 0xFFFFFFF0) + b"x" * 99
         strange = capture[:20] + struct.pack("<I", 147) + capture[24:]
-        for octets, pattern in ((capture[:-5], r"stopped after packet 40: truncated dump file"),
-                                (absurd, r"stopped after packet 0: "),
+        for octets, pattern in ((capture[:-5], r"stopped after 40 packets: truncated dump file"),
+                                (absurd, r"stopped after 0 packets: "),
                                 (strange, r"unsupported link type 147")):
             with self.subTest(pattern=pattern):
                 path = self.written("unreadable", octets)

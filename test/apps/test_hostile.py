@@ -174,7 +174,7 @@ class Hostile(Case):
             before = resource.prlimit(server.pid, resource.RLIMIT_AS)
             # This limit leaves too little memory for the stack of one more thread.
             resource.prlimit(server.pid, resource.RLIMIT_AS, ((size + 2048) * 1024, before[1]))
-            self.assert_fails(self.ping(server), 1, "busy: cannot create a thread$")
+            self.assert_fails(self.ping(server), 1, "busy: the server cannot create a thread$")
             resource.prlimit(server.pid, resource.RLIMIT_AS, before)
             self.assert_ok(self.ping(server))
 

@@ -196,7 +196,7 @@ class Perf(Case):
                 (("--self", "write-bw", "--interval", -1), "--interval"),
                 (("--self", "write-bw", "--size", "64M"), "of buffers; at most"),
                 (("--self", "write-bw", "--depth", 0), "--depth"),
-                (("--self", "write-bw", "--depth", 5000), '--depth: "5000" is not a number from 1 to 4096'),
+                (("--self", "write-bw", "--depth", 5000), '--depth: "5000" is not an integer from 1 to 4096'),
                 (("--self", "write-bw", "--list", 17), "--list: 17 is not in the range from 1 to 16"),
                 (("--self", "write-bw", "--duration", 0), "--duration"),
                 (("--self", "write-bw", "--duration", "soon"), "--duration"),
@@ -210,7 +210,7 @@ class Perf(Case):
                 (("--self", "tcp-stream", "--list", 2), "tcp-stream does not post lists"),
                 (("--self", "tcp-stream", "--busy-poll"), "tcp-stream has no worker threads"),
                 (("--self", "write-lat", "--extensions", "off"), "write-lat without --poll requires --extensions auto"),
-                (("--self", "write-bw", "--congestion", "nope"), "not an allowed TCP congestion control"),
+                (("--self", "write-bw", "--congestion", "nope"), "not an allowed TCP congestion control algorithm"),
                 (("127.0.0.1:port", "write-bw"), 'invalid address "127.0.0.1:port"')):
             with self.subTest(words=words):
                 self.assert_fails(run("perf", *words), 2, pattern)

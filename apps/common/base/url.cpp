@@ -20,7 +20,7 @@ std::expected<FileUrl, std::string> parse_url(std::string_view text, std::uint16
 
   const auto server = net::parse_address(rest.substr(0, slash), default_port);
   if (!server || server->host.empty() || server->port == 0) {
-    return bad("the part between iwarp:// and /NAME must be HOST or HOST:PORT");
+    return bad("the part between iwarp:// and /NAME must be HOST, HOST:PORT or [V6]:PORT");
   }
   FileUrl url{.server = *server, .name = std::string(rest.substr(slash + 1))};
   if (!url.name.empty() && !is_plain_name(url.name)) {

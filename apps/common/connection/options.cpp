@@ -136,8 +136,7 @@ std::string congestion_fault(const std::string& name) {
       size != 0 && ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), size) == 0;
   ::close(fd);
   if (taken) return "";
-  return fmt::format("not an allowed TCP congestion control ({} lists the allowed algorithms)",
-                     kList);
+  return fmt::format("not an allowed TCP congestion control algorithm (see {})", kList);
 }
 
 net::Address address_argument(const std::string& text, std::uint16_t default_port) {

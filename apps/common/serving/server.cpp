@@ -28,7 +28,7 @@ namespace iwarp::apps {
 namespace {
 
 constexpr std::string_view kBusy = "busy: too many clients";
-constexpr std::string_view kNoThread = "busy: cannot create a thread";
+constexpr std::string_view kNoThread = "busy: the server cannot create a thread";
 
 struct Client {
   std::unique_ptr<net::ConnectRequest> request;
@@ -133,7 +133,8 @@ class SetupLog {
     const std::string name = to_string(reason);
     auto message = fmt::format("connection setup with {} failed ({}): {}", peer, name, why);
     if (*left_out > 0)
-      message += fmt::format("; {} earlier failures for this reason were not logged", *left_out);
+      message +=
+          fmt::format("; earlier failures for this reason that were not logged: {}", *left_out);
     log_event({.level = level_of(reason),
                .event = "setup_failed",
                .message = std::move(message),

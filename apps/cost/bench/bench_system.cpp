@@ -119,7 +119,7 @@ class Ring {
   Ring() {
     io_uring_params params{};
     fd_ = static_cast<int>(syscall(SYS_io_uring_setup, 1, &params));
-    if (fd_ < 0) throw Error("io_uring is not permitted: " + errno_text());
+    if (fd_ < 0) throw Error("cannot set up io_uring: " + errno_text());
   }
   ~Ring() { close(fd_); }
   Ring(const Ring&) = delete;

@@ -106,7 +106,7 @@ double transfer(int line) {
     left -= static_cast<std::size_t>(n);
   }
   double far = 0;
-  if (read(line, &far, sizeof far) != sizeof far) fail("the receiving process ended early");
+  if (read(line, &far, sizeof far) != sizeof far) throw Error("the receiving process ended early");
   close(fd);
   return used_so_far().cpu_ns - before + far;
 }
@@ -120,7 +120,7 @@ double packets(int mtu) {
 /// because transfer() returns the time of both sides.
 Sample near_side(int line, pid_t far) {
   char go = 0;
-  if (read(line, &go, 1) != 1) fail("cannot create a second network namespace");
+  if (read(line, &go, 1) != 1) throw Error("cannot create a second network namespace");
   ip("link add cost0 type veth peer name cost1");
   ip(fmt::format("link set cost1 netns {}", far));
   ip(fmt::format("addr add {}/24 dev cost0", kNear));
@@ -144,7 +144,7 @@ Sample near_side(int line, pid_t far) {
 void in_namespaces(int out) {
   alarm(kVethPatience);
   if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
-    fail("network namespaces are not permitted");
+    fail("cannot create a network namespace");
   }
   std::array<int, 2> line{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line.data()) != 0) fail("socketpair");
@@ -204,7 +204,7 @@ Sample bench_packet() {
   if (text.size() == 1 + sizeof out && text[0] == 1) {
     std::memcpy(&out, text.data() + 1, sizeof out);
     if (out.value > 0) return out;
-    throw Error("too noisy: the measured cost of a packet is negative");
+    throw Error("the measurement is too noisy: the cost of a packet is not positive");
   }
   throw Error(text.size() > 1 && text[0] == 0 ? text.substr(1)
                                               : "the measuring process ended early");

@@ -157,10 +157,10 @@ class Calibration {
     attempt("wake-up", {"wakeup"}, [&] {
       const auto same = bench_wakeup(false);
       wakeups_ = fmt::format("same processor {:.2f} us", same.value / kNsPerUs);
-      set("wakeup", same, "two processes and a pipe, same processor");
+      set("wakeup", same, "ping-pong between two processes over pipes, same processor");
       const auto other = bench_wakeup(true);
       wakeups_ += fmt::format(", other processor {:.2f} us", other.value / kNsPerUs);
-      set("wakeup", other, "two processes and a pipe, two processors");
+      set("wakeup", other, "ping-pong between two processes over pipes, two processors");
     });
     attempt("gather lists", {"iovec"}, [&] {
       set("iovec", bench_iovec(), "sendmsg() to a local socket, 64 elements compared with 1");
@@ -195,8 +195,10 @@ class Calibration {
       set("marker", framing.marker, how);
       const auto request = bench_request();
       const Sample half{request_cost(request, framing) / 2, request.spread};
-      set("post", half, "local work requests on a live connection; " + how);
-      set("completion", half, "local work requests on a live connection; " + how);
+      const auto source =
+          "local work requests on a loopback connection, plus the cost of a message between " + how;
+      set("post", half, source);
+      set("completion", half, source);
     });
   }
 

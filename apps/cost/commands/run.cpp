@@ -108,9 +108,9 @@ cli::Command run_command() {
              "iWARP: off, best (the fastest CRC32c kernel), or a kernel that iwarp info lists")
       .greedy();
   command.flag("--markers", options->markers, "iWARP: also run with markers");
-  command.choice(
-      "--cpus", options->cpus, {"other", "same", "any"},
-      "Pin both processes to the same processor, to two processors (other), or to none (any)");
+  command.choice("--cpus", options->cpus, {"other", "same", "any"},
+                 "Pin both processes to one processor (same), pin each to its own (other), or pin "
+                 "neither (any)");
   command.number("--repeat", "N", options->repeat, {1, 1000},
                  "Number of times to run all transfers");
   command.number("--seconds", "S", options->seconds, {0.01, 60},

@@ -138,10 +138,11 @@ int verdict(const std::vector<model::PublishedRow>& rows, const model::Judgement
     } else if (status == 0 && !j->holds()) {
       status = kExitFailure;
     }
-    text += j->noise_limited() ? fmt::format(": noise-limited (identical runs differ by {:.0f} %)",
-                                             100 * j->spread)
-            : j->holds()       ? ": holds"
-                               : ": missed";
+    text += j->noise_limited()
+                ? fmt::format(": no verdict, because identical runs differ by {:.0f} %",
+                              100 * j->spread)
+            : j->holds() ? ": holds"
+                         : ": missed";
   }
   fmt::print("\n{}\n", text);
   return status;
@@ -177,9 +178,9 @@ cli::Command validate_command() {
       .completes(cli::Completion::kFile);
   command.text("--out", "runs.json", options->out, "Write the runs to this file, as JSON")
       .completes(cli::Completion::kFile);
-  command.choice(
-      "--cpus", options->cpus, {"other", "same", "any"},
-      "Pin both processes to the same processor, to two processors (other), or to none (any)");
+  command.choice("--cpus", options->cpus, {"other", "same", "any"},
+                 "Pin both processes to one processor (same), pin each to its own (other), or pin "
+                 "neither (any)");
   command.number("--repeat", "N", options->repeat, {1, 100},
                  "Number of times to run all transfers");
   command.number("--seconds", "S", options->seconds, {0.01, 10},

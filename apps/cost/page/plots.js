@@ -8,7 +8,7 @@
 const data = JSON.parse(document.getElementById('data').textContent);
 
 // Each colour has a contrast of at least 3 to 1 with both the light and the dark background.
-const MODES = ['kernel sockets', 'software iWARP', 'TOE', 'RNIC, each time', 'RNIC, as asked',
+const MODES = ['kernel sockets', 'software iWARP', 'TOE', 'RNIC, each time', 'RNIC, --reuse',
   'RNIC, once', '1 GHz per Gb/s'];
 const MODE_COLOURS = ['#4c78a8', '#cc6a0c', '#3f9142', '#dd4b49', '#8c8c2a', '#a566a0', '#808080'];
 const COMPONENTS = ['copy', 'checksum', 'protocol', 'system call', 'interrupt', 'wake-up',

@@ -22,12 +22,12 @@ void add_host_options(cli::Command& command, QuestionOptions& options) {
   command.begin_group("Host");
   command
       .text("--preset", "NAME", options.preset,
-            "Built-in host: 2003, 2007 or 100g; the default without --host is 100g")
+            "Built-in host: 2003, 2007 or 100g; the default is 100g")
       .suggests(model::preset_names());
   command
       .text("--host", "host.json", options.host,
-            "File that iwarp cost calibrate wrote; parameters missing from the file are listed and "
-            "taken from the preset")
+            "File that iwarp cost calibrate wrote; parameters missing from the file are taken "
+            "from --preset and listed")
       .completes(cli::Completion::kFile);
   command.begin_group("");
 }

@@ -64,7 +64,7 @@ std::string points_text(const model::Judgement& j) {
 /// Formats the share of processor time that copying took on this machine, and the published claim
 /// about this share.
 std::string copies_text(const model::Judgement& j) {
-  std::string out = "  share of copying in the processor time of sockets on this machine:\n";
+  std::string out = "  share of processor time that sockets spend copying on this machine:\n";
   double most = 0;
   for (const auto& c : j.copies) {
     if (c.size != 64 && c.size != 4096 && c.size != 65536 && c.size != 1048576) continue;
@@ -74,7 +74,7 @@ std::string copies_text(const model::Judgement& j) {
   }
   constexpr double kClaim = 0.8;
   return out +
-         "    (bounds: the cost of a memcpy of the same octets in cache, and all costs per "
+         "    (lower bound: a memcpy of the same octets in cache; upper bound: all costs per "
          "octet)\n" +
          fmt::format(
              "  The claim \"copying takes 80 to 85 % of the processor\" is {} on this machine.\n"
@@ -92,8 +92,8 @@ std::string components_text(const model::Judgement& j) {
     // Print the numbers even if the cost is below the noise of the runs, where it cannot be
     // distinguished from zero.
     out += fmt::format(
-        "  CRC32c {}: {:.3f} ns/octet in the stack, {:.3f} in isolation, {:+.0f} % ({} pairs of "
-        "runs)\n",
+        "  CRC32c {}: {:.3f} ns/octet in the stack, {:.3f} in isolation, {:+.0f} % (pairs of "
+        "runs: {})\n",
         c.kernel, c.in_place, c.bench, 100 * (c.in_place / c.bench - 1), c.pairs);
   }
   return out + copies_text(j);

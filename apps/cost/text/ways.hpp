@@ -20,7 +20,7 @@ struct Way {
 };
 
 inline constexpr const char* kEachTime = "RNIC, each time";
-inline constexpr const char* kAsAsked = "RNIC, as asked";
+inline constexpr const char* kAsAsked = "RNIC, --reuse";
 inline constexpr const char* kOnce = "RNIC, once";
 
 /// Returns all ways. If the workload reuses each registration for several transfers, the list also

@@ -101,18 +101,18 @@ TEST_CASE("the bounds of a range are valid values") {
   CHECK(Toy().fault({"--count", "1"}) == "");
   CHECK(Toy().fault({"--count", "9"}) == "");
   CHECK(Toy().fault({"--size", "1M"}) == "");
-  CHECK(Toy().fault({"--count", "0"}) == "--count: \"0\" is not a number from 1 to 9");
-  CHECK(Toy().fault({"--count", "10"}) == "--count: \"10\" is not a number from 1 to 9");
+  CHECK(Toy().fault({"--count", "0"}) == "--count: \"0\" is not an integer from 1 to 9");
+  CHECK(Toy().fault({"--count", "10"}) == "--count: \"10\" is not an integer from 1 to 9");
   CHECK(Toy().fault({"--size", "1025K"}) == "--size: \"1025K\" is not in the range from 1 to 1M");
   CHECK(Toy().fault({"--seconds", "nan"}) == "--seconds: \"nan\" is not a number from 0.1 to 10");
 }
 
 TEST_CASE("each kind of misuse names the error and the word") {
-  CHECK(Toy().fault({"--count", "3x"}) == "--count: \"3x\" is not a number from 1 to 9");
+  CHECK(Toy().fault({"--count", "3x"}) == "--count: \"3x\" is not an integer from 1 to 9");
   CHECK(Toy().fault({"--size", "big"}) == "--size: \"big\" is not a size such as 4096, 64K or 1M");
   CHECK(Toy().fault({"--color", "green"}) == "--color: \"green\" is not one of red, blue");
-  CHECK(Toy().fault({"--count"}) == "--count needs a value N");
-  CHECK(Toy().fault({"--count", "1", "--count", "2"}) == "--count is given twice");
+  CHECK(Toy().fault({"--count"}) == "--count needs a value: N");
+  CHECK(Toy().fault({"--count", "1", "--count", "2"}) == "--count is given more than once");
   CHECK(Toy().fault({"--colour", "red"}) == "unknown option \"--colour\"; did you mean --color?");
   CHECK(Toy().fault({"more"}) == "unexpected argument \"more\"");
   CHECK(Toy().fault({"--quiet", "--loud"}).find("exclude") != std::string::npos);
