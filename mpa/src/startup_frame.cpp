@@ -55,8 +55,8 @@ std::string describe_word(bytes::View private_data) {
 
 std::string_view describe_extensions(Extensions said) {
   constexpr std::array<std::string_view, 4> kTexts{
-      "", ", RFC 7306", ", RFC 7306 and Send with Immediate",
-      ", RFC 7306 and Send with Immediate, acknowledged completions"};
+      "", ", RFC 7306", ", RFC 7306, Send with Immediate",
+      ", RFC 7306, Send with Immediate, acknowledged completions"};
   return kTexts[static_cast<std::size_t>(said)];
 }
 

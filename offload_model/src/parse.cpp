@@ -18,8 +18,8 @@ using Json = nlohmann::ordered_json;
 using Complaint = std::unexpected<std::string>;
 
 Complaint complain(const Field& field, std::string_view what) {
-  return Complaint(
-      fmt::format("parameter {} ({}, in {}): {}", field.key, field.meaning, field.unit, what));
+  const auto unit = field.unit == "1" ? "" : fmt::format(", in {}", field.unit);
+  return Complaint(fmt::format("parameter {} ({}{}): {}", field.key, field.meaning, unit, what));
 }
 
 std::expected<double, std::string> number_of(const Field& field, const Json& entry,
@@ -57,7 +57,9 @@ std::expected<Value, std::string> value_of(const Field& field, const Json& entry
   Value out;
   const auto unit = text_of(field, entry, "unit");
   if (!unit) return Complaint(unit.error());
-  if (*unit != field.unit) return complain(field, fmt::format("\"unit\" is \"{}\"", *unit));
+  if (*unit != field.unit)
+    return complain(field,
+                    fmt::format("\"unit\" is \"{}\", but must be \"{}\"", *unit, field.unit));
   const auto value = number_of(field, entry, "value");
   if (!value) return Complaint(value.error());
   if (*value == 0 && !field.may_be_zero) return complain(field, "must not be 0");
@@ -117,7 +119,7 @@ std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
   if (!parsed) return Complaint(parsed.error());
   const Json& root = *parsed;
   if (!root.is_object() || !root.contains("parameters") || !root["parameters"].is_object()) {
-    return Complaint("the object \"parameters\" is missing");
+    return Complaint("\"parameters\" is missing or not an object");
   }
   ParameterSet out;
   out.name = optional_text(root, "name");

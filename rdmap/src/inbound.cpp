@@ -298,8 +298,9 @@ Check Stream::deliver_atomic_response(const ddp::Delivery& delivery) {
   if (!response) return fault({Layer::kRdma, 2, 0xFF, "Atomic Response shorter than its header"});
   const OutstandingRequest done = outstanding_.front();
   if (response->id != done.id) {
-    return fault({Layer::kRdma, 2, 0xFF,
-                  "Atomic Response with the identifier of another request"});  // [EXT-38]
+    return fault(
+        {Layer::kRdma, 2, 0xFF,
+         "Atomic Response whose identifier differs from that of its Request"});  // [EXT-38]
   }
   outstanding_.pop();
   ulp_.atomic_done(done.cookie, response->original);  // [EXT-36] [EXT-47]

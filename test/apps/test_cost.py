@@ -143,7 +143,7 @@ class Cost(Case):
         self.fails('--size: "0" is not a size from 1 to 1G', "run", "--size", "0")
         self.fails('--fpdu: "7" is not emss', "run", "--fpdu", "7")
         self.fails("not JSON", "predict", "--host", self.json_file("a", "{"))
-        self.fails(r'ack \(.*, in us\): "unit" is "ns"', "predict", "--host",
+        self.fails(r'ack \(.*, in us\): "unit" is "ns", but must be "us"', "predict", "--host",
                    self.json_file("b", {"parameters": {"ack": {"value": 1, "unit": "ns"}}}))
         self.fails("unknown parameter speed", "predict", "--host",
                    self.json_file("c", {"parameters": {"speed": {}}}))

@@ -278,7 +278,7 @@ class Command(Run):
             (("--",), "^iwarp run: CMD is missing"),
             (("--frobnicate", "true"), "^iwarp run: unknown option \"--frobnicate\""),
             (("--env", "true"), "^iwarp run: --env cannot be combined with CMD: true"),
-            (("--port-range", "7", "true"), "^iwarp run: --port-range: \"7\" is not a port range such as"),
+            (("--port-range", "7", "true"), "^iwarp run: --port-range: \"7\" is not a port range LOW-HIGH, such as"),
             (("--port-range", "9-8", "true"), "9-8"),
             (("--port-range", "0-8", "true"), "0-8"),
             (("--port-range", "1-65536", "true"), "1-65536"),

@@ -83,8 +83,8 @@ TEST_CASE("an end with acknowledged completions that closes while a Send waits i
         "sends, and repost each receive that completes)");
   CHECK_FALSE(orderly(*pair.b));
   CHECK(why(*pair.a) ==
-        "the peer reset the connection, or the network failed with 1 request outstanding at this "
-        "end, the oldest Send wr_id 0x1 (10 bytes)");
+        "the peer reset the connection, or the network failed, with 1 request outstanding at this "
+        "end: Send wr_id 0x1 (10 bytes)");
 }
 
 TEST_CASE("after a Write with a wrong rkey, the report names the key, the address and the bytes") {
@@ -229,14 +229,15 @@ TEST_CASE(
   SUBCASE("by a reset") {
     pair.a->connection->lost(pair.a->now);
     CHECK(why(*pair.a) ==
-          "the peer reset the connection, or the network failed with 2 requests outstanding at "
+          "the peer reset the connection, or the network failed, with 2 requests outstanding at "
           "this end, the oldest Send wr_id 0x6 (8 bytes)");
   }
   SUBCASE("by a FIN") {
     pair.a->connection->peer_closed(pair.a->now);
-    CHECK(why(*pair.a) ==
-          "the peer closed the connection with 2 requests outstanding at this end, the oldest Send "
-          "wr_id 0x6 (8 bytes)");
+    CHECK(
+        why(*pair.a) ==
+        "the peer closed the connection, with 2 requests outstanding at this end, the oldest Send "
+        "wr_id 0x6 (8 bytes)");
   }
   CHECK_FALSE(orderly(*pair.a));
 }

@@ -277,15 +277,15 @@ TEST_CASE("a description names the tag, and private data that some peers refuse"
   CHECK(described(256) == "MPA Request rev 1, M=false C=true R=false S=false, PD_Length 256");
   CHECK(described(257) ==
         "MPA Request rev 1, M=false C=true R=false S=false, PD_Length 257 (some peers accept at "
-        "most 256 octets)");
+        "most 256 octets of private data)");
 }
 
 TEST_CASE("the meaning of a frame's tag is described in words") {
   const auto said = [](FrameKind kind, std::string_view data) {
     return describe_startup_frame(frame(kind, 0x40, 1, octets(data)));
   };
-  CHECK(said(FrameKind::kRequest, "7306 imm").ends_with(", RFC 7306 and Send with Immediate"));
-  CHECK(said(FrameKind::kReply, "imm. too").ends_with(", RFC 7306 and Send with Immediate"));
+  CHECK(said(FrameKind::kRequest, "7306 imm").ends_with(", RFC 7306, Send with Immediate"));
+  CHECK(said(FrameKind::kReply, "imm. too").ends_with(", RFC 7306, Send with Immediate"));
   CHECK(said(FrameKind::kReply, "ack. too").ends_with("Immediate, acknowledged completions"));
   CHECK(said(FrameKind::kReply, "7306 too").ends_with(", RFC 7306"));
   CHECK(said(FrameKind::kReply, "7306 imm").ends_with("PD_Length 8"));

@@ -82,7 +82,7 @@ TEST_CASE("invalid files are refused with the key and the unit") {
   };
   CHECK(contains(ack("1.5"), "ack (processing one acknowledgement at the sender, in us)"));
   CHECK(contains(ack(R"({"value": 1})"), "\"unit\" is missing"));
-  CHECK(contains(ack(R"({"value": 1, "unit": "ns"})"), "\"unit\" is \"ns\""));
+  CHECK(contains(ack(R"({"value": 1, "unit": "ns"})"), "\"unit\" is \"ns\", but must be \"us\""));
   CHECK(contains(ack(R"({"unit": "us"})"), "\"value\" is missing"));
   CHECK(contains(ack(R"({"value": "1", "unit": "us"})"), "not a number"));
   CHECK(contains(ack(R"({"value": -1, "unit": "us"})"), "negative"));

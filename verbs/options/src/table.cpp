@@ -62,7 +62,7 @@ std::optional<Ports> parse_ports(std::string_view text) {
 
 constexpr Value port_range() {
   return {.title = "LOW-HIGH",
-          .expected = "a port range such as 20000-20999",
+          .expected = "a port range LOW-HIGH, such as 20000-20999",
           .set =
               [](Settings& settings, std::string_view text) {
                 const auto ports = parse_ports(text);
@@ -96,12 +96,12 @@ constexpr std::array kTable{
            one_of<kRtr, &StartupOptions::rtr>().in_programs("write"),
            "Ready-to-receive (RTR) message of MPA revision 2; none selects the client-server mode, "
            "which has no RTR message. Some adapters require an RTR message"},
-    Option{
-        "--fpdu", "IWARP_FPDU", Group::kConnection,
-        number<&ConnectionOptions::max_ulpdu, 128, kMaxFpdu, std::uint64_t, kFpdu>("emss|max|N")
-            .sizes(),
-        "Largest frame to send. emss: fits a TCP segment, as RFC 5044 requires; max: faster "
-        "between software peers, but some adapters may not accept it; N: from 128 to 64768 octets"},
+    Option{"--fpdu", "IWARP_FPDU", Group::kConnection,
+           number<&ConnectionOptions::max_ulpdu, 128, kMaxFpdu, std::uint64_t, kFpdu>("emss|max|N")
+               .sizes(),
+           "Largest frame to send. emss: fits a TCP segment, as RFC 5044 requires; max: faster "
+           "between software peers, but some adapters may not accept it; N: with a ULPDU of at "
+           "most N octets, from 128 to 64768"},
     Option{"--placement", "IWARP_PLACEMENT", Group::kConnection,
            one_of<kPlacement, &ConnectionOptions::placement>(),
            "verified: check the CRC, then place the payload; direct: place the payload while "
@@ -200,10 +200,11 @@ constexpr std::array kTable{
         text<&Settings::metrics>("[ADDR:]PORT|unix:PATH"),
         "Serve metrics for Prometheus over HTTP on a loopback port (0: a free port) or on a Unix "
         "socket of this user. In PATH, %p stands for the process id"},
-    Option{"--log", "IWARP_LOG", Group::kProgram, one_of<kLevels, &Settings::log>(),
-           "Log to standard error. off: nothing; error: errors; warning (or refusals): also each "
-           "refused feature and the reason; info (or connections): also the events of each "
-           "connection; debug: also the counters of each connection"},
+    Option{
+        "--log", "IWARP_LOG", Group::kProgram, one_of<kLevels, &Settings::log>(),
+        "Log to standard error. off: nothing; error: internal errors; warning (or refusals): also "
+        "refused features and failed connections, with the reason; info (or connections): also "
+        "the other events of each connection; debug: also the counters of each connection"},
     Option{
         "--log-format", "IWARP_LOG_FORMAT", Group::kProgram,
         one_of<kFormats, &Settings::log_format>(),

@@ -83,9 +83,9 @@ std::string describe(const rdmap::Subject& subject) {
     case Kind::kRead:
       return "RDMA Read";
     case Kind::kAtomic:
-      return "atomic";
+      return "atomic operation";
     case Kind::kRequest:
-      return "RDMA Read or atomic";
+      return "RDMA Read or atomic operation";
     case Kind::kUnknown:
       break;
   }
@@ -99,7 +99,7 @@ std::string_view name_of(User user) {
     case User::kRead:
       return "RDMA Read";
     case User::kAtomic:
-      return "atomic";
+      return "atomic operation";
     case User::kThisEnd:
       break;
   }
@@ -179,9 +179,11 @@ std::string unfinished(const StreamEnd& end) {
         fmt::format(" while a message from the peer waited: {} ({})", known.meaning, known.advice);
   }
   if (end.outstanding == 0) return waits;
-  auto text = fmt::format(" with {} request{} outstanding at this end", end.outstanding,
-                          end.outstanding == 1 ? "" : "s");
-  if (end.work) text += fmt::format(", the oldest {}", describe(*end.work));
+  const bool is_one = end.outstanding == 1;
+  auto text = fmt::format(", with {} request{} outstanding at this end", end.outstanding,
+                          is_one ? "" : "s");
+  if (end.work) text += (is_one ? ": " : ", the oldest ") + describe(*end.work);
+  if (!waits.empty()) text += ',';
   return text + waits;
 }
 

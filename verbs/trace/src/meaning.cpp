@@ -33,7 +33,8 @@ std::string startup_meaning(const mpa::StartupFrame& frame, const Names& n) {
   if (const auto depths = smb_direct_depths(frame)) data += fmt::format(" ({})", describe(*depths));
   if (said != mpa::Extensions::kNone) data += ", and supports RFC 7306";
   if (mpa::spoken(said) == mpa::Extensions::kSendImmediate) data += " and Send with Immediate";
-  if (said == mpa::Extensions::kAcknowledged) data += ", and requests acknowledgements";
+  if (said == mpa::Extensions::kAcknowledged)
+    data += ", and requests acknowledgements of placed data";
   if (frame.kind == mpa::FrameKind::kRequest) {
     return fmt::format("{} asks {} for a connection{}", n.sender, n.receiver, data);
   }

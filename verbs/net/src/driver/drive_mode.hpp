@@ -46,7 +46,7 @@ inline constexpr std::array kDriveEdges{
     DriveEdge{DriveMode::kSleeper, DriveCause::kPolled, DriveMode::kSleeper, "a thread polls between two sleeps"},
     DriveEdge{DriveMode::kSleeper, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread also sleeps on the channel of the connection's other completion queue"},
     DriveEdge{DriveMode::kSleeper, DriveCause::kLetGo, DriveMode::kWorker, "no thread polled or woke up for a while"},
-    DriveEdge{DriveMode::kSleeper, DriveCause::kNotReadable, DriveMode::kWorker, "the stream waits for a timer or a posted receive, not for the socket"},
+    DriveEdge{DriveMode::kSleeper, DriveCause::kNotReadable, DriveMode::kWorker, "the epoll sets cannot report what the stream waits for, such as a posted receive"},
 };
 // clang-format on
 

@@ -16,7 +16,7 @@ static_assert(kNames.size() == kSetupFailures);
 
 constexpr std::array kMeanings{
     "the TCP connect failed",
-    "a limit on pending set-ups was reached, and none of them could be evicted",
+    "a limit on pending set-ups was reached, and no pending set-up could be evicted",
     "evicted to admit another peer, because this peer had sent nothing",
     "the backlog of connection requests is full",
     "the peer did not finish the MPA startup in time",
