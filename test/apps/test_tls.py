@@ -59,7 +59,7 @@ class Tls(Case):
     def test_a_server_without_tls_says_who_came_with_it(self):
         with Server("ping", "--server") as server:
             self.assert_fails(run("ping", server.address, *self.ca.own("client")), 1,
-                              r"closed TCP during the TLS handshake \(check that the peer uses TLS\)$")
+                              r"closed or reset TCP during the TLS handshake \(check that the peer uses TLS\)$")
             self.assertIn("failed (carrier): the peer uses TLS and this end does not "
                           "(use TLS at both ends or at neither)",
                           server.stop()[1])
@@ -78,9 +78,10 @@ class Tls(Case):
 
     def test_options_that_do_not_do(self):
         self.assert_fails(run("ping", "--server", "--tls"), 1,
-                          "a TLS server requires a certificate with its private key, or a shared key$")
+                          r"a TLS server requires a certificate with its private key, or a pre-shared key "
+                          r"\(set --tls-cert and --tls-key, or --tls-psk\)$")
         self.assert_fails(run("ping", "127.0.0.1", *self.key(), "--tls-ca", self.ca.file), 1,
-                          r"a TLS shared key cannot be combined with certificates or peer names "
+                          r"a TLS pre-shared key cannot be combined with certificates or peer names "
                           r"\(use the key alone, or remove it\)$")
         self.assert_fails(run("ping", "127.0.0.1", "--tls-ca", self.folder / "none"), 1, "none: ")
 

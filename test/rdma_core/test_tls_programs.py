@@ -170,7 +170,7 @@ class Refused(Tls):
 
     def test_a_server_without_it(self):
         with self.server() as server:
-            self.assert_refused(self.own("client"), r"the peer closed TCP during the TLS handshake "
+            self.assert_refused(self.own("client"), r"the peer closed or reset TCP during the TLS handshake "
                                                     r"\(check that the peer uses TLS\)")
             self.check(self.run_program(*self.CALL, "-c", "-p", self.port))
             said = self.check(server.wait()).err
@@ -220,17 +220,19 @@ class NotInTheClear(Tls):
         self.assert_not_opened("/none: No such file or directory", "--tls-ca", "/none")
         self.assert_not_opened(".*/client.key: key values mismatch", *server[:3],
                                folder / "client.key")
-        self.assert_not_opened(r"a TLS shared key cannot be combined with certificates or peer names "
+        self.assert_not_opened(r"a TLS pre-shared key cannot be combined with certificates or peer names "
                                r"\(use the key alone, or remove it\)", *server,
                                "--tls-psk", folder / "keys")
-        self.assert_not_opened(r"TLS requires a certificate together with its private key \(set both\)", *server[:2])
+        self.assert_not_opened(r"TLS requires a certificate together with its private key "
+                               r"\(set --tls-cert and --tls-key\)", *server[:2])
         self.assert_not_opened("IWARP_TLS=perhaps is not on or off", IWARP_TLS="perhaps")
 
     def test_who_listens_needs_a_certificate(self):
         result = self.run_program("rping", "-s", "-a", "127.0.0.1", "-p", free_port(),
                                   options=("--tls",), statuses=range(1, 256))
         self.assertRegex(result.err, r"(?m)^iwarp: cannot set up TLS: a TLS server "
-                                     "requires a certificate with its private key, or a shared key$")
+                                     r"requires a certificate with its private key, or a pre-shared key "
+                                     r"\(set --tls-cert and --tls-key, or --tls-psk\)$")
 
 
 if __name__ == "__main__":

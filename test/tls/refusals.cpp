@@ -143,7 +143,7 @@ TEST_CASE("an end with TLS and one without refuse each other, and both programs 
   }
   SUBCASE("only the client uses TLS") {
     connect = asked_by(credentials.asking());
-    client = "the peer closed TCP during the TLS handshake (check that the peer uses TLS)";
+    client = "the peer closed or reset TCP during the TLS handshake (check that the peer uses TLS)";
     server = "the peer uses TLS and this end does not " + remedy;
   }
   listen.setup_failed = refusals.teller();

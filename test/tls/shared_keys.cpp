@@ -30,10 +30,15 @@ TEST_CASE("a file of shared keys: comments, colons in identities, and malformed 
   for (const auto& [text, why] : {
            Row{"", "the file contains no key"},
            Row{"# only\n", "the file contains no key"},
-           Row{"lab", "line 1: must be IDENTITY:KEY, where IDENTITY has 1 to 128 octets"},
-           Row{":" + key, "line 1: must be IDENTITY:KEY, where IDENTITY has 1 to 128 octets"},
+           Row{"lab",
+               "line 1: must be IDENTITY:HEX, where IDENTITY has 1 to 128 octets and HEX is the "
+               "key"},
+           Row{":" + key,
+               "line 1: must be IDENTITY:HEX, where IDENTITY has 1 to 128 octets and HEX is the "
+               "key"},
            Row{std::string(129, 'x') + ":" + key,
-               "line 1: must be IDENTITY:KEY, where IDENTITY has 1 to 128 octets"},
+               "line 1: must be IDENTITY:HEX, where IDENTITY has 1 to 128 octets and HEX is the "
+               "key"},
            Row{"lab:0011",
                "line 1: the key must be 16 to 64 octets, written as two hex digits each"},
            Row{"lab:" + std::string(130, '0'),
@@ -55,14 +60,16 @@ TEST_CASE("options that contradict each other, or name missing files, are refuse
   auto both = credentials.asking();
   both.shared_keys = keys;
   CHECK_EQ(wrong(connecting(both)),
-           "a TLS shared key cannot be combined with certificates or peer names (use the key "
+           "a TLS pre-shared key cannot be combined with certificates or peer names (use the key "
            "alone, or remove it)");
   auto half = credentials.asking();
   half.key.clear();
-  CHECK_EQ(wrong(connecting(half)),
-           "TLS requires a certificate together with its private key (set both)");
+  CHECK_EQ(
+      wrong(connecting(half)),
+      "TLS requires a certificate together with its private key (set --tls-cert and --tls-key)");
   CHECK_EQ(wrong(listening(only_authorities(credentials.authority))),
-           "a TLS server requires a certificate with its private key, or a shared key");
+           "a TLS server requires a certificate with its private key, or a pre-shared key (set "
+           "--tls-cert and --tls-key, or --tls-psk)");
   auto names = credentials.serving();
   names.authorities.clear();
   names.peer_names = {"client"};
@@ -75,5 +82,5 @@ TEST_CASE("options that contradict each other, or name missing files, are refuse
   gone.authorities = folder.file("none.pem");
   CHECK(wrong(connecting(gone)).starts_with(gone.authorities + ": "));
   CHECK_EQ(wrong(connecting(only_shared_key(folder.file("none")))),
-           "cannot read " + folder.file("none"));
+           "cannot read " + folder.file("none") + ": No such file or directory");
 }

@@ -52,14 +52,16 @@ std::string Context::fault() const {
       !options_.certificate.empty() || !options_.key.empty() || !options_.authorities.empty();
   const bool shared = !options_.shared_keys.empty();
   if (shared && (certificates || !options_.peer_names.empty())) {
-    return "a TLS shared key cannot be combined with certificates or peer names (use the key "
+    return "a TLS pre-shared key cannot be combined with certificates or peer names (use the key "
            "alone, or remove it)";
   }
   if (options_.certificate.empty() != options_.key.empty()) {
-    return "TLS requires a certificate together with its private key (set both)";
+    return "TLS requires a certificate together with its private key (set --tls-cert and "
+           "--tls-key)";
   }
   if (side_ == Side::kListens && !shared && options_.certificate.empty()) {
-    return "a TLS server requires a certificate with its private key, or a shared key";
+    return "a TLS server requires a certificate with its private key, or a pre-shared key (set "
+           "--tls-cert and --tls-key, or --tls-psk)";
   }
   if (side_ == Side::kListens && options_.authorities.empty() && !options_.peer_names.empty()) {
     return "checking the names of TLS peers requires trusted CAs (set --tls-ca)";

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <system_error>
 
 #include "iwarp/bytes/hex.hpp"
 
@@ -27,7 +29,8 @@ std::expected<SharedKeys::Entry, std::string> parse_line(std::string_view line) 
   const auto colon = line.rfind(':');
   if (colon == std::string_view::npos || colon == 0 || colon > kMaxIdentity) {
     return std::unexpected(
-        fmt::format("must be IDENTITY:KEY, where IDENTITY has 1 to {} octets", kMaxIdentity));
+        fmt::format("must be IDENTITY:HEX, where IDENTITY has 1 to {} octets and HEX is the key",
+                    kMaxIdentity));
   }
   auto key = bytes::from_hex(line.substr(colon + 1));
   if (!key || key->size() < kMinKey || key->size() > kMaxKey) {
@@ -41,7 +44,10 @@ std::expected<SharedKeys::Entry, std::string> parse_line(std::string_view line) 
 
 std::expected<SharedKeys, std::string> SharedKeys::read(const std::string& file) {
   const std::unique_ptr<std::FILE, Closer> in(std::fopen(file.c_str(), "re"));
-  if (in == nullptr) return std::unexpected(fmt::format("cannot read {}", file));
+  if (in == nullptr) {
+    return std::unexpected(
+        fmt::format("cannot read {}: {}", file, std::generic_category().message(errno)));
+  }
   std::string text(kMaxFile, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), in.get()));
   auto out = parse(text);

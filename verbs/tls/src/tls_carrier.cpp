@@ -288,9 +288,9 @@ std::string TlsCarrier::reason() const {
            X509_verify_cert_error_string(verdict);
   }
   if (socket_.has_ended() || socket_.error() != 0) {
-    return is_established_
-               ? "the peer closed or reset TCP without a TLS close_notify"
-               : "the peer closed TCP during the TLS handshake (check that the peer uses TLS)";
+    return is_established_ ? "the peer closed or reset TCP without a TLS close_notify"
+                           : "the peer closed or reset TCP during the TLS handshake (check that "
+                             "the peer uses TLS)";
   }
   if (is_ssl && number >= SSL_AD_REASON_OFFSET) {
     // OpenSSL's text begins with the version that introduced the alert, for example "sslv3 alert

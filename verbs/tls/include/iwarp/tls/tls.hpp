@@ -31,7 +31,7 @@ struct TlsOptions {
   /// every peer with a certificate of `authorities`.
   std::vector<std::string> peer_names{};
   /// File of pre-shared keys, which replaces certificates in a laboratory. Each line is
-  /// "IDENTITY:KEY", and KEY has 16 to 64 bytes in hex. A client uses the first line.
+  /// "IDENTITY:HEX", and HEX is a key of 16 to 64 bytes. A client uses the first line.
   std::string shared_keys{};
   /// Number of octets that this end sends under one key before both ends replace their keys; at
   /// least 1. RFC 8446 section 5.5 requires less than 2^38.
