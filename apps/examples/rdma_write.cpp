@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kSize = 1 << 20;
 
-/// Posts one signalled RDMA Write or Read between `buffer` and the peer, and polls until it
+/// Posts one signaled RDMA Write or Read between `buffer` and the peer, and polls until it
 /// completes.
 bool transfer(net::QueuePair& qp, verbs::CompletionQueue& cq, verbs::WrOpcode opcode,
               const verbs::Sge& buffer, const verbs::RemoteAddress& remote) {

@@ -120,7 +120,7 @@ class Pair {
   void write_list() { must(client_->post_all(writes_)); }
   void poll_empty(verbs::CompletionQueue& cq) {
     verbs::WorkCompletion wc;
-    if (cq.poll({&wc, 1}) != 0) throw std::runtime_error("a completion of an unsignalled request");
+    if (cq.poll({&wc, 1}) != 0) throw std::runtime_error("a completion of an unsignaled request");
   }
   // Returns the number of FPDUs that both ends have received.
   std::uint64_t received() const { return rnic_->counters().fpdus_received; }

@@ -126,7 +126,7 @@ void World::sent_completion(Link& link, Side& side, const WorkCompletion& wc) {
   side.over = side.reaped = index + 1;
   if (wc.status == WcStatus::kSuccess) {
     require(!side.has_failed, "success behind a failure", "{}", wc);
-    require(op.is_signaled || side.signal_all, "a completion of an unsignalled request", "{}", wc);
+    require(op.is_signaled || side.signal_all, "a completion of an unsignaled request", "{}", wc);
     succeeded(link, side, index, wc);
   } else {
     const bool flushed = wc.status == WcStatus::kWrFlush;

@@ -313,7 +313,7 @@ TEST_CASE("after an error the queue pairs connect again once they are reset [VRB
 }
 
 TEST_CASE(
-    "a send queue full of unsignalled requests is empty again after a reset of the queue pair "
+    "a send queue full of unsignaled requests is empty again after a reset of the queue pair "
     "[VRB-16] [VRB-42]") {
   for (const bool in_order : {true, false}) {
     CAPTURE(in_order);

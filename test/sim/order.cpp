@@ -136,7 +136,7 @@ TEST_CASE("a local fence waits for everything before it [VRB-50]") {
 }
 
 TEST_CASE(
-    "unsignalled requests complete without a completion, and errors always have one [VRB-39] "
+    "unsignaled requests complete without a completion, and errors always have one [VRB-39] "
     "[VRB-51]") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 64);

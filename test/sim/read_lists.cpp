@@ -72,7 +72,7 @@ TEST_CASE("a Read fills a list of buffers and completes once, for any ORD [RDMAP
   }
 }
 
-TEST_CASE("Reads of lists complete in order among other requests, signalled or not [VRB-43]") {
+TEST_CASE("Reads of lists complete in order among other requests, signaled or not [VRB-43]") {
   for (const auto& options : both_kinds()) {
     Pair pair(options, {}, {.seed = 5, .max_segment = 90}, with_lists());
     REQUIRE(pair.establish(2, 2));

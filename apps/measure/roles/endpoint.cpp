@@ -21,7 +21,7 @@ using verbs::WrOpcode;
 constexpr std::size_t kSignalSize = 17;
 // Maximum size of a ping-pong message that is sent inline, in bytes.
 constexpr std::uint64_t kInlineAtMost = 256;
-// Every kSignalEvery-th ping-pong message is signalled.
+// Every kSignalEvery-th ping-pong message is signaled.
 constexpr std::uint64_t kSignalEvery = 16;
 constexpr std::uint64_t kSleepsBetweenLooks = 256;
 

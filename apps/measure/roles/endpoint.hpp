@@ -97,11 +97,11 @@ class Endpoint {
   bytes::Span slot(Lane& lane, std::uint64_t number);
   /// For write-lat: returns the buffer into which the peer writes.
   bytes::Span target(Lane& lane) { return bytes::Span(lane.data).subspan(plan_.size); }
-  /// Posts `count` messages. If `signaled` is true, the last message is signalled, and its wr_id
+  /// Posts `count` messages. If `signaled` is true, the last message is signaled, and its wr_id
   /// contains `count`.
   void post(Lane& lane, std::uint64_t count, bool signaled);
   void send_signal(Lane& lane, const Signal& signal);
-  /// Returns whether message `number` of a ping-pong is signalled.
+  /// Returns whether message `number` of a ping-pong is signaled.
   bool signals(std::uint64_t number) const;
 
   Observed observed() const;

@@ -70,11 +70,11 @@ std::string describe(const Session& s) {
 std::string describe(const Step& step) {
   const char* const act = kActs[static_cast<std::size_t>(step.act)];
   if (step.act == Act::kPass) return fmt::format("{} {}", act, step.size);
-  return fmt::format(
-      "link {} side {}: {} size {} place {} value {:#x}{}{}{}{}{}", step.link, step.side, act,
-      step.size, step.place, step.value, step.is_signaled ? "" : ", unsignalled",
-      step.is_solicited ? ", solicited" : "", step.is_fenced ? ", fenced" : "",
-      step.is_inline ? ", inline" : "", kWrongs[static_cast<std::size_t>(step.wrong)]);
+  return fmt::format("link {} side {}: {} size {} place {} value {:#x}{}{}{}{}{}", step.link,
+                     step.side, act, step.size, step.place, step.value,
+                     step.is_signaled ? "" : ", unsignaled", step.is_solicited ? ", solicited" : "",
+                     step.is_fenced ? ", fenced" : "", step.is_inline ? ", inline" : "",
+                     kWrongs[static_cast<std::size_t>(step.wrong)]);
 }
 
 std::string describe(const Plan& plan) {
@@ -88,7 +88,7 @@ std::string describe(const Plan& plan) {
     if (!used) continue;
     const LinkPlan& link = plan.links[i];
     out += fmt::format("\n  link {}: {} requests and {} receives at most{}{}{}", i,
-                       link.max_send_wr, link.max_recv_wr, link.signal_all ? ", all signalled" : "",
+                       link.max_send_wr, link.max_recv_wr, link.signal_all ? ", all signaled" : "",
                        link.shared_receives[0] ? ", side 0 with an SRQ" : "",
                        link.shared_receives[1] ? ", side 1 with an SRQ" : "");
     for (std::size_t j = 0; j < link.sessions.size(); ++j) {

@@ -54,7 +54,7 @@ void second_piece_changed() {
   poll(p.a.cq);
 }
 
-void unsignalled_changed() {
+void unsignaled_changed() {
   const Pair p;
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b, 0);
   p.a.memory[5] = 'x';
@@ -325,7 +325,7 @@ void destroyed_in_use() {
 
 /// Fills the send queue with one signaled request and 15 unsignaled ones, and polls the completion
 /// before it posts another.
-void proper_unsignalled() {
+void proper_unsignaled() {
   const Pair p;
   for (std::size_t i = 0; i < 16; ++i) {
     post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b, i == 0 ? IBV_SEND_SIGNALED : 0);
@@ -406,7 +406,7 @@ constexpr std::array kPrograms{
     CARELESS(send_changed, "send-changed"),
     CARELESS(write_changed, "send-changed"),
     CARELESS(second_piece_changed, "send-changed"),
-    CARELESS(unsignalled_changed, "send-changed"),
+    CARELESS(unsignaled_changed, "send-changed"),
     CARELESS(built_changed, "send-changed"),
     CARELESS(changed_and_polled_by_calls, "send-changed"),
     CARELESS(send_received_into, "send-reused"),
@@ -459,7 +459,7 @@ constexpr std::array kPrograms{
     CARELESS(datagram_freed, "freed-while-registered"),
     CARELESS(datagram_destroyed_in_use, "destroyed-in-use"),
     CARELESS(proper, ""),
-    CARELESS(proper_unsignalled, ""),
+    CARELESS(proper_unsignaled, ""),
     CARELESS(proper_waits, ""),
     CARELESS(proper_iova, ""),
     CARELESS(proper_memory, ""),

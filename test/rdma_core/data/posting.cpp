@@ -66,8 +66,7 @@ TEST_CASE("a full send queue returns ENOMEM until completions have been polled")
   CHECK_EQ(pair.a.post_rdma(IBV_WR_RDMA_WRITE, pair.b, 0, 8, 0), ENOMEM);
 }
 
-TEST_CASE(
-    "unsignalled requests cause no completion, and the next signalled one frees their slots") {
+TEST_CASE("unsignaled requests cause no completion, and the next signaled one frees their slots") {
   Options options;
   options.cap.max_send_wr = 4;
   options.signal_all = 0;

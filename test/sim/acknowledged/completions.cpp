@@ -39,7 +39,7 @@ TEST_CASE("a Send completes when the peer has delivered it, so not while the str
 TEST_CASE("one acknowledging Read covers all requests that gathered before it") {
   Connected pair(acknowledged(), {});
   const auto [mine, theirs] = regions(pair, 64);
-  SUBCASE("a list with one signalled request") {
+  SUBCASE("a list with one signaled request") {
     for (std::uint64_t id = 1; id <= 8; ++id) {
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs),
                  id == 8 ? SendFlags::kSignaled : SendFlags::kNone);
@@ -48,14 +48,14 @@ TEST_CASE("one acknowledging Read covers all requests that gathered before it") 
     CHECK(opcodes(pair.to_b) == "000000001");
     CHECK(text(pair.a->completions()) == "8 success");
   }
-  SUBCASE("all signalled: one Read at a time is outstanding, and the next covers the rest") {
+  SUBCASE("all signaled: one Read at a time is outstanding, and the next covers the rest") {
     for (std::uint64_t id = 1; id <= 8; ++id)
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs));
     pair.run();
     CHECK(opcodes(pair.to_b) == "0100000001");
     CHECK(pair.a->completions().size() == 8);
   }
-  SUBCASE("none signalled: none") {
+  SUBCASE("none signaled: none") {
     for (std::uint64_t id = 1; id <= 8; ++id) {
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
     }
@@ -178,7 +178,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("unsignalled requests do not prevent an orderly close [DDP-56]") {
+TEST_CASE("unsignaled requests do not prevent an orderly close [DDP-56]") {
   for (const bool ours : {true, false}) {
     Connected pair(acknowledged(), {});
     const auto [mine, theirs] = regions(pair, 64);

@@ -34,7 +34,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the refused segment identifies its Write, also if unsignalled, and in the middle of the "
+    "the refused segment identifies its Write, also if unsignaled, and in the middle of the "
     "Write") {
   ConnectionOptions options = acknowledged();
   options.max_ulpdu = 128;
@@ -168,7 +168,7 @@ TEST_CASE("a local abort flushes all requests, and none fails") {
 }
 
 TEST_CASE(
-    "unsignalled requests are not waited for, so none of them fails when the peer disconnects") {
+    "unsignaled requests are not waited for, so none of them fails when the peer disconnects") {
   Connected pair(acknowledged(), {});
   const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);

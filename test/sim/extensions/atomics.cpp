@@ -75,7 +75,7 @@ TEST_CASE(
   CHECK(word(theirs, 8) == 0xFF34);
   CHECK(word(old) == 0x00000001FFFFFFFF);
   CHECK(word(old, 8) == 0x1234);
-  CHECK(pair.a->completions().empty());  // The request is not signalled.
+  CHECK(pair.a->completions().empty());  // The request is not signaled.
 }
 
 TEST_CASE(

@@ -128,7 +128,7 @@ SendRequest request_of(const Qp& qp, const ibv_send_wr& wr) {
   const auto has = [&](unsigned flag) { return (wr.send_flags & flag) != 0; };
   return {.wr_id = wr.wr_id,
           .kind = kind_of(wr.opcode),
-          .is_signalled = qp.signal_all || has(IBV_SEND_SIGNALED),
+          .is_signaled = qp.signal_all || has(IBV_SEND_SIGNALED),
           .is_inline = has(IBV_SEND_INLINE),
           .is_fenced = has(IBV_SEND_FENCE),
           .remote = kind_of(wr.opcode) == Kind::kAtomic ? wr.wr.atomic.remote_addr : 0,
@@ -139,7 +139,7 @@ SendRequest request_of(const Qp& qp, const verbs::SendWr& wr) {
   using verbs::SendFlags;
   return {.wr_id = wr.wr_id,
           .kind = kind_of(wr.opcode),
-          .is_signalled = qp.signal_all || has(wr.flags, SendFlags::kSignaled),
+          .is_signaled = qp.signal_all || has(wr.flags, SendFlags::kSignaled),
           .is_inline = has(wr.flags, SendFlags::kInline),
           .is_fenced = has(wr.flags, SendFlags::kFence),
           .remote = wr.remote.to,
@@ -150,7 +150,7 @@ SendRequest request_of(const Qp& qp, const verbs::DatagramWr& wr) {
   using verbs::SendFlags;
   return {.wr_id = wr.wr_id,
           .kind = Kind::kSource,
-          .is_signalled = qp.signal_all || has(wr.flags, SendFlags::kSignaled),
+          .is_signaled = qp.signal_all || has(wr.flags, SendFlags::kSignaled),
           .is_inline = has(wr.flags, SendFlags::kInline),
           .is_fenced = has(wr.flags, SendFlags::kFence),
           .pieces = pieces_of(wr.sgl)};

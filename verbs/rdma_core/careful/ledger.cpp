@@ -216,7 +216,7 @@ void Ledger::stopped_qp(std::uint32_t num) {
   if (it == qps_.end()) return;
   QueuePair& qp = it->second;
   settle(qp.facts.send_cq, static_cast<std::size_t>(std::ranges::count_if(
-                               qp.sends, [](const Under& u) { return u.request.is_signalled; })));
+                               qp.sends, [](const Under& u) { return u.request.is_signaled; })));
   if (const auto own = receives_.find(queue_of(num)); own != receives_.end()) {
     settle(qp.facts.recv_cq, own->second.size());
     receives_.erase(own);
@@ -242,10 +242,10 @@ void Ledger::destroyed_qp(std::uint32_t num, Site site) {
   if (it == qps_.end()) return;
   const auto& sends = it->second.sends;
   const auto left =
-      std::ranges::find_if(sends, [](const Under& u) { return u.request.is_signalled; });
+      std::ranges::find_if(sends, [](const Under& u) { return u.request.is_signaled; });
   if (left != sends.end() && is_ready(num, it->second)) {
     report(Check::kDestroyedInUse, site, left->site,
-           "a queue pair is destroyed before the completion of a signalled request is polled: the "
+           "a queue pair is destroyed before the completion of a signaled request is polled: the "
            "request may never be sent (poll the completion first)");
   }
   stopped_qp(num);
@@ -373,16 +373,16 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
       check_sink(buffers, site, nullptr);
       if (is_rnic_ && request.kind == Kind::kSink) check_sink_rights(buffers, site);
     }
-    if (request.is_signalled) owe(qp.facts.send_cq, site);
+    if (request.is_signaled) owe(qp.facts.send_cq, site);
     qp.sends.push_back({request, std::move(buffers), site});
   }
   const bool is_full = qp.sends.size() > qp.facts.max_send;
-  const auto signalled = [](const Under& under) { return under.request.is_signalled; };
+  const auto signaled = [](const Under& under) { return under.request.is_signaled; };
   const auto in_front = qp.sends | std::views::take(qp.facts.max_send);
-  if (!requests.empty() && is_full && std::ranges::none_of(in_front, signalled)) {
+  if (!requests.empty() && is_full && std::ranges::none_of(in_front, signaled)) {
     report(Check::kNeverSignalled, site, nullptr,
-           fmt::format("the send queue is full, and all {} requests in it are unsignalled: an "
-                       "adapter frees their slots only when the completion of a later signalled "
+           fmt::format("the send queue is full, and all {} requests in it are unsignaled: an "
+                       "adapter frees their slots only when the completion of a later signaled "
                        "request is polled (set IBV_SEND_SIGNALED on some requests)",
                        qp.facts.max_send));
   }
@@ -391,7 +391,7 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
 void Ledger::not_sent(std::uint32_t num, std::size_t count) {
   QueuePair& qp = qps_[num];
   for (; count != 0 && !qp.sends.empty(); --count) {
-    if (qp.sends.back().request.is_signalled) settle(qp.facts.send_cq, 1);
+    if (qp.sends.back().request.is_signaled) settle(qp.facts.send_cq, 1);
     qp.sends.pop_back();
   }
 }
@@ -472,7 +472,7 @@ void Ledger::completed(const Completed& of, Site site) {
   // Finds the request of the completion. The completion also completes all requests that were
   // posted to the send queue before that request.
   const auto is_it = [&](const Under& under) {
-    return under.request.wr_id == of.wr_id && (under.request.is_signalled || !of.is_success);
+    return under.request.wr_id == of.wr_id && (under.request.is_signaled || !of.is_success);
   };
   const auto last = std::ranges::find_if(qp.sends, is_it);
   const bool was_recovered = last != qp.sends.end() && last->was_recovered;
@@ -482,7 +482,7 @@ void Ledger::completed(const Completed& of, Site site) {
                                std::make_move_iterator(last + 1));
   qp.sends.erase(qp.sends.begin(), last + 1);
   for (const Under& under : done) {
-    if (under.request.is_signalled) settle(qp.facts.send_cq, 1);
+    if (under.request.is_signaled) settle(qp.facts.send_cq, 1);
     if (of.is_success) finish(under, site);
   }
 }

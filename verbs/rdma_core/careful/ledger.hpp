@@ -69,7 +69,7 @@ enum class Kind : std::uint8_t { kSource, kSink, kAtomic, kOther };
 struct SendRequest {
   std::uint64_t wr_id = 0;
   Kind kind = Kind::kOther;
-  bool is_signalled = false;
+  bool is_signaled = false;
   bool is_inline = false;
   bool is_fenced = false;
   std::uint64_t remote = 0;  ///< the remote address, if `kind` is kAtomic

@@ -351,7 +351,7 @@ class CmEvents final : public Service {
 
  private:
   Core& core_;
-  net::EventFd changed_;  ///< signalled when an event in Cm::endings may be ready to be queued
+  net::EventFd changed_;  ///< signaled when an event in Cm::endings may be ready to be queued
 };
 
 }  // namespace

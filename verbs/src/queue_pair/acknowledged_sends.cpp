@@ -80,8 +80,8 @@ void SendQueue::note_fence() {
   if (waits) acks_.wanted = started_;
 }
 
-// Records when no request needs an acknowledgement any more. Unsignalled requests without a later
-// signalled request need none.
+// Records when no request needs an acknowledgement any more. Unsignaled requests without a later
+// signaled request need none.
 void SendQueue::note_rest() {
   const bool rests = acks_.left >= acks_.messages && acks_.acknowledged >= acks_.wanted &&
                      acks_.under_way == 0 && reads_under_way_ == 0 && !waits_for_memory_;

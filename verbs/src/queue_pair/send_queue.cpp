@@ -441,7 +441,7 @@ void SendQueue::wait_for_memory(Stag stag) {
 inline void SendQueue::complete(SendSlot& slot, std::uint64_t sequence) {
   ring_.retired.store(sequence + 1, std::memory_order_release);
   const bool failed = slot.status != WcStatus::kSuccess;
-  // A successful unsignalled request has no completion; a failed request always has one. [VRB-39]
+  // A successful unsignaled request has no completion; a failed request always has one. [VRB-39]
   // [VRB-51]
   if (!failed && !qp_.init.signal_all && !has(slot.flags, SendFlags::kSignaled)) return;
   push_completion(slot, sequence);

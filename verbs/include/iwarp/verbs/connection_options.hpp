@@ -19,7 +19,7 @@ enum class Placement : std::uint8_t {
   kDirect,
 };
 
-/// When a signalled Send or Write completes.
+/// When a signaled Send or Write completes.
 enum class Completions : std::uint8_t {
   kSent,  ///< completes when TCP has accepted the whole message (RFC 5040 section 5.5)
   /// Completes when the peer has placed the message. If the peer refuses a request, that request
