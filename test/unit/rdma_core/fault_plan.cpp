@@ -92,11 +92,12 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("after 3 messages error").starts_with("messages is not one of completions"));
   CHECK(why("after 3 sends").starts_with("one of status, fail"));
   CHECK(why("after 3 sends explode").starts_with("explode is not one of status"));
-  CHECK(why("after 3 sends qp 0 error").starts_with("0 is not any, each"));
-  CHECK(why("after 3 sends qp").starts_with("any, each or a positive number is missing"));
+  CHECK(why("after 3 sends qp 0 error").starts_with("0 is not \"any\", \"each\""));
+  CHECK(why("after 3 sends qp").starts_with("\"any\", \"each\" or a positive number is missing"));
   CHECK(why("after 3 sends connection 1 error") == "connection is not allowed in this rule");
   CHECK(why("after 3 registrations qp 1 fail EIO") == "qp is not allowed in this rule");
-  CHECK(why("now qp each error") == "each is allowed only in a rule that counts events (use any)");
+  CHECK(why("now qp each error") ==
+        "\"each\" is allowed only in a rule that counts events (use \"any\")");
   CHECK(why("after 3 completions status SUCCESS").starts_with("SUCCESS is not a status"));
   CHECK(why("after 3 completions status").starts_with("a status such as"));
   CHECK(why("after 3 completions fail EIO") ==
@@ -105,7 +106,7 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("after 3 sends reset") == "reset is allowed only with times and octets");
   CHECK(why("after 3 sends fail EHOSTUNREACH").starts_with("EHOSTUNREACH is not an error"));
   CHECK(why("now port sideways").starts_with("port sideways is not one of"));
-  CHECK(why("now rnr").starts_with("a time such as"));
+  CHECK(why("now rnr").starts_with("a time from 1us to"));
   CHECK(why("now remove device now").starts_with("now is not allowed after the end of the rule"));
   CHECK(why("chance 0% sends error").starts_with("0% is not a chance"));
   CHECK(why("chance 100.1% sends error").starts_with("100.1% is not a chance"));
@@ -115,13 +116,13 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("after 3 sends lose") == "lose is allowed only with datagrams");
   CHECK(why("now lose") == "lose is allowed only with datagrams");
   CHECK(why("every 1s qp 1 delay 1ms") == "delay is allowed only with datagrams");
-  CHECK(why("every 3 datagrams delay") == "a time such as 500ms or 2s is missing");
+  CHECK(why("every 3 datagrams delay") == "a time from 1us to 3600s is missing");
   CHECK(why("every 3 datagrams delay 0ms").starts_with("0ms is not a time"));
   CHECK(why("every 3 datagrams delay 3601s").starts_with("3601s is not a time"));
   CHECK(why("every 3 datagrams lose 1ms")
             .starts_with("1ms is not allowed after the end of the rule"));
   CHECK(why("every 3 datagrams connection 1 lose") == "connection is not allowed in this rule");
-  CHECK(why("every 3 datagrams qp 0 lose").starts_with("0 is not any, each"));
+  CHECK(why("every 3 datagrams qp 0 lose").starts_with("0 is not \"any\", \"each\""));
   CHECK(why("every 3 datagrams error") ==
         "error is allowed only with times, completions, sends and receives");
   CHECK(why("every 3 datagrams fail EIO").starts_with("fail is allowed only with"));

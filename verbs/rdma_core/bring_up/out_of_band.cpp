@@ -24,6 +24,8 @@ using Type = net::CmEvent::Type;
 using verbs::Errc;
 
 constexpr const char* kBringUp = "connecting a queue pair without rdma_cm";
+constexpr const char* kBringUpElsewhere =
+    "with IWARP_OOB=loopback, connecting a queue pair without rdma_cm to a peer on another host";
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 // A value of AwaitedPeer::of_peer.rq_psn that accepts any PSN. It is used until the step to RTS.
 // Only in that step does the program set the sq_psn of this end, which the peer's rq_psn must
@@ -76,7 +78,7 @@ std::string difference(const OobRequest& said, const OobRequest& awaited) {
     return fmt::format("rq_psn of the peer is {:#x}, but sq_psn of this end is {:#x}", said.rq_psn,
                        awaited.rq_psn);
   }
-  return "the addresses of the request are not those that dgid and sgid_index select at this end";
+  return "the IP addresses of the request do not match dgid and sgid_index of this end";
 }
 
 /// Returns whether the peer of the queue pair disconnected without an error at either end, after
@@ -176,9 +178,9 @@ int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, AwaitedP
         attr.dest_qp_num);
   }
   if (peers_ == OutOfBandPeers::kLoopback && !is_on_this_host(route->peer, own)) {
-    return refused(kBringUp,
-                   "the peer is on another host (use rdma_cm, which perftest does with -R, or set "
-                   "IWARP_OOB=on at both ends if both run on this stack)");
+    return refused(kBringUpElsewhere,
+                   "this setting permits only peers on this host (use rdma_cm, which perftest does "
+                   "with -R, or set IWARP_OOB=on at both ends if both run on this stack)");
   }
   out.route = *route;
   out.of_peer = {

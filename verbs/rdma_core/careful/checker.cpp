@@ -35,7 +35,7 @@ std::atomic<Checker*> present{nullptr};
 
 constexpr const char* kUnseen =
     "careful mode: cannot detect that registered memory is freed: the program defines its own "
-    "free()";
+    "free(), or its allocator has no malloc_usable_size()";
 constexpr const char* kUnwatched =
     "careful mode: cannot watch all regions for freed memory: the program has too many regions";
 constexpr const char* kLost =

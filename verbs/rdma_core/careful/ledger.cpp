@@ -125,7 +125,7 @@ void Ledger::freed(std::uint32_t key, Freed how, Site site) {
   for (auto& [num, qp] : qps_) forget(qp.sends);
   for (auto& [queue, posted] : receives_) forget(posted);
   report(Check::kFreedWhileRegistered, site, region.site,
-         fmt::format("the memory of a region of {} bytes {} before the region was deregistered "
+         fmt::format("the memory of a {}-byte region {} before the region was deregistered "
                      "(deregister it first)",
                      region.memory.size(), kFreedBy[static_cast<std::size_t>(how)]));
 }
@@ -307,7 +307,8 @@ void Ledger::check_source(std::uint32_t num, const SendRequest& request,
         if (!any_overlap(under.buffers, buffer.memory)) continue;
         report(Check::kReadUnfenced, site, under.site,
                "a Send or Write reads from the buffer of a pending Read or atomic operation (poll "
-               "its completion first, or set IBV_SEND_FENCE if both use the same queue pair)");
+               "its completion first, or set IBV_SEND_FENCE if both requests use the same queue "
+               "pair)");
       }
     }
   }
@@ -362,7 +363,8 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
     auto buffers = request.is_inline ? std::vector<Buffer>() : buffers_of(request.pieces, site);
     if (request.kind == Kind::kAtomic && request.remote % 8 != 0) {
       report(Check::kAtomicMisaligned, site, nullptr,
-             "the remote address of an atomic operation is not a multiple of 8 (align the word)");
+             "the remote address of an atomic operation is not a multiple of 8 (align the "
+             "64-bit word in the peer's memory)");
     }
     if (is_source(request.kind)) {
       check_source(num, request, buffers, site);
@@ -380,11 +382,12 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
   const auto signaled = [](const Under& under) { return under.request.is_signaled; };
   const auto in_front = qp.sends | std::views::take(qp.facts.max_send);
   if (!requests.empty() && is_full && std::ranges::none_of(in_front, signaled)) {
-    report(Check::kNeverSignalled, site, nullptr,
-           fmt::format("the send queue is full, and all {} requests in it are unsignaled: an "
-                       "adapter frees their slots only when the completion of a later signaled "
-                       "request is polled (set IBV_SEND_SIGNALED on some requests)",
-                       qp.facts.max_send));
+    report(
+        Check::kNeverSignalled, site, nullptr,
+        fmt::format("the send queue is full (cap.max_send_wr is {}) and contains only unsignaled "
+                    "requests: an adapter frees their slots only when the completion of a later "
+                    "signaled request is polled (set IBV_SEND_SIGNALED on some requests)",
+                    qp.facts.max_send));
   }
 }
 
@@ -442,11 +445,12 @@ void Ledger::compare_rest(const Receive& receive, std::uint32_t length, Site sit
     const auto size = block_of(buffer.memory.size());
     const auto changed = first_changed(buffer, (taken + size - 1) / size);
     if (changed < buffer.sums.size()) {
-      report(Check::kReceiveWritten, site, receive.site,
-             fmt::format("the buffer of a receive was changed before the completion was polled, at "
-                         "or after byte {}, but the message has only {} bytes (poll the completion "
-                         "first)",
-                         before + changed * size, length));
+      report(
+          Check::kReceiveWritten, site, receive.site,
+          fmt::format("the buffer of a receive was changed before the completion was polled, at "
+                      "or after byte {}, but the byte_len of the completion is only {} (poll the "
+                      "completion first)",
+                      before + changed * size, length));
       return;
     }
     before += buffer.memory.size();

@@ -40,7 +40,7 @@ void Ledger::sleeps(const void* channel, bool blocks, Site site) {
     queue.is_armed = false;
     report(Check::kArmedNotPolled, site, nullptr,
            "a completion queue has not been polled since it was armed: a completion that arrived "
-           "before then causes no event (poll until the queue is empty)");
+           "before ibv_req_notify_cq() causes no event (poll until the queue is empty)");
   }
 }
 
@@ -73,10 +73,10 @@ void Ledger::destroyed_cq(const void* cq, std::uint32_t unacknowledged, Site sit
   queues_.erase(cq);
   if (unacknowledged == 0) return;
   report(Check::kEventsNotAcknowledged, site, nullptr,
-         fmt::format("a completion queue is destroyed with {} unacknowledged events: "
-                     "ibv_destroy_cq() waits until they are acknowledged (call "
+         fmt::format("a completion queue is destroyed with {} unacknowledged event{}: "
+                     "ibv_destroy_cq() waits until all events are acknowledged (call "
                      "ibv_ack_cq_events() first)",
-                     unacknowledged));
+                     unacknowledged, unacknowledged == 1 ? "" : "s"));
 }
 
 void Ledger::owe(const void* cq, Site site) {

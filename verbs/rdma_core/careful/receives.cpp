@@ -21,8 +21,8 @@ using std::chrono::nanoseconds;
 
 /// How long a message could wait for a receive if the adapter that the program sees were hardware.
 struct Patience {
-  /// Name of the attribute that contains the sender's retry count; null if the sender does not
-  /// retry.
+  /// The end and name of the attribute that contains the sender's retry count; null if the sender
+  /// does not retry.
   const char* retries = nullptr;
   nanoseconds limit{0};  ///< the time after which the sender gives up
 };
@@ -36,7 +36,7 @@ Patience patience_of(RcQp& qp) {
   ibv_qp_attr attr = qp.attributes;
   if (qp.cm_rnr_retry) attr.rnr_retry = *qp.cm_rnr_retry;
   const int said = qp.cm_rnr_retry ? kBoth : qp.said;
-  return {.retries = qp.cm_rnr_retry ? "rnr_retry_count" : "rnr_retry",
+  return {.retries = qp.cm_rnr_retry ? "this end's rnr_retry_count" : "the peer's rnr_retry",
           .limit = peer_timeouts(attr, said).receive_hold.value_or(nanoseconds(0))};
 }
 

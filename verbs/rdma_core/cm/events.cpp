@@ -21,6 +21,7 @@
 #include <cerrno>
 #include <chrono>
 #include <list>
+#include <system_error>
 
 #include "bring_up/out_of_band.hpp"
 #include "cm/address.hpp"
@@ -252,7 +253,8 @@ void dispatch(Core& core, net::CmEvent& event) {
   (void)guarded([&] {
     log_event({.level = verbs::LogLevel::kError,
                .event = "event_lost",
-               .message = fmt::format("a connection event was lost: errno {}", code)});
+               .message = fmt::format("a connection event was lost: {}",
+                                      std::generic_category().message(code))});
   });
 }
 

@@ -137,7 +137,7 @@ int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_po
   const bool datagrams = space == RDMA_PS_UDP || space == RDMA_PS_IPOIB;
   if (space != RDMA_PS_TCP && !datagrams) {
     refuse("rdma_create_id() for this port space",
-           "the device has RDMA_PS_TCP and, with --as roce, RDMA_PS_UDP and RDMA_PS_IPOIB");
+           "the device supports RDMA_PS_TCP and, with --as roce, RDMA_PS_UDP and RDMA_PS_IPOIB");
     return EPROTONOSUPPORT;
   }
   if (const char* const why = why_no_datagrams(); datagrams && why != nullptr) {

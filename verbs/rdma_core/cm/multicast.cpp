@@ -17,7 +17,8 @@ namespace {
 constexpr std::uint8_t kGroupHops = 1;
 
 int refuse_for_connections() {
-  return refused("multicast", "TCP has no multicast (use --as roce for datagrams)");
+  return refused("multicast on a connection",
+                 "TCP has no multicast (use --as roce and port space RDMA_PS_UDP)");
 }
 
 int join_group(CmId& id, const sockaddr* address, void* context) {

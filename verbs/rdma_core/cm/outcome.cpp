@@ -37,7 +37,7 @@ void log_figures(CmId& id, const RcQp& qp, const std::string& peer) {
   log_event({.level = verbs::LogLevel::kDebug,
              .event = "figures",
              .message = fmt::format(
-                 "{}: {} octets and {} FPDUs sent, {} octets and {} FPDUs received", peer,
+                 "{}: octets sent {}, FPDUs sent {}, octets received {}, FPDUs received {}", peer,
                  c.octets_sent, c.fpdus_sent, c.octets_received, c.fpdus_received),
              .fields = {{"peer", peer},
                         {"qp", qp.core->num()},

@@ -89,8 +89,8 @@ void Injector::start() {
   const std::string what = file_.empty() ? "no plan" : file_;
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "faults",
-             .message = fmt::format("faults on demand: {}, {} rules, seed {}", what, book_.size(),
-                                    book_.seed()),
+             .message = fmt::format("faults on demand: {} (rules: {}, seed: {})", what,
+                                    book_.size(), book_.seed()),
              .fields = {{"seed", book_.seed()}}});
   wire_.attach();
   clock_.start();

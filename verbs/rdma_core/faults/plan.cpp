@@ -228,7 +228,8 @@ Why parse_when(Line& line, Rule& rule) {
   if (word == "chance") {
     rule.when = When::kChance;
     const auto percent = line.take();
-    if (!chance(percent, rule.count)) return instead_of("a chance such as 0.1%", percent);
+    if (!chance(percent, rule.count))
+      return instead_of("a chance in the form 0.1%, from 0.0001% to 100%", percent);
     if (const Why why = parse_event(line, rule); !why.empty()) return why;
     return rule.event == Event::kOctets ? "chance cannot be used with octets (use after or every)"
                                         : "";
@@ -244,7 +245,7 @@ Why parse_when(Line& line, Rule& rule) {
     return {};
   }
   if (!number(amount, rule.count) || rule.count == 0) {
-    return instead_of("a positive number, or a time such as 500ms or 2s", amount);
+    return instead_of("a positive number, or a time from 1us to 3600s", amount);
   }
   return parse_event(line, rule);
 }
@@ -259,7 +260,7 @@ Why parse_subject(Line& line, Rule& rule, About& about) {
   rule.subject.each = word == "each";
   if (word == "any" || word == "each") return {};
   const bool is_number = number(word, rule.subject.number) && rule.subject.number != 0;
-  return is_number ? "" : instead_of("any, each or a positive number", word);
+  return is_number ? "" : instead_of("\"any\", \"each\" or a positive number", word);
 }
 
 Why check_subject(const Rule& rule, const Words& act, About about) {
@@ -273,7 +274,7 @@ Why check_subject(const Rule& rule, const Words& act, About about) {
     return std::string(about == About::kQp ? "qp" : "connection") + " is not allowed in this rule";
   }
   return at_times && rule.subject.each
-             ? "each is allowed only in a rule that counts events (use any)"
+             ? "\"each\" is allowed only in a rule that counts events (use \"any\")"
              : "";
 }
 
@@ -302,7 +303,7 @@ Why parse_value(Line& line, Rule& rule) {
     case Act::kRnr:
     case Act::kDelay: {
       const auto word = line.take();
-      return duration(word, rule.duration) ? "" : instead_of("a time such as 500ms or 2s", word);
+      return duration(word, rule.duration) ? "" : instead_of("a time from 1us to 3600s", word);
     }
     default:
       return {};

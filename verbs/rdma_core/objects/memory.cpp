@@ -247,10 +247,11 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   const bool nowhere = moves && (length == 0 || address == nullptr);
   const bool unasked = new_access != 0 && (flags & IBV_REREG_MR_CHANGE_ACCESS) == 0;
   if ((flags & ~kKnown) != 0 || nowhere || unasked) {
-    errno = refused(EINVAL, "flags {:#x}: {}", flags,
-                    nowhere   ? "with IBV_REREG_MR_CHANGE_TRANSLATION, addr and length must be set"
-                    : unasked ? "access is set, but IBV_REREG_MR_CHANGE_ACCESS is not"
-                              : "only CHANGE_TRANSLATION, CHANGE_PD and CHANGE_ACCESS are allowed");
+    errno =
+        refused(EINVAL, "flags {:#x}: {}", flags,
+                nowhere   ? "with IBV_REREG_MR_CHANGE_TRANSLATION, addr and length must be set"
+                : unasked ? "access is set, but IBV_REREG_MR_CHANGE_ACCESS is not"
+                          : "only IBV_REREG_MR_CHANGE_TRANSLATION, _PD and _ACCESS are allowed");
     return IBV_REREG_MR_ERR_INPUT;
   }
   const bool changes_pd = (flags & IBV_REREG_MR_CHANGE_PD) != 0;

@@ -250,10 +250,11 @@ int commit(Qp& qp) {
   const CallSite here(place, "ibv_wr_complete");
   Qp::Staged& s = *qp.staged;
   if (s.error != 0) {
-    (void)refused(code,
-                  "a request could not be built: at most {} SGEs and {} bytes of inline data are "
-                  "allowed, and each ibv_wr_set_*() must follow the call that begins the request",
-                  qp.cap.max_send_sge, qp.cap.max_inline_data);
+    (void)refused(
+        code,
+        "a request could not be built: cap.max_send_sge is {}, cap.max_inline_data is {}, "
+        "and each ibv_wr_set_*() must follow the call that begins the request",
+        qp.cap.max_send_sge, qp.cap.max_inline_data);
   }
   for (const Request& request : s.requests) {
     if (!CallSite::is_explained()) explain_request(qp, request.wr, buffers_of(s, request), code);

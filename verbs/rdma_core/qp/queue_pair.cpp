@@ -31,7 +31,8 @@ void check_type(ibv_qp_type type, Persona persona) {
       return;
     case IBV_QPT_UC:
       if (persona == Persona::kRoce) return;
-      fail(refused("a queue pair of type UC", "all iWARP connections are reliable"));
+      fail(refused("a queue pair of type UC",
+                   "all iWARP connections are reliable (use --as roce for UC)"));
     case IBV_QPT_RAW_PACKET:
       fail(refused("a queue pair of type RAW_PACKET", "this device sends no raw packets"));
     case IBV_QPT_XRC_SEND:

@@ -32,7 +32,7 @@ int refuse_request(const Qp& qp, const ibv_send_wr& wr, std::span<verbs::Sge> sg
   if (code == ENOMEM) {
     return refused(code,
                    "the send queue is full: cap.max_send_wr is {} (poll completions to make room; "
-                   "polling the completion of a signaled request also frees the places of the "
+                   "polling the completion of a signaled request also frees the slots of the "
                    "unsignaled requests before it)",
                    qp.cap.max_send_wr);
   }

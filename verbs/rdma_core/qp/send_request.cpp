@@ -76,7 +76,8 @@ int make_write_immediate(SendWr& out, std::uint32_t imm_data) {
 
 int make_atomic(SendWr& out, verbs::Sge& word) {
   if (word.length < kAtomicWord) {
-    return refused(EINVAL, "an atomic operation with an SGE of {} bytes: must be at least 8",
+    return refused(EINVAL,
+                   "an atomic operation with an SGE of length {}: the length must be at least 8",
                    word.length);
   }
   // If the buffer is longer, the result fills only its first 8 bytes.
@@ -103,7 +104,8 @@ int make_word(SendWr& out, const ibv_send_wr& wr, verbs::Sge* word) {
     out.atomic.add_or_swap = operands.compare_add;
   }
   if (word != nullptr) return make_atomic(out, *word);
-  return refused(EINVAL, "num_sge {}: an atomic operation requires one SGE of 8 bytes", wr.num_sge);
+  return refused(EINVAL, "num_sge {}: an atomic operation requires one SGE of at least 8 bytes",
+                 wr.num_sge);
 }
 
 /// Returns whether a type of queue pair supports the opcode. UC supports no opcode that needs a

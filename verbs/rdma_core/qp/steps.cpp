@@ -130,7 +130,6 @@ constexpr unsigned kMost3Bits = 7;
 constexpr unsigned kMost5Bits = 31;
 constexpr unsigned kMostQpNum = 0xFFFFFF;
 constexpr const char* kOnePort = "the device has one port";
-constexpr const char* kQueryDevice = "ibv_query_device() reports max_qp_rd_atom";
 constexpr std::array kRanges{
     Range{IBV_QP_PORT, "port_num", [](const auto& a) -> unsigned { return a.port_num; }, kThePort,
           kThePort, kOnePort},
@@ -153,10 +152,11 @@ constexpr std::array kRanges{
           [](const auto& a) -> unsigned { return a.min_rnr_timer; }, 0, kMost5Bits,
           "ibv_modify_qp(3) lists the codes; 12 means 0.64 ms"},
     Range{IBV_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic",
-          [](const auto& a) -> unsigned { return a.max_rd_atomic; }, 0, kMaxReads, kQueryDevice},
+          [](const auto& a) -> unsigned { return a.max_rd_atomic; }, 0, kMaxReads,
+          "ibv_query_device() reports max_qp_init_rd_atom"},
     Range{IBV_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic",
           [](const auto& a) -> unsigned { return a.max_dest_rd_atomic; }, 0, kMaxReads,
-          kQueryDevice},
+          "ibv_query_device() reports max_qp_rd_atom"},
     Range{IBV_QP_ALT_PATH, "alt_port_num", [](const auto& a) -> unsigned { return a.alt_port_num; },
           kThePort, kThePort, kOnePort},
 };
@@ -223,13 +223,13 @@ int check_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask) {
                    remedy_for(from, to));
   }
   if (const int lacks = takes->required & ~mask) {
-    return refused(EINVAL, "{} to {}: attr_mask lacks {} (set these bits and their attributes)",
+    return refused(EINVAL, "{} to {}: attr_mask lacks {} (set each missing bit and its attribute)",
                    here, there, names_of(lacks));
   }
   if (const int excess = mask & ~(takes->required | takes->allowed | IBV_QP_STATE)) {
     return refused(
         EINVAL,
-        "{} to {}: attr_mask contains {} (clear these bits: this transition does not allow them)",
+        "{} to {}: attr_mask contains {} (clear each bit that this transition does not allow)",
         here, there, names_of(excess));
   }
   return 0;
@@ -267,7 +267,7 @@ int refuse_state(const ibv_qp_attr& attr, ibv_qp_state from) {
 const char* name_of(ibv_qp_state state) {
   constexpr std::array kNames{"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
   const auto index = static_cast<std::size_t>(state);
-  return index < kNames.size() ? kNames[index] : "an unknown state";
+  return index < kNames.size() ? kNames[index] : "UNKNOWN";
 }
 
 }  // namespace iwarp::rdma_core

@@ -136,9 +136,9 @@ TEST_CASE("at most as many requests wait as the backlog, and dropped ones are co
   CHECK_FALSE(is_readable(channel->fd));
   listener.reset();
   CHECK(
-      said.has("a datagram id dropped 2 malformed messages, 1 unexpected replies, 0 "
-               "requests without a listener, 2 repeated requests that the program had not "
-               "answered, and 1 requests that exceeded the backlog"));
+      said.has("a datagram id dropped messages (malformed: 2, unexpected replies: 1, "
+               "requests without a listener: 0, repeated requests that the program had not "
+               "answered: 2, requests that exceeded the backlog: 1)"));
 }
 
 TEST_CASE(
@@ -167,9 +167,9 @@ TEST_CASE(
   CHECK_FALSE(other_address.has_more());
   asker.reset();
   CHECK(
-      said.has("a datagram id dropped 0 malformed messages, 3 unexpected replies, 1 "
-               "requests without a listener, 0 repeated requests that the program had not "
-               "answered, and 0 requests that exceeded the backlog"));
+      said.has("a datagram id dropped messages (malformed: 0, unexpected replies: 3, "
+               "requests without a listener: 1, repeated requests that the program had not "
+               "answered: 0, requests that exceeded the backlog: 0)"));
 }
 
 TEST_CASE("1024 answers are stored, and a request whose answer was evicted is reported again") {

@@ -48,11 +48,12 @@ void SidrEnd::send(const SidrOctets& octets, const Peer& to) const {
 void SidrEnd::log_dropped() const {
   const auto& [malformed, unasked, unheard, undecided, crowded] = dropped;
   if (malformed + unasked + unheard + undecided + crowded == 0) return;
-  log_connection("datagram_id_dropped",
-                 fmt::format("a datagram id dropped {} malformed messages, {} unexpected replies, "
-                             "{} requests without a listener, {} repeated requests that the "
-                             "program had not answered, and {} requests that exceeded the backlog",
-                             malformed, unasked, unheard, undecided, crowded));
+  log_connection(
+      "datagram_id_dropped",
+      fmt::format("a datagram id dropped messages (malformed: {}, unexpected replies: {}, "
+                  "requests without a listener: {}, repeated requests that the program "
+                  "had not answered: {}, requests that exceeded the backlog: {})",
+                  malformed, unasked, unheard, undecided, crowded));
 }
 
 Sidr::Sidr(const Calls& calls, std::mutex& mutex)

@@ -106,12 +106,11 @@ void DatagramRSocket::log_dropped() const {
       dropped_.malformed + dropped_.unasked + dropped_.forged + dropped_.strangers;
   if (all == 0) return;
   log_connection("rsocket_dropped",
-                 "an rsocket dropped " + std::to_string(dropped_.malformed) +
-                     " malformed messages, " + std::to_string(dropped_.unasked) +
-                     " unexpected answers, " + std::to_string(dropped_.forged) +
-                     " messages with a wrong sender address in the header, and " +
-                     std::to_string(dropped_.strangers) +
-                     " messages from senders other than its peer");
+                 "an rsocket dropped messages (malformed: " + std::to_string(dropped_.malformed) +
+                     ", unexpected answers: " + std::to_string(dropped_.unasked) +
+                     ", wrong sender address in the header: " + std::to_string(dropped_.forged) +
+                     ", from senders other than its peer: " + std::to_string(dropped_.strangers) +
+                     ")");
 }
 
 int DatagramRSocket::local_address(sockaddr* out, socklen_t* length) {

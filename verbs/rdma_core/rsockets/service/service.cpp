@@ -105,7 +105,8 @@ void Service::run(rdma_event_channel* channel, net::EventFd& waiter) {
     });
     if (code == 0) continue;
     (void)guarded([code] {
-      log_refusal("a connection event of an rsocket was lost: errno " + std::to_string(code));
+      log_refusal("a connection event of an rsocket was lost: " +
+                  std::generic_category().message(code));
     });
   }
 }
