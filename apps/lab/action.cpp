@@ -18,23 +18,24 @@ struct Form {
   bool end;
   std::size_t numbers;
   bool target;
-  /// Format of the description. {0} is the end, {1} its peer, {2} and {3} are the numbers, and {4}
-  /// is the target.
+  /// Format of the description. {0} is the end, {1} its peer, {2} and {3} are the numbers, {4}
+  /// is the target, and {5} is the plural "s" of {2}.
   std::string_view says;
 };
 
 constexpr std::array kForms{
-    Form{Verb::kDeliver, "", false, 1, false, "{2} octets arrive"},
+    Form{Verb::kDeliver, "", false, 1, false, "{2} octet{5} delivered"},
     Form{Verb::kConnect, "connect", false, 0, false, "initiator connects"},
     Form{Verb::kTell, "tell", true, 0, false, "{0} advertises its STag in a Send"},
-    Form{Verb::kSend, "send", true, 1, false, "{0}: Send of {2} octets"},
+    Form{Verb::kSend, "send", true, 1, false, "{0}: Send of {2} octet{5}"},
     Form{Verb::kInvalidate, "invalidate", true, 1, false,
-         "{0}: Send with Invalidate of {2} octets, which invalidates the {1}'s window"},
-    Form{Verb::kWrite, "write", true, 2, true, "{0}: RDMA Write of {2} octets {4}"},
-    Form{Verb::kRead, "read", true, 2, true, "{0}: RDMA Read of {2} octets {4}"},
+         "{0}: Send with Invalidate of {2} octet{5}, which invalidates the {1}'s window"},
+    Form{Verb::kWrite, "write", true, 2, true, "{0}: RDMA Write of {2} octet{5} {4}"},
+    Form{Verb::kRead, "read", true, 2, true, "{0}: RDMA Read of {2} octet{5} {4}"},
     Form{Verb::kAdd, "add", true, 1, true, "{0}: FetchAdd {4}"},
     Form{Verb::kReceive, "receive", true, 0, false, "{0} posts a Receive"},
-    Form{Verb::kFlip, "flip", true, 2, false, "bit {3} of octet {2} from the {0} is flipped"},
+    Form{Verb::kFlip, "flip", true, 2, false,
+         "bit {3} of octet {2} in the stream from the {0} is flipped"},
     Form{Verb::kClose, "close", true, 0, false, "{0} closes"},
     Form{Verb::kCut, "cut", false, 0, false, "the link is cut"},
     Form{Verb::kWait, "wait", false, 0, false, "time passes until a timer expires"},
@@ -42,8 +43,9 @@ constexpr std::array kForms{
 
 constexpr std::array<std::string_view, 4> kTargets{"", "stag", "bounds", "rights"};
 constexpr std::array<std::string_view, 4> kTargetTexts{
-    "at octet {1} of the {0}'s window", "with a wrong STag", "beyond the end of the {0}'s window",
-    "in memory of the {0} without remote access rights"};
+    "at octet {1} of the {0}'s window", "with a wrong STag",
+    "that extends beyond the end of the {0}'s window",
+    "in {0} memory that permits no remote access"};
 
 const Form& form_of(Verb verb) { return kForms[static_cast<std::size_t>(verb)]; }
 
@@ -131,7 +133,8 @@ std::string describe(const Action& action) {
   const auto target =
       fmt::format(fmt::runtime(kTargetTexts[static_cast<std::size_t>(action.target)]), peer, octet);
   return fmt::format(fmt::runtime(form_of(action.verb).says), name_of(action.end), peer,
-                     action.numbers[0], action.numbers[1], target);
+                     action.numbers[0], action.numbers[1], target,
+                     action.numbers[0] == 1 ? "" : "s");
 }
 
 }  // namespace iwarp::apps::lab

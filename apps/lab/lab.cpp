@@ -52,7 +52,8 @@ cli::Command lab_command() {
   cli::Command command(
       "lab", "Serve the lab: a web page that runs this stack step by step and can inject faults");
   auto options = std::make_shared<LabOptions>();
-  command.number("--port", "N", options->port, {0, 65535}, "Port on 127.0.0.1; 0: any free port");
+  command.number("--port", "N", options->port, {0, 65535},
+                 "Port on 127.0.0.1; 0, the default, chooses a free port");
   command
       .text("--save", "OUT.html", options->save,
             "Write the page as one self-contained HTML file and exit")

@@ -82,7 +82,7 @@ void PageServer::run(int stop) {
       fds.push_back({client.fd, static_cast<short>(client.answered ? POLLOUT : POLLIN), 0});
     }
     if (poll(fds.data(), fds.size(), clients_.empty() ? -1 : kLookAtClocks) < 0 && errno != EINTR) {
-      throw Error("cannot wait for browsers: " + errno_text());
+      throw Error("cannot wait for HTTP requests: " + errno_text());
     }
     if (fds[0].revents != 0) return;
     const auto now = std::chrono::steady_clock::now();

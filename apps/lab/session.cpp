@@ -71,7 +71,7 @@ Session::Applied Session::deliver(std::size_t octets) {
   if (segment == nullptr) return no("nothing is in flight");
   const auto left = segment->size - link_.arrived(*segment);
   if (octets > left || (octets == 0) != (left == 0))
-    return no("fewer octets are in flight than the action delivers");
+    return no("the action delivers no octet of the next segment, or more octets than it has left");
   now_ = std::max(now_, link_.due(*segment) + Link::time_of(octets));
   link_.arrive(*segment, octets);
   return {};
@@ -79,7 +79,7 @@ Session::Applied Session::deliver(std::size_t octets) {
 
 Session::Applied Session::flip(const Action& action) {
   std::byte* const octet = link_.in_flight(action.end, action.numbers[0]);
-  if (octet == nullptr) return no("that octet is not in flight");
+  if (octet == nullptr) return no("the octet to flip is not in flight");
   *octet ^= std::byte{0x80} >> (action.numbers[1] % 8);
   return {};
 }

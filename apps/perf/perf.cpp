@@ -217,7 +217,7 @@ void add_plan_options(cli::Command& command, PerfOptions& options) {
   command.number("--warm-up", "SECONDS", options.warm_up, {0, 3600},
                  "Time to run before the measurement");
   command.number("--interval", "SECONDS", options.interval, {0, 3600},
-                 "Print a line at this interval, at least 0.1; 0 prints none");
+                 "Print a line of results at this interval, at least 0.1; 0 prints none");
   command.number("--depth", "N", options.depth, {1, 4096},
                  "Messages in flight per QP; the default is 16 for -bw tests and tcp-stream, 128 "
                  "for -rate tests, otherwise 1");
@@ -262,8 +262,8 @@ cli::Command perf_command() {
       "       iwarp perf [OPTION...] --server [TEST]";
   command
       .arguments("TEST", options->words,
-                 "The test; before it, HOST[:PORT] of the server, unless --self or --server is "
-                 "given. The default port is 7175")
+                 "The test, preceded by HOST[:PORT] of the server unless --self or --server is "
+                 "given; the default port is 7175")
       .suggests(test_names());
   command.flag("--self", options->self, "Start a server process on this machine");
   command.flag("--server", options->server,

@@ -157,7 +157,8 @@ Nanoseconds one_ping(Exchange& exchange, Exposed& source, Exposed& sink) {
 void print_summary(std::vector<Nanoseconds> times, std::size_t size) {
   if (times.empty()) return;
   std::ranges::sort(times);
-  fmt::print("{} pings of {} octets: min {}, median {}, max {}\n", times.size(), size,
+  fmt::print("{} ping{} of {} octet{}: min {}, median {}, max {}\n", times.size(),
+             times.size() == 1 ? "" : "s", size, size == 1 ? "" : "s",
              format_duration(times.front()), format_duration(times[times.size() / 2]),
              format_duration(times.back()));
 }
@@ -279,15 +280,16 @@ cli::Command ping_command() {
                "Bytes per ping, up to 4M; rping accepts 26 to 65535");
   command.flag("--verify", options->verify,
                "Compare the returned text with the text that was sent");
-  command.flag("-v,--verbose", options->verbose, "Show the text");
+  command.flag("-v,--verbose", options->verbose, "Show the text of each ping");
   command.flag("-q,--quiet", options->quiet, "Print only the summary");
   add_option(command, "IWARP_METRICS", options->common);
   command.begin_group("Server");
   command.flag("--server", options->server, "Answer the pings of many clients at once");
   command.text("--listen", "ADDR:PORT", options->listen, "Address to listen on");
-  command.choice("--go-ahead", options->go_ahead, {"send", "send-se", "send-inv", "send-se-inv"},
-                 "Message with which the server answers; send-inv and send-se-inv also "
-                 "invalidate the client's STag, which rping does not expect");
+  command.choice(
+      "--go-ahead", options->go_ahead, {"send", "send-se", "send-inv", "send-se-inv"},
+      "Message with which the server answers: a Send, optionally with Solicited Event (se) "
+      "and with Invalidate (inv) of the client's STag; rping expects no Invalidate");
   command.number("--max-clients", "N", options->max_clients, {1, 1024},
                  "Maximum number of clients; a further client evicts an idle client or, if there "
                  "is none, is rejected");

@@ -94,7 +94,7 @@ NewFile::NewFile(const Fd& directory, std::uint64_t size)
     fd_ = Fd(openat(directory.get(), temporary_.c_str(),
                     O_CREAT | O_EXCL | O_NOFOLLOW | O_RDWR | O_CLOEXEC, kMode));
   }
-  if (!fd_) throw Error("cannot create a file: " + errno_text());
+  if (!fd_) throw Error("cannot create a file in the target directory: " + errno_text());
   // Until commit(), only the owner may read the new file, because other users may not be permitted
   // to read the file that it replaces.
   struct stat info{};
@@ -131,7 +131,8 @@ void NewFile::commit(const std::string& name) {
   inherit(name);
   if (fsync(fd_.get()) != 0) throw Error("cannot write: " + errno_text());
   name_it(name);
-  if (fsync(directory_.get()) != 0) throw Error("cannot write the directory: " + errno_text());
+  if (fsync(directory_.get()) != 0)
+    throw Error("cannot write the target directory: " + errno_text());
 }
 
 void NewFile::inherit(const std::string& name) {
@@ -143,7 +144,8 @@ void NewFile::inherit(const std::string& name) {
     // the owner.
     [[maybe_unused]] const int kept = fchown(fd_.get(), before.st_uid, before.st_gid);
   }
-  if (fchmod(fd_.get(), mode) != 0) throw Error("cannot set permissions: " + errno_text());
+  if (fchmod(fd_.get(), mode) != 0)
+    throw Error("cannot set the permissions of the file: " + errno_text());
 }
 
 void NewFile::name_it(const std::string& name) {

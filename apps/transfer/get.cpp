@@ -105,7 +105,9 @@ int run_get(const GetOptions& options) {
     elapsed = progress.elapsed();
   }
   if (messages.expect<Done>().digest != digest) {
-    throw Error(url->name + ": SHA-256 differs from the server's; the file was discarded");
+    throw Error(
+        url->name +
+        ": SHA-256 differs from the server's; the data is invalid and was not saved as a file");
   }
   output->commit();
   const auto bill =
@@ -120,7 +122,8 @@ int run_get(const GetOptions& options) {
 
 cli::Command get_command() {
   auto options = std::make_shared<GetOptions>();
-  cli::Command command("get", "Fetch a file, which the server writes to this end by RDMA Write");
+  cli::Command command("get",
+                       "Fetch a file from the server, which writes it to this end by RDMA Write");
   command.argument("URL", options->url, "iwarp://HOST[:PORT]/NAME; the default port is 7480")
       .required();
   command

@@ -75,11 +75,12 @@ std::expected<Message, const char*> read_type(Reader& in, std::size_t index) {
     if (index != I) return read_type<I + 1>(in, index);
     std::variant_alternative_t<I, Message> m;
     read(in, m);
-    if (!in.ok()) return std::unexpected("file protocol: the message is truncated");
-    if (in.remaining() != 0) return std::unexpected("file protocol: the message is too long");
+    if (!in.ok()) return std::unexpected("file protocol: the peer sent a truncated message");
+    if (in.remaining() != 0)
+      return std::unexpected("file protocol: the peer sent a message that is too long");
     return m;
   } else {
-    return std::unexpected("file protocol: unknown message type");
+    return std::unexpected("file protocol: the peer sent a message of an unknown type");
   }
 }
 
@@ -109,8 +110,10 @@ std::expected<Message, const char*> decode_message(bytes::View octets) {
   if (version != kProtocolVersion) {
     return std::unexpected("the peer speaks a different version of the file protocol");
   }
-  if (length != in.remaining()) return std::unexpected("file protocol: wrong message length");
-  if (type == 0) return std::unexpected("file protocol: unknown message type");
+  if (length != in.remaining())
+    return std::unexpected("file protocol: the peer sent a message with a wrong length field");
+  if (type == 0)
+    return std::unexpected("file protocol: the peer sent a message of an unknown type");
   return read_type(in, type - 1U);
 }
 

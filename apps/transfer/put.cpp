@@ -93,7 +93,7 @@ int run_put(const PutOptions& options) {
   auto& messages = client.messages();
   messages.send(PutRequest{file.size, url->name});
   if (messages.expect<Ready>().size != file.size) {
-    throw Error("file protocol: the server expects a different size");
+    throw Error("file protocol: the server expects a different file size");
   }
   Digest digest{};
   std::chrono::nanoseconds elapsed{};
@@ -119,7 +119,8 @@ int run_put(const PutOptions& options) {
 
 cli::Command put_command() {
   auto options = std::make_shared<PutOptions>();
-  cli::Command command("put", "Store a file, which the server reads from this end by RDMA Read");
+  cli::Command command("put",
+                       "Store a file on the server, which reads it from this end by RDMA Read");
   command.argument("FILE", options->file, "The file to send")
       .required()
       .completes(cli::Completion::kFile);

@@ -45,8 +45,9 @@ std::string transfer_text(double octets, double message) {
 void add_cost_option(cli::Command& command, std::optional<std::string>& host) {
   command.optional_text(
       "--cost", "HOST", host,
-      "Print the processor time of this end, and the time that the model predicts for a TOE or an "
-      "RNIC; HOST is a preset or a host.json file; the default is the newest preset");
+      "Print the processor time of this end, and the time that the cost model predicts for a TOE "
+      "or an RNIC. HOST is a preset or a file from iwarp cost calibrate; the default is the newest "
+      "preset");
 }
 
 model::ParameterSet cost_host(const std::string& host) {

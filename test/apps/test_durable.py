@@ -167,7 +167,7 @@ class Failures(Disk):
             self.check_refused(fail, "cannot write: input/output error$")
 
     def test_a_folder_that_does_not_sync_is_told_and_the_file_is_whole(self):
-        self.check_refused([("fsync", 2, errno.EIO)], "cannot write the directory: ", after=1)
+        self.check_refused([("fsync", 2, errno.EIO)], "cannot write the target directory: ", after=1)
 
 
 class PowerCut:

@@ -70,9 +70,9 @@ const char* LoggedConnections::octets(std::string_view group, bool outbound, std
   if (flow == nullptr) return kUnknownGroup;
   const Side side = flow->side(outbound);
   auto& next = flow->next[ReportingFlow::index(side)];
-  if (offset < next) return "`offset` is before the end of the previous record";
+  if (offset < next) return "`offset` is below the end of the previous frame in this direction";
   if (offset - next > kMaxMissing)
-    return "`offset` leaves too large a gap after the previous record";
+    return "`offset` leaves too large a gap after the previous frame in this direction";
   last_ = flow->mark = mark;
   if (offset > next) {
     flow->counts[ReportingFlow::index(side)].missing += offset - next;
@@ -123,7 +123,7 @@ const char* LoggedConnections::local(std::string_view group, const verbs::LocalE
 const char* LoggedConnections::datagram(bool outbound, const Ends& ends, bytes::View octets,
                                         const PacketMark& mark) {
   const auto datagram = verbs::decode_datagram(octets);
-  if (!datagram) return "not a datagram of this stack";
+  if (!datagram) return "`raw` is not a datagram of this stack";
   last_ = mark;
   ++counts_.logged_datagrams;
   listener_.datagram({.source = outbound ? ends.local : ends.remote,

@@ -84,11 +84,12 @@ bool QlogReader::finish() {
   end_record();
   connections_.finish();
   if (left_out_ > kMaxComplaints) {
-    complain_(fmt::format("{} more records were left out", left_out_ - kMaxComplaints));
+    complain_(fmt::format("further records left out: {}", left_out_ - kMaxComplaints));
   }
   if (foreign_ != 0) {
-    complain_(fmt::format("left out: {} events from other name spaces; the first is {}", foreign_,
-                          first_foreign_));
+    complain_(
+        fmt::format("left out: events with a name space other than \"iwarp\" ({}); the first is {}",
+                    foreign_, first_foreign_));
   }
   if (events_ == 0) complain_("contains no event of an iWARP connection");
   return left_out_ == 0 && events_ != 0;

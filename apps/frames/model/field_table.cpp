@@ -51,8 +51,8 @@ constexpr std::array kFields{
               "have outstanding."},
     FieldInfo{
         Field::kPrivateData, "ulp", "Private data", "RFC 5044 7.1.1",
-        "Data for the applications, exchanged before the stream exists. It often contains the "
-        "first STag and its address."},
+        "Data that the applications exchange during MPA startup. It often contains the first STag "
+        "and the address of its buffer."},
     FieldInfo{
         Field::kExtensionsTag, "ulp", "Extensions tag", "decision 0010",
         "Specific to this stack: shows that the sender supports RFC 7306, for which the startup "
@@ -69,8 +69,9 @@ constexpr std::array kFields{
               "Up to three zero octets, so that every FPDU and every marker begins at a multiple "
               "of four octets."},
     FieldInfo{Field::kCrc, "mpa", "CRC", "RFC 5044 4.4",
-              "CRC32c of the FPDU before this field, markers included. TCP's checksum misses too "
-              "many errors to protect octets that are placed directly in memory."},
+              "CRC32c of all octets of the FPDU before this field, including markers. TCP's "
+              "checksum misses too many errors to protect octets that are placed directly in "
+              "memory."},
     FieldInfo{Field::kNoHeader, "ddp", "Too short", "RFC 5041 4",
               "The segment is shorter than any DDP header."},
     FieldInfo{Field::kTagged, "ddp", "T", "RFC 5041 4.1",
@@ -134,7 +135,7 @@ constexpr std::array kFields{
               "The DDP header of the rejected segment, sent back so that its sender can find the "
               "message."},
     FieldInfo{Field::kTerminatedRdmaHeader, "rdmap", "Terminated RDMA Header", "RFC 5040 4.8",
-              "The Read Request that was rejected."},
+              "The RDMA header of the rejected Read Request."},
     FieldInfo{
         Field::kImmediate, "rdmap", "Immediate Data", "RFC 7306 6.3",
         "Eight octets that the receiver finds in its completion. They are written to no buffer."},
@@ -154,7 +155,8 @@ constexpr std::array kFields{
               "FetchAdd: a 1 marks the highest bit of each part of the word that is added "
               "separately. CmpSwap: a 1 marks each bit that may change."},
     FieldInfo{Field::kCompare, "rdmap", "Compare Data", "RFC 7306 5.2.1",
-              "CmpSwap: the word changes only if it has this value."},
+              "CmpSwap: the word changes only if it equals this value in the bits that the "
+              "Compare Mask selects."},
     FieldInfo{Field::kCompareMask, "rdmap", "Compare Mask", "RFC 7306 5.2.1",
               "CmpSwap: a 1 marks each bit that is compared."},
     FieldInfo{Field::kOriginalRequestId, "rdmap", "Original Request Identifier", "RFC 7306 5.2.2",

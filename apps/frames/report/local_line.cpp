@@ -52,7 +52,7 @@ std::string line(const verbs::WorkPosted& e) {
 }
 
 std::string line(const verbs::PostsMissed& e) {
-  return fmt::format("posted {} more requests to the {} queue; they are not in the log", e.count,
+  return fmt::format("requests posted to the {1} queue but not in the log: {0}", e.count,
                      queue_name(e.queue));
 }
 

@@ -101,7 +101,7 @@ inline constexpr std::array kRules{
     RuleInfo{Rule::kTaggedStag, "DDP-25", "the STag changes within a message"},
     RuleInfo{Rule::kTaggedTo, "DDP-43",
              "the TO does not follow the payload of the previous segment"},
-    RuleInfo{Rule::kToWraps, "DDP-77", "TO plus length exceeds 64 bits"},
+    RuleInfo{Rule::kToWraps, "DDP-77", "TO plus length exceeds 2^64"},
     RuleInfo{Rule::kQueue, "DDP-67", "invalid queue number"},
     RuleInfo{Rule::kMsnStep, "DDP-31", "the MSN does not follow the previous MSN"},
     RuleInfo{Rule::kFirstMsn, "DDP-32", "the first MSN of a queue is not 1"},

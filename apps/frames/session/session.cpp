@@ -251,7 +251,7 @@ void Session::State::begin_untagged(Explained& e, End& sender) {
                      shared ? ", as if all queues shared one sequence of MSNs" : ""));
   }
   ++sender.untagged_messages;
-  if (h.mo != 0 && next) note(e, Rule::kFirstMo, fmt::format("{}", h.mo));
+  if (h.mo != 0 && next) note(e, Rule::kFirstMo, fmt::format("MO {}", h.mo));
   e.first = h.mo == 0 || next.has_value();
   next = h.msn.next();
   sender.untagged[h.qn] = Message{.operation = ++operations, .octets = h.mo, .first = h};
@@ -340,7 +340,8 @@ void Session::State::use_stag(Explained& e, End& owner, std::uint32_t stag, std:
   const auto use = owner.book.used(stag, to);
   e.stag_origin = use.origin;
   if (use.invalidated != 0 && !empty) {
-    note(e, Rule::kStagValid, fmt::format("0x{:08x}, in frame {}", stag, use.invalidated));
+    note(e, Rule::kStagValid,
+         fmt::format("0x{:08x}, invalidated by frame {}", stag, use.invalidated));
   }
 }
 

@@ -110,7 +110,7 @@ class RdmaServer final : public ServerRole {
 
   void check_round(Lane& lane, const Signal& signal) {
     if (signal.count > plan_.depth)
-      throw Error("the client's round has more messages than --depth allows");
+      throw Error("the client asks to check more messages than --depth allows");
     for (auto i = signal.first; i < signal.first + signal.count; ++i) {
       check_pattern(endpoint_.slot(lane, i), lane.index, i);
     }
