@@ -100,7 +100,7 @@ Command help_command(const Command& root, const std::string& version) {
   auto& words = command
                     .arguments("COMMAND", options->words,
                                "Command to explain, or \"connection\" for the connection options; "
-                               "by default, lists all commands")
+                               "if omitted, all commands are listed")
                     .suggests(known_words(root, true));
   words.take = [&root, store = words.take](const Option::Words& given) {
     auto fault = unknown_in(root, given);

@@ -231,7 +231,9 @@ int read_all(Report& report, const ExplainOptions& options, bool quiet) {
     all_read = reading.complain(
         found == 0
             ? fmt::format("--stream {}: no MPA connection was found", wanted)
-            : fmt::format("--stream {}: the last MPA connection has number {}", wanted, found));
+            : fmt::format(
+                  "--stream {}: this MPA connection does not exist; the last one has number {}",
+                  wanted, found));
   }
   if (!all_read) return kExitFailure;
   return options.strict && report.violations() != 0 ? kExitViolation : 0;

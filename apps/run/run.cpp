@@ -307,7 +307,8 @@ cli::Command run_command() {
       {std::to_string(kNotFound), "CMD was not found"}};
   command.flag("--quiet", options->quiet, "The same as --log off").excludes("--log");
   command.flag("--env", options->print_environment,
-               "Print the environment variables, one NAME=VALUE per line, and run nothing");
+               "Print the environment variables that iwarp run would set for CMD, one NAME=VALUE "
+               "per line, and run nothing");
   add_common_options(command, options->settings);
   add_tls_options(command, options->settings);
   command.notes =

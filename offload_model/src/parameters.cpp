@@ -69,19 +69,6 @@ constexpr std::array kFields{
     Field{"memory_bus", "GB/s", &P::memory_bus, "memory bandwidth that all transfers share", false},
 };
 
-constexpr std::array kMarks{
-    MarkMeaning{"V", "read in the source itself"},
-    MarkMeaning{"V2", "read in a text that quotes the source"},
-    MarkMeaning{"M+", "remembered, and confirmed by a calculation from a figure in the source"},
-    MarkMeaning{"M", "remembered, but not checked against the source"},
-    MarkMeaning{"X", "measured"},
-    MarkMeaning{"cal", "chosen to reproduce a published figure"},
-    MarkMeaning{"mb", "typical result of a micro-benchmark"},
-    MarkMeaning{"g", "a guess"},
-    MarkMeaning{"def", "a definition"},
-    MarkMeaning{"preset", "taken from a preset, not measured here"},
-};
-
 /// The names of the data files that contain parameter sets, without ".json".
 constexpr std::array<std::string_view, 3> kPresets{"2003", "2007", "100g"};
 
@@ -93,8 +80,6 @@ const Field* find_field(std::string_view key) {
   const auto found = std::ranges::find(kFields, key, &Field::key);
   return found == kFields.end() ? nullptr : &*found;
 }
-
-std::span<const MarkMeaning> marks() { return kMarks; }
 
 Parameters ParameterSet::resolve() const {
   constexpr double kNsPerUs = 1000;

@@ -4,6 +4,8 @@
 // error. A missing value never becomes zero.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -42,11 +44,11 @@ std::expected<std::string, std::string> text_of(const Field& field, const Json& 
   return entry[name].get<std::string>();
 }
 
+/// The marks for the quality of a source; README.md says what they mean.
 bool is_mark(std::string_view text) {
-  for (const auto& known : marks()) {
-    if (known.mark == text) return true;
-  }
-  return false;
+  constexpr std::array<std::string_view, 10> kMarks{"V",   "V2", "M+", "M",   "X",
+                                                    "cal", "mb", "g",  "def", "preset"};
+  return std::ranges::find(kMarks, text) != kMarks.end();
 }
 
 std::expected<Value, std::string> value_of(const Field& field, const Json& entry) {

@@ -327,7 +327,7 @@ class Status(Case):
                 self.assert_ok(run("explain", "--stream", "1", *options, capture))
                 result = run("explain", "--stream", "2", *options, capture)
                 self.assertEqual((result.returncode, result.stderr),
-                                 (1, "iwarp explain: --stream 2: the last MPA connection has number 1\n"))
+                                 (1, "iwarp explain: --stream 2: this MPA connection does not exist; the last one has number 1\n"))
 
 
 class NotIwarp(Case):

@@ -98,7 +98,7 @@ class Calibration {
   bool busy() const { return others_.value_or(0) > kQuietEnough; }
   /// Returns the load by other programs as text, for example "12 % of the processor time".
   std::string others_text() const {
-    return others_ ? fmt::format("{:.0f} % of the processor time", 100 * *others_) : "unknown";
+    return others_ ? fmt::format("{:.0f} %", 100 * *others_) : "unknown";
   }
 
  private:
@@ -270,7 +270,7 @@ class Calibration {
     out["hardware counters"] = static_cast<bool>(pmu);
     std::ifstream load("/proc/loadavg");
     if (load >> text) out["load"] = text;
-    out["used by other programs"] = others_text();
+    out["processor time of other programs"] = others_text();
     if (syscall_.value > 0) out["ns per system call"] = std::to_string(std::lround(syscall_.value));
     if (!wakeups_.empty()) out["wake-up"] = wakeups_;
     if (!pinning_.empty()) out["pinning"] = pinning_;
@@ -331,8 +331,8 @@ int run_calibrate(const CalibrateOptions& options) {
              options.out, base.name);
   if (calibration.busy()) {
     fmt::print(stderr,
-               "iwarp: {} is not reliable: other programs used {} during the calibration "
-               "(calibrate again when the machine is idle)\n",
+               "iwarp: {} is not reliable: other programs used {} of the processor time during the "
+               "calibration (calibrate again when the machine is idle)\n",
                options.out, calibration.others_text());
   }
   return 0;

@@ -96,7 +96,8 @@ constexpr std::array kFields{
               "Message sequence number, which starts at 1 in each queue. It selects which buffer "
               "of the queue receives this message."},
     FieldInfo{Field::kMo, "ddp", "MO", "RFC 5041 4.3",
-              "Message offset: where in the buffer of the MSN the payload of this segment goes."},
+              "Message offset: where the payload of this segment goes in the buffer that the MSN "
+              "selects."},
     FieldInfo{Field::kRdmapVersion, "rdmap", "RV", "RFC 5040 4.1",
               "The RDMAP version, which is always 1. It is in the octet that the DDP header "
               "reserves for the protocol above DDP."},

@@ -33,14 +33,15 @@ bool pad_is_zero(const Frame& frame) {
 std::string wrong_marker(const Frame& frame) {
   const auto says = bytes::load_be<std::uint32_t>(frame.octets.data() + frame.wrong_marker);
   const bool swapped = std::byteswap(static_cast<std::uint16_t>(says)) == frame.due_fpduptr;
-  return fmt::format("the marker at octet {} of the stream is {:08x} instead of {:08x}{}",
+  return fmt::format("the marker at octet {} of the TCP stream is {:08x} instead of {:08x}{}",
                      frame.offset + frame.wrong_marker, says, frame.due_fpduptr,
                      swapped ? ": FPDUPTR is in little-endian order" : "");
 }
 
 std::string late_marker(const Frame& frame, const mpa::FpduLayout& layout) {
   return fmt::format(
-      "the marker at octet {} of the stream is {} octets late: the sender does not count the CRC "
+      "the marker at octet {} of the TCP stream is {} octets late: the sender does not count the "
+      "CRC "
       "fields of earlier FPDUs",
       frame.offset + layout.marker_offset(0), frame.markers_late);
 }

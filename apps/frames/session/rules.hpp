@@ -76,7 +76,8 @@ struct RuleInfo {
 
 inline constexpr std::array kRules{
     RuleInfo{Rule::kCrc, "MPA-46", "the CRC is wrong"},
-    RuleInfo{Rule::kMarkerPlace, "MPA-25", "a marker is not at a multiple of 512 octets"},
+    RuleInfo{Rule::kMarkerPlace, "MPA-25",
+             "a marker is not at a multiple of 512 octets from the start of the first FPDU"},
     RuleInfo{Rule::kMarkers, "MPA-27", "a marker does not point at this FPDU's ULPDU_Length"},
     RuleInfo{Rule::kPad, "MPA-15", "PAD is not zero"},
     RuleInfo{Rule::kUlpduLength, "MPA-7", "the ULPDU is longer than 64768 octets"},

@@ -128,13 +128,13 @@ TEST_CASE("messages of RFC 7306 are printed with all their fields") {
        "compare=0x0 compare_mask=0xffffffffffffffff\n"},
       {"J",
        "FetchAdd: adds 1 to the word at 0x1000 of server's STag 0x11223344, atomically and "
-       "without waking its program"},
+       "without waking server's program"},
       {"J2",
        "RDMAP Atomic Request CmpSwap id=0xcafe0002 STag=0x11223344 TO=0x1000 swap=0x63 "
        "swap_mask=0xffffffffffffffff compare=0x2a compare_mask=0xffffffffffffffff\n"},
       {"J2",
        "CmpSwap: if the word at 0x1000 of server's STag 0x11223344 is 42, sets it to 99, "
-       "atomically and without waking its program"},
+       "atomically and without waking server's program"},
       {"K", "RDMAP Atomic Response id=0xcafe0001 original=0x29\n"},
       {"K", "server learns that the word was 41 before; its atomic operation is complete"},
   };

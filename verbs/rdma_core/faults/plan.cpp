@@ -331,7 +331,8 @@ Why parse_act(Line& line, Rule& rule, About about) {
   }
   if (const Why why = check_subject(rule, *it, about); !why.empty()) return why;
   if (const Why why = parse_value(line, rule); !why.empty()) return why;
-  return line.done() ? "" : instead_of("allowed after the end of the rule", line.peek());
+  if (line.done()) return "";
+  return "unexpected \"" + std::string(line.peek()) + "\": the rule is already complete";
 }
 
 Why parse_into(Line& line, Rule& rule) {

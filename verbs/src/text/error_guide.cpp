@@ -104,7 +104,8 @@ constexpr std::array kRows{
         {"one end could not set up the connection because of a local error", kSeeOtherEnd}},
     Row{mpa::kInsufficientIrd,
         {"one end requests more concurrent RDMA Reads than the other end can answer",
-         "lower initiator_depth at one end, or raise responder_resources at the other"}},
+         "lower initiator_depth at the end that requests, or raise responder_resources at the end "
+         "that answers"}},
     Row{mpa::kNoMatchingRtr,
         {"the two ends have no ready-to-receive message (RTR) in common",
          "allow the same RTR (Send, Write or Read) at both ends"}},

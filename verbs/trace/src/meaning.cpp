@@ -113,7 +113,7 @@ std::string atomic_request_meaning(bytes::View payload, const Names& n) {
       r->opcode == rdmap::AtomicOpcode::kFetchAdd
           ? fmt::format("FetchAdd: adds {} to {}", r->add_or_swap, where)
           : fmt::format("CmpSwap: if {} is {}, sets it to {}", where, r->compare, r->add_or_swap);
-  return what + ", atomically and without waking its program";
+  return fmt::format("{}, atomically and without waking {}'s program", what, n.receiver);
 }
 
 std::string atomic_response_meaning(bytes::View payload, const Names& n) {

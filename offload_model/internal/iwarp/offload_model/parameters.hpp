@@ -42,13 +42,6 @@ std::span<const Field> fields();
 /// Returns the row of a key, or nullptr if no parameter has this key.
 const Field* find_field(std::string_view key);
 
-/// A mark for the quality of a source, and what it means.
-struct MarkMeaning {
-  std::string_view mark, meaning;
-};
-/// Returns all marks, from the best source to the worst.
-std::span<const MarkMeaning> marks();
-
 /// The value of one parameter, in the unit of the file.
 struct Value {
   double value = 0;

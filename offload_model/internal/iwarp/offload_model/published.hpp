@@ -64,7 +64,7 @@ struct PublishedRow {
   Use use = Use::kIdentity;
   std::string figure;  ///< what was published, in a few words
   std::string source;
-  std::string mark;    ///< quality of the source, see marks()
+  std::string mark;    ///< quality of the source, see README.md
   std::string preset;  ///< name of the preset; empty if the row has its own inputs
   std::vector<Check> checks;
   std::string reason;  ///< how to read the figure, or why the model misses it
