@@ -94,7 +94,7 @@ class Cost(Case):
             with self.subTest(arguments=arguments):
                 value = json.loads(self.assert_ok(run("cost", "predict", "--json", *arguments)))
                 crossover = next(c for c in value["crossovers"] if c["over"] == "kernel sockets" and
-                                 c["what"] == "processor time, registered each time")
+                                 c["what"] == "processor time, buffers registered each time")
                 self.assertLessEqual(crossover["low"], crossover["size"])
                 self.assertLessEqual(crossover["size"], crossover["high"])
                 self.assertLess(crossover["low"], crossover["high"])
@@ -122,7 +122,7 @@ class Cost(Case):
     def test_an_rnic_is_compared_with_a_toe_too(self):
         value = json.loads(self.assert_ok(run("cost", "predict", "--json", "--preset", "2003")))
         sizes = {c["over"]: c.get("size") for c in value["crossovers"]
-                 if c["what"] == "processor time, registered each time"}
+                 if c["what"] == "processor time, buffers registered each time"}
         self.assertGreater(sizes["TOE"], sizes["kernel sockets"])
 
     def test_report_is_one_file(self):

@@ -157,8 +157,8 @@ constexpr Variation kVariations[] = {
     {Scope::kTagged, "payload", "0", "DDP-45 DDP-46", [](S s, P) { payload(s, 0); }},
     {Scope::kTagged, "payload", "1", "DDP-40", [](S s, P) { payload(s, 1); }},
     {Scope::kTagged, "payload", "to the end of the buffer", "DDP-76", [](S s, P p) { payload(s, end_of(p) - s.header.to.value); }},
-    {Scope::kTagged, "payload", "one octet past the buffer", "DDP-76", [](S s, P p) { payload(s, end_of(p) - s.header.to.value + 1); }},
-    {Scope::kTagged, "payload", "1000 octets past the buffer", "DDP-76", [](S s, P p) { payload(s, end_of(p) - s.header.to.value + 1000); }},
+    {Scope::kTagged, "payload", "ends one octet after the buffer", "DDP-76", [](S s, P p) { payload(s, end_of(p) - s.header.to.value + 1); }},
+    {Scope::kTagged, "payload", "ends 1000 octets after the buffer", "DDP-76", [](S s, P p) { payload(s, end_of(p) - s.header.to.value + 1000); }},
     // Read Request
     {Scope::kRead, "Sink STag", "0", "RDMAP-13", [](S s, P) { s.read->sink_stag = {0}; }},
     {Scope::kRead, "Sink STag", "largest", "RDMAP-13", [](S s, P) { s.read->sink_stag = {kMax32}; }},

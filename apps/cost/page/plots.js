@@ -93,7 +93,7 @@ function lines(width, { rows, x, y, group, names, colours, xAxis, yAxis, extraDa
 
 const ordered = (rows) => rows.map((row) => ({ ...row, order: COMPONENTS.indexOf(row.component) }));
 const crossover = (over) => data.crossovers
-  .find((c) => c.over === over && c.what === 'processor time, registered each time');
+  .find((c) => c.over === over && c.what === 'processor time, buffers registered each time');
 
 const specs = {
   bars: (width) => {

@@ -86,10 +86,10 @@ std::vector<NamedCrossover> all_crossovers(const Question& q) {
     const auto add = [&](const char* what, const model::Better& better) {
       out.push_back({over, what, crossover_band(q.set, drawn, better)});
     };
-    add("processor time, registered each time", cheaper(Mode::kRnic, over, each));
-    add("processor time, registered once", cheaper(Mode::kRnic, over, once));
+    add("processor time, buffers registered each time", cheaper(Mode::kRnic, over, each));
+    add("processor time, buffers registered once", cheaper(Mode::kRnic, over, once));
     add("processor time, this workload", cheaper(Mode::kRnic, over, q.workload));
-    add("latency, registered once, STag known", sooner(over, once, false, 0));
+    add("latency, buffers registered once, STag known", sooner(over, once, false, 0));
     add("latency, STag exchanged each time", sooner(over, advertised, true, 0));
     add("latency, STag exchanged, one registration", sooner(over, each, true, 1));
     add("latency, STag exchanged, two registrations", sooner(over, each, true, 2));

@@ -153,10 +153,10 @@ void serve_rdma(const Plan& plan, const ServeOptions& options, Control& control)
 void serve_plan(const ServeOptions& options, Control& control) {
   auto plan = plan_from_json(control.receive());
   if (plan.connection.tls.wanted() != options.tls.wanted()) {
-    throw Error(
-        options.tls.wanted()
-            ? "this server requires TLS (use --tls)"
-            : "this server was started without --tls (omit --tls, or start the server with it)");
+    throw Error(options.tls.wanted()
+                    ? "this server requires TLS (use --tls)"
+                    : "this server was started without --tls, but the client uses it (start the "
+                      "server with --tls, or the client without it)");
   }
   plan.connection.tls = options.tls;
   if (options.only != nullptr && options.only != plan.test) {

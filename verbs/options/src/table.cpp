@@ -199,7 +199,7 @@ constexpr std::array kTable{
         "--metrics", "IWARP_METRICS", Group::kProgram,
         text<&Settings::metrics>("[ADDR:]PORT|unix:PATH"),
         "Serve metrics for Prometheus over HTTP on a loopback port (0: a free port) or on a Unix "
-        "socket of this user. In PATH, %p stands for the process id"},
+        "socket that only this user can open. In PATH, %p stands for the process id"},
     Option{
         "--log", "IWARP_LOG", Group::kProgram, one_of<kLevels, &Settings::log>(),
         "Log to standard error. off: nothing; error: internal errors; warning (or refusals): also "

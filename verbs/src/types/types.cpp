@@ -59,9 +59,9 @@ std::string_view to_string(QpState state) {
 
 std::string_view to_string(AsyncEventType type) {
   static constexpr std::array<std::string_view, 9> kNames{
-      "Terminate received", "Terminate sent", "LLP connection lost", "LLP close complete",
-      "bad close",          "CQ overflow",    "SRQ limit reached",   "last receive consumed",
-      "receive overdue"};
+      "Terminate received", "Terminate sent",   "LLP connection lost",
+      "LLP close complete", "bad close",        "CQ overflow",
+      "SRQ limit reached",  "last WQE reached", "receive overdue"};
   return name(kNames, type);
 }
 
