@@ -148,7 +148,8 @@ class Cost(Case):
         self.fails("unknown parameter speed", "predict", "--host",
                    self.json_file("c", {"parameters": {"speed": {}}}))
         self.fails("not a JSON array", "validate", "--runs", self.json_file("d", {}))
-        self.fails("record 1: not a record", "validate", "--runs", self.json_file("e", [{}]))
+        self.fails("record 1: not in the format that iwarp cost run writes", "validate", "--runs",
+                   self.json_file("e", [{}]))
         self.fails("the runs must include mode", "validate", "--runs", self.json_file("f", []),
                    status=1)
 
@@ -156,7 +157,7 @@ class Cost(Case):
         host = self.json_file("host.json", {"parameters": {}})
         result = run("cost", "predict", "--host", host, "--preset", "2007", "--json")
         self.assertEqual(result.returncode, 0)
-        self.assertRegex(result.stderr, r"lacks .*packet_rx \(us\).*\(taken from 2007")
+        self.assertRegex(result.stderr, r"lacks .*packet_rx \(us\).*\(values taken from preset 2007")
         marks = {p["mark"] for p in json.loads(result.stdout)["parameters"]}
         self.assertEqual(marks, {"preset"})
 
@@ -273,7 +274,7 @@ class Cost(Case):
         share = self.assert_says_if_busy(json.loads(out.read_text()), result.stderr, prediction)
         self.assertGreater(share, 10)
         self.assertRegex(result.stderr, rf"iwarp: .*host.json is not reliable: other programs used {share} % of the "
-                                        r"processors during the calibration \(calibrate again when the machine is idle\)")
+                                        r"processor time during the calibration \(calibrate again when the machine is idle\)")
 
     def test_a_transfer_gets_its_bill(self):
         self.file("data", 3 << 20)
