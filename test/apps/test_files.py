@@ -146,7 +146,8 @@ class Refusals(Case):
             view = os.path.join("/proc", str(server.pid), "root")
             inside = view + str(self.dir)
             self.assert_fails(run("put", self.file("f", 5 * MIB), server.url()), 1,
-                              "^iwarp put: the peer reports: cannot reserve 5242880 bytes on disk for the file: no space left on device$")
+                              "^iwarp put: the peer reports: cannot reserve 5242880 bytes on disk for the file: "
+                              "no space left on device$")
             self.assertEqual(self.names(inside), [])
             self.assert_ok(run("put", self.file("g", 3 * MIB), server.url()))
             self.assertEqual(self.names(inside), ["g"])
@@ -258,14 +259,14 @@ class Killed(Case):
                 client.send_signal(signal.SIGINT)
                 self.check_client(client, "interrupted")
                 self.assertRegex(server.process.stdout.readline(),
-                                 rf"^127.0.0.1:\d+: {verb} big: the client was interrupted$")
+                                 rf"^127.0.0.1:\d+: {verb} big: the peer reports: the client was interrupted$")
                 wait_until(lambda: self.names(self.dir) == others, "the debris to go")
         self.assertEqual(self.names(self.out), [])
 
     def test_a_server_that_is_stopped_cleans_up_and_tells_its_client(self):
         with self.in_the_middle("put") as (server, client):
             self.assertEqual(server.stop()[0], 0)
-            self.check_client(client, "the server is shutting down")
+            self.check_client(client, "the peer reports: the server is shutting down")
         self.assertEqual(self.names(self.dir), [])
 
     def test_a_source_that_shrinks(self):

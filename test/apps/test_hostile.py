@@ -103,7 +103,7 @@ class Hostile(Case):
 
     def test_broken_rules_of_the_protocol(self):
         for attack, answer in (
-            ("huge", "^refused: cannot reserve 18446744073709551615 bytes"),
+            ("huge", "^refused: the peer reports: cannot reserve 18446744073709551615 bytes"),
             ("garbage", "^refused: .*does not speak the file protocol"),
             ("out-of-turn", "^refused: .*unexpected message"),
             ("wrong-offset", "^refused: .*unexpected window"),

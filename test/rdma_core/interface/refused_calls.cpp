@@ -319,7 +319,7 @@ TEST_CASE("a request with another PSN than the program has set is reported once 
                    ::_exit(0);
                  },
                  Until::kExit),
-             R"((queue pair 0x[0-9a-f]+ does not accept the connection request of .*: )"
+             R"((queue pair 0x[0-9a-f]+ does not accept the connection request from .*: )"
              "sq_psn of the peer is 0x0, "
              "but rq_psn of this end is 0x5 .*\niwarp: ){1,2}"
              R"(queue pair 0x[0-9a-f]+ cannot connect to its peer: .*)");

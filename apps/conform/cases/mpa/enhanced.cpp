@@ -248,7 +248,7 @@ constexpr Case kCases[] = {
     {"mpa/enhanced/reply-no-word", "RFC 6581 6", "EMPA-7 MPA-90", "ends the connection on a Reply with S=1 and no private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<0>, kLast},
     {"mpa/enhanced/reply-word-of-3-octets", "RFC 6581 6", "EMPA-7 MPA-90", "ends the connection on a Reply with S=1 and 3 octets of private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<3>, kLast},
     {"mpa/enhanced/reply-kinds-without-a", "RFC 6581 9.2", "EMPA-43", "ignores B, C and D of a Reply with A=0", Level::kMust, PeerRole::kInitiator, reply_kinds_without_a},
-    {"mpa/enhanced/retries-plain", "RFC 6581 10", "EMPA-50", "retries with revision 1 when the tester closes the connection on an enhanced Request", Level::kShould, PeerRole::kInitiator, retries_plain},
+    {"mpa/enhanced/retries-plain", "RFC 6581 10", "EMPA-50", "retries with revision 1 after the tester closes on its enhanced Request", Level::kShould, PeerRole::kInitiator, retries_plain},
 };
 // clang-format on
 

@@ -211,7 +211,7 @@ constexpr Case kCases[] = {
     {"mpa/initiator/crc-in-request-only", "RFC 5044 7.1.1", "MPA-72", "uses the CRCs that it requested, even if the Reply says C=0", Level::kMust, PeerRole::kInitiator, crc_in_request_only},
     {"mpa/initiator/fin-instead", "RFC 5044 8", "MPA-108", "closes the connection on a FIN in place of a Reply", Level::kMust, PeerRole::kInitiator, closed_instead},
     {"mpa/initiator/never", "RFC 5044 7.1.2", "MPA-102", "eventually closes the connection when no Reply arrives", Level::kShould, PeerRole::kInitiator, silence},
-    {"mpa/initiator/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "eventually closes the connection when the Reply arrives at two octets per second", Level::kShould, PeerRole::kInitiator, slow_reply},
+    {"mpa/initiator/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "eventually closes the connection if the Reply arrives at 2 octets per second", Level::kShould, PeerRole::kInitiator, slow_reply},
 };
 // clang-format on
 

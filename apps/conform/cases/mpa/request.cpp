@@ -293,7 +293,7 @@ constexpr Case kCases[] = {
     {"mpa/request/then-reset", "RFC 5044 8", "MPA-108", "serves a new connection after two connections were reset during startup", Level::kMust, PeerRole::kResponder, reset_and_next, kLast},
     {"mpa/request/slow-neighbour", "RFC 5044 7.1.2", "MPA-83", "serves other connections while a Request is incomplete", Level::kShould, PeerRole::kResponder, slow_neighbour},
     {"mpa/request/never", "RFC 5044 7.1.2", "MPA-99", "eventually closes the connection when no Request arrives", Level::kShould, PeerRole::kResponder, silence, kLast},
-    {"mpa/request/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "eventually closes the connection when the Request arrives at two octets per second", Level::kShould, PeerRole::kResponder, slow_request, kLast},
+    {"mpa/request/octet-now-and-then", "RFC 5044 7.1.2", "MPA-102", "eventually closes the connection if the Request arrives at 2 octets per second", Level::kShould, PeerRole::kResponder, slow_request, kLast},
 };
 // clang-format on
 
