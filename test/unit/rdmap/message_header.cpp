@@ -91,9 +91,10 @@ TEST_CASE("each message is described by its name and fields") {
         "TO=0x2000");
   CHECK(describe_message(extension("I")) ==
         "RDMAP Immediate Data with Solicited Event 0x0102030405060708");
-  CHECK(describe_message(extension("J")) ==
-        "RDMAP Atomic Request FetchAdd id=0xcafe0001 STag=0x11223344 TO=0x1000 add=0x1 add_mask=0x0 "
-        "compare=0x0 compare_mask=0xffffffffffffffff");
+  CHECK(
+      describe_message(extension("J")) ==
+      "RDMAP Atomic Request FetchAdd id=0xcafe0001 STag=0x11223344 TO=0x1000 add=0x1 add_mask=0x0 "
+      "compare=0x0 compare_mask=0xffffffffffffffff");
   CHECK(describe_message(extension("K2")) == "RDMAP Atomic Response id=0xcafe0002 original=0x2a");
   CHECK(describe_message(terminate_frame("N")) ==
         "RDMAP Terminate 2/0/02 CRC32c of the FPDU is wrong");
