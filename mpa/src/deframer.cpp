@@ -14,6 +14,7 @@
 #include "iwarp/bytes/cursor.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/faults.hpp"
+#include "spare_buffers.hpp"
 
 namespace iwarp::mpa {
 namespace {
@@ -30,7 +31,6 @@ constexpr std::size_t max_plan(std::size_t markers) { return bytes::kMaxSge + 2 
 Deframer::Deframer(const DeframerOptions& options)
     : options_(options),
       capacity_(std::max(options.stage, kMaxWireSize)),
-      stage_(std::make_unique_for_overwrite<std::byte[]>(capacity_)),
       plan_(max_plan(options.markers ? kMaxMarkers : 0)),
       pieces_((options.markers ? kMaxMarkers : 0) + 1),
       position_(options.position) {
@@ -162,6 +162,13 @@ bool Deframer::consume() {
   return end_ != 0;
 }
 
+void Deframer::rest() {
+  if (stage_ == nullptr || begin_ != end_) return;
+  begin_ = end_ = 0;
+  plan_size_ = 0;
+  give(spare_stages, std::move(stage_), capacity_);
+}
+
 /// Returns how many octets the FPDU has up to the end of ULPDU_Length.
 inline std::size_t Deframer::front_size() const {
   return leading_marker_size(position_, options_.markers) + kLengthFieldSize;
@@ -183,6 +190,7 @@ inline void Deframer::add(Span piece) {
 }
 
 inline void Deframer::plan_stage(bool read_ahead) {
+  if (stage_ == nullptr) stage_ = take(spare_stages, capacity_);
   const std::size_t have = end_ - begin_;
   const bool front = phase_ == Phase::kFront;
   if (!front && (phase_ != Phase::kStaging || is_staged())) {
@@ -199,6 +207,7 @@ inline void Deframer::plan_stage(bool read_ahead) {
 }
 
 void Deframer::plan_placement(bool read_ahead) {
+  if (stage_ == nullptr) stage_ = take(spare_stages, capacity_);
   placement_.plan([this](Span piece) { add(piece); });
   // After the trailer, read only the beginning of the next FPDU, so that the payload of that FPDU
   // can be placed as well. If the previous FPDU was small, allow for another small FPDU before the

@@ -16,7 +16,7 @@
 #include "iwarp/bytes/touch.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/layout.hpp"
-#include "spare_rings.hpp"
+#include "spare_buffers.hpp"
 
 namespace iwarp::mpa {
 namespace {
@@ -328,11 +328,11 @@ inline bool Framer::in_ring(View piece) const {
 
 inline void Framer::begin_ring() {
   ring_next_ = 0;
-  if (ring_ == nullptr) ring_ = take_ring(ring_size_);
+  if (ring_ == nullptr) ring_ = take(spare_rings, ring_size_);
 }
 
 inline void Framer::end_ring() {
-  if (ring_ != nullptr) give_ring(std::move(ring_), ring_size_);
+  if (ring_ != nullptr) give(spare_rings, std::move(ring_), ring_size_);
 }
 
 /// Frees the ring octets of a piece that was sent or dropped. Octets leave the ring in the order in

@@ -21,6 +21,7 @@ struct Options {
   bool place;
   bool abandon;
   bool read_ahead;
+  bool rest;  ///< whether the staging area is given back whenever it is empty
   std::size_t chunk;
 };
 
@@ -55,6 +56,7 @@ class Harness {
   /// Feeds the whole stream. Returns false if a Fault ended it.
   bool feed(View stream) {
     while (!stream.empty()) {
+      if (options_.rest) deframer_.rest();
       const auto plan = deframer_.plan(options_.read_ahead);
       require(bytes::total_size(plan) > 0, "the receive plan has room while no ULPDU waits");
       auto left = std::min({stream.size(), options_.chunk, bytes::total_size(plan)});
@@ -165,6 +167,7 @@ void run(View input) {
                         .place = (bits & 8) != 0,
                         .abandon = (bits & 16) != 0,
                         .read_ahead = (bits & 32) == 0,
+                        .rest = (bits & 64) != 0,
                         .chunk = std::size_t{1} + in.u8() * std::size_t{7}};
   const auto stream = in.octets(input.size());
   Harness harness(options);

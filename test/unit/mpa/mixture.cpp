@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Carries a stream from a Framer to a Deframer with seeded random sizes, cuts and read-ahead. The
-// receiver randomly stages each payload, places it at once, places it late, or abandons it. The
-// received octets must equal the sent ones, in order.
+// receiver randomly stages each payload, places it at once, places it late, or abandons it, and
+// gives its staging area back now and then. The received octets must equal the sent ones, in order.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -23,7 +23,7 @@ enum class Fate { kStage, kPlace, kPlaceLate, kAbandon };
 class Receiver {
  public:
   Receiver(const mpa::DeframerOptions& options, std::vector<Octets> sent, std::uint32_t seed)
-      : deframer_(options), sent_(std::move(sent)), random_(seed) {}
+      : options_(options), deframer_(options), sent_(std::move(sent)), random_(seed) {}
 
   void run(View stream) {
     while (index_ < sent_.size()) {
@@ -31,6 +31,7 @@ class Receiver {
       REQUIRE(step);
       if (*step == Step::kNeedMore) {
         decide_late();
+        if (random_() % 3 == 0) rest();
         const std::size_t n = fill(deframer_, stream, 1 + random_() % 9000, random_() % 4 != 0);
         REQUIRE(n > 0);
         stream = stream.subspan(n);
@@ -71,6 +72,13 @@ class Receiver {
     open_ = false;
   }
 
+  /// Gives the staging area back, and lets another Deframer use it and free it.
+  void rest() {
+    deframer_.rest();
+    Deframer other(options_);
+    std::ranges::fill(other.plan().front(), std::byte{0xEE});
+  }
+
   void place() {
     target_.assign(sent_[index_].size() - kDdpHeader, std::byte{0});
     const std::size_t half = target_.size() / 2;
@@ -96,6 +104,7 @@ class Receiver {
     open_ = placed_ = abandoned_ = false;
   }
 
+  const mpa::DeframerOptions options_;
   Deframer deframer_;
   std::vector<Octets> sent_;
   std::mt19937 random_;

@@ -96,6 +96,10 @@ std::span<const bytes::Span> Connection::receive_plan() {
   return last_receive_plan_;
 }
 
+void Connection::rest() {
+  if (full_ != nullptr) full_->deframer.rest();
+}
+
 bool Connection::takes_octets() const {
   if (state_ == ConnectionState::kOver || is_rejected()) return false;
   return full_ == nullptr || discarding() || full_->hold == Full::Hold::kNone;

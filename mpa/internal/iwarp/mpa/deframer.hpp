@@ -97,7 +97,6 @@ inline constexpr std::size_t kMaxPrefix = 128;
 /// The receiving half of MPA in full operation. Not thread-safe.
 class Deframer {
  public:
-  /// Allocates the staging area. Throws std::bad_alloc.
   explicit Deframer(const DeframerOptions& options);
   Deframer(const Deframer&) = delete;  // Nor can it be moved: views may point into it.
 
@@ -105,7 +104,7 @@ class Deframer {
   /// that is not const. The memory is empty only after a Fault, or while the staging area is full
   /// of FPDUs that wait for consume(). If `read_ahead` is false, the memory ends at the end of the
   /// current FPDU, or at the end of ULPDU_Length if that field has not arrived. With `read_ahead`
-  /// false, the memory is also empty if all of the current FPDU has arrived.
+  /// false, the memory is also empty if all of the current FPDU has arrived. Throws std::bad_alloc.
   std::span<const bytes::Span> plan(bool read_ahead = true);
 
   /// Reports that the first `n` octets of the last plan() now hold stream data.
@@ -149,6 +148,7 @@ class Deframer {
   /// staged after that FPDU; next() would then return kNeedMore.
   bool consume();
 
+  void rest();  ///< gives the staging area back if it is empty; the next plan() gets another one
   /// Returns whether the stream is exactly between two FPDUs and no octet is staged. If so, a FIN
   /// from the peer ends the stream cleanly.
   bool at_boundary() const { return phase_ == Phase::kFront && begin_ == end_; }
@@ -189,7 +189,7 @@ class Deframer {
   std::size_t trailer_size() const { return fpdu_.wire_size() - placement_.trailer_offset(); }
   DeframerOptions options_;
   std::size_t capacity_;
-  std::unique_ptr<std::byte[]> stage_;
+  std::unique_ptr<std::byte[]> stage_;  ///< null after rest()
   std::size_t begin_ = 0;  ///< offset of the current FPDU; in kPlacing, of its trailer (PAD, CRC)
   std::size_t end_ = 0;    ///< offset in `stage_` just after the last octet received
   std::vector<bytes::Span> plan_;  ///< never resized after construction

@@ -56,15 +56,15 @@ class Connection {
   void set_emss(std::size_t octets);
 
   // Octets --------------------------------------------------------------------------------------
-  /// Returns the memory for the next octets, valid until the next call that is not const. If the
-  /// result is empty, do not read from the socket at present.
+  /// Returns memory for the next octets, valid until the next call that is not const. If it is
+  /// empty, do not read from the socket.
   std::span<const bytes::Span> receive_plan();
   /// Returns whether receive_plan() would not be empty.
   bool takes_octets() const;
   /// Processes the first `n` octets of the last receive_plan(), which the driver has filled.
   void received(std::size_t n, const Now& now);
-  /// Returns the next octets to send, in at most `limit` pieces, valid until the next call that is
-  /// not const; empty if there is nothing to send at present.
+  void rest();  ///< releases the memory if no octet is in it; call when the socket is empty
+  /// Returns the next octets to send, in at most `limit` pieces, valid as receive_plan() is.
   std::span<const bytes::View> transmit_plan(std::size_t limit, const Now& now);
   /// Returns which kind of output is pending. Costs less than transmit_plan().
   Output output() const;

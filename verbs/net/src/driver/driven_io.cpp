@@ -119,7 +119,11 @@ bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
     socket_failed();
   }
   const bool asked = (work & (kReceive | kPoll)) != 0;
-  return asked && look == Look::kMayHaveMore && receive();
+  if (!asked || look != Look::kMayHaveMore) return false;
+  const bool has_more = receive();
+  // A thread that keeps polling this connection receives into the same memory again.
+  if ((work & kPoll) == 0 || mode() != DriveMode::kPoller) a.core.rest();
+  return has_more;
 }
 
 // Returns false if transmit() would do nothing.
