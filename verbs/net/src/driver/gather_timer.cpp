@@ -26,6 +26,7 @@ constexpr auto kLongestPause = std::chrono::milliseconds(1);
 void GatherTimer::add(std::shared_ptr<DrivenConnection> connection) {
   const std::lock_guard lock(mutex_);
   insist([&] { entries_.push_back({.connection = connection}); });
+  if (std::exchange(is_running_, true)) return;
   pause_ = {};
   worker_.post([this] { tick(); });
 }
@@ -57,7 +58,8 @@ void GatherTimer::tick() {
   const std::lock_guard lock(mutex_);
   pause_ = pause;
   entries_.splice(entries_.end(), entries);
-  if (entries_.empty()) return;
+  is_running_ = !entries_.empty();
+  if (!is_running_) return;
   timer_.expires_at(now + pause);
   insist([this] {
     timer_.async_wait([this](const boost::system::error_code& cancelled) {

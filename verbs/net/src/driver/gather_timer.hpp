@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // GatherTimer: sends posts that GatheredPosts has held back, if the application neither posts nor
-// polls before they are due. Each worker has one timer. Starting a timer costs a wake-up of the
-// worker, so the timer keeps running for a while after the last post.
+// polls before they are due. Each worker has one timer. Starting the timer costs a wake-up of the
+// worker, so the timer keeps running for a while after the last post, and a connection that is
+// added meanwhile waits for the next tick.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -38,7 +39,8 @@ class GatherTimer {
   asio::steady_timer timer_;
   std::mutex mutex_;  ///< guards the members below; a leaf in the lock order
   std::list<Entry> entries_;
-  Clock::duration pause_{};  ///< interval before the next tick; 0 after a connection was added
+  bool is_running_ = false;  ///< whether a tick is to follow
+  Clock::duration pause_{};  ///< interval before the next tick; 0 before the first tick
 };
 
 }  // namespace iwarp::net
