@@ -224,8 +224,9 @@ void add_plan_options(cli::Command& command, PerfOptions& options) {
   command.number(
       "--list", "N", options.list, {1, 4096},
       "Messages per post, at most --depth; the default is 16 for -rate tests, otherwise 1");
-  command.number("--qps", "N", options.plan.qps, {1, 1024},
-                 "Number of queue pairs, each with its own connection");
+  command.number("--qps", "N", options.plan.qps, {1, 4096},
+                 "Number of queue pairs, each with its own connection; for tcp-stream, number of "
+                 "connections");
 }
 
 void add_mode_options(cli::Command& command, PerfOptions& options) {

@@ -72,6 +72,11 @@ std::string throughput_lines(const Measurement& m) {
       fmt::format("  {:<16} {}\n", "throughput",
                   rates(m.octets(), static_cast<double>(m.outcome.messages), m.outcome.seconds));
   out += moved_line(m);
+  if (m.plan.qps > 1) {
+    out += fmt::format("  {:<16} {:.0f} % of the mean\n",
+                       m.plan.is_tcp() ? "slowest stream" : "slowest QP",
+                       100 * m.outcome.slowest_share);
+  }
   return out + fmt::format("  {:<16} p50 {}, p99 {}, p99.9 {}\n", "latency",
                            format_duration(latency.percentile(0.5)),
                            format_duration(latency.percentile(0.99)),
@@ -83,7 +88,7 @@ std::string throughput_lines(const Measurement& m) {
 std::string head_text(const Plan& plan) {
   auto out = fmt::format("{}: {}", plan.test->name, format_octets(static_cast<double>(plan.size)));
   if (!plan.is_latency()) out += fmt::format(", depth {}", plan.depth);
-  if (plan.qps > 1) out += fmt::format(", {} QPs", plan.qps);
+  if (plan.qps > 1) out += fmt::format(", {} {}", plan.qps, plan.is_tcp() ? "connections" : "QPs");
   if (plan.list > 1) out += fmt::format(", lists of {}", plan.list);
   out += fmt::format(", {}", to_string(plan.waiting));
   const auto& c = plan.connection;

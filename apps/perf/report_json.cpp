@@ -101,7 +101,8 @@ Json figures_json(const Measurement& m) {
             {"server", of_server(counters_json(m.server.counters))}}},
           {"bits_per_second", rate * 8},
           {"seconds", m.outcome.seconds},
-          {"messages", m.outcome.messages}};
+          {"messages", m.outcome.messages},
+          {"slowest_share", m.outcome.slowest_share}};
 }
 
 }  // namespace

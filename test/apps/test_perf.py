@@ -17,8 +17,8 @@ TCP = ("tcp-stream", "tcp-pingpong")
 WATCHED_RACES = "thread" in SANITIZER
 SHORT = ("--duration", 0.04, "--warm-up", 0.01)  # Even the shortest run moves at least one message.
 FIELDS = ["test", "size", "bytes_per_second", "messages_per_second", "latency_us",
-          "cpu_seconds_per_gb", "counters", "bits_per_second", "seconds", "messages", "interrupted",
-          "intervals", "options", "crc_kernel", "congestion_in_effect", "version", "date", "machine", "command"]
+          "cpu_seconds_per_gb", "counters", "bits_per_second", "seconds", "messages", "slowest_share",
+          "interrupted", "intervals", "options", "crc_kernel", "congestion_in_effect", "version", "date", "machine", "command"]
 
 
 class Perf(Case):
@@ -75,7 +75,7 @@ class Perf(Case):
                 self.measure("--self", test, "--check", *options)
 
     def test_several_queue_pairs(self):
-        for test in ("write-bw", "read-bw", "send-rate"):
+        for test in ("write-bw", "read-bw", "send-rate", "tcp-stream"):
             for qps in (2, 20):
                 with self.subTest(test=test, qps=qps):
                     self.measure("--self", test, "--check", "--qps", qps, "--depth", 4)

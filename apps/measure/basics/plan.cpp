@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kMaxSize = 64 << 20;
 constexpr std::uint64_t kMaxDepth = 4096;
-constexpr std::uint64_t kMaxQps = 1024;
+constexpr std::uint64_t kMaxQps = 4096;
 constexpr std::uint64_t kMaxMemory = 256 << 20;
 constexpr std::uint64_t kMaxMessages = 128 << 10;  // maximum number of messages in flight
 constexpr std::chrono::hours kMaxDuration{1};
@@ -128,7 +128,7 @@ void validate_shape(const Plan& plan) {
     throw UsageError(fmt::format("--depth {}: {} keeps only one message in flight", plan.depth,
                                  plan.test->name));
   }
-  if (plan.qps != 1 && (plan.is_latency() || plan.is_tcp())) {
+  if (plan.qps != 1 && plan.is_latency()) {
     throw UsageError(
         fmt::format("--qps {}: {} uses only one connection", plan.qps, plan.test->name));
   }

@@ -27,7 +27,7 @@ using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
 // Maximum timeout of one call of poll().
 constexpr Clock::duration kLongestWait = std::chrono::hours(1);
-constexpr int kBacklog = 16;
+constexpr int kBacklog = 128;
 
 AddressList resolve(const net::Address& address, int flags) {
   addrinfo hints{};
@@ -57,14 +57,6 @@ bool wait_for(int socket, short events, Clock::time_point deadline) {
 
 void wait_or_fail(int socket, short events, Clock::time_point deadline) {
   if (!wait_for(socket, events, deadline)) throw Error("the peer did not answer in time");
-}
-
-/// Handles errno after a failed call. If the caller should retry the call, returns normally.
-/// Otherwise throws.
-void wait_after_failure(int socket, short events, Clock::time_point deadline) {
-  if (errno == EINTR) return;
-  if (errno != EAGAIN) throw PeerGone("the peer closed the connection");
-  wait_or_fail(socket, events, deadline);
 }
 
 Descriptor open_socket(int family, const std::string& congestion) {
@@ -117,20 +109,26 @@ Socket Socket::connect(const net::Address& to, Clock::time_point deadline,
 
 void Socket::send(bytes::View octets, Clock::time_point deadline) {
   while (!octets.empty()) {
-    const auto n = ::send(fd(), octets.data(), octets.size(), MSG_NOSIGNAL);
-    if (n < 0) {
-      wait_after_failure(fd(), POLLOUT, deadline);
-    } else {
-      octets = octets.subspan(static_cast<std::size_t>(n));
-    }
+    const auto n = send_now(octets);
+    if (n == 0) await_room(deadline);
+    octets = octets.subspan(n);
   }
 }
+
+void Socket::await_room(Clock::time_point deadline) const { wait_or_fail(fd(), POLLOUT, deadline); }
 
 std::size_t Socket::receive(bytes::Span into, Clock::time_point deadline) {
   for (;;) {
     if (const auto n = receive_now(into); n > 0) return n;
     wait_or_fail(fd(), POLLIN, deadline);
   }
+}
+
+std::size_t Socket::send_now(bytes::View octets) {
+  const auto n = ::send(fd(), octets.data(), octets.size(), MSG_NOSIGNAL);
+  if (n >= 0) return static_cast<std::size_t>(n);
+  if (errno != EAGAIN && errno != EINTR) throw PeerGone("the peer closed the connection");
+  return 0;
 }
 
 std::size_t Socket::receive_now(bytes::Span into) {

@@ -92,15 +92,30 @@ std::unique_ptr<ClientRole> rdma_client(const Plan& plan, Endpoint& endpoint) {
                            : make_stream_client(plan, endpoint);
 }
 
+std::unique_ptr<ClientRole> tcp_client(const Plan& plan, std::vector<Socket> sockets) {
+  if (plan.qps != 1) return make_tcp_streams_client(plan, std::move(sockets));
+  return plan.is_counted() ? make_counted_tcp_client(plan, std::move(sockets.front()))
+                           : make_tcp_client(plan, std::move(sockets.front()));
+}
+
+std::unique_ptr<ServerRole> tcp_server(const Plan& plan, std::vector<Socket> sockets) {
+  if (plan.qps != 1) return make_tcp_streams_server(plan, std::move(sockets));
+  return plan.is_counted() ? make_counted_tcp_server(plan, std::move(sockets.front()))
+                           : make_tcp_server(plan, std::move(sockets.front()));
+}
+
 Measurement measure_over(Control& control, const Plan& plan, const net::Address& server,
                          MeasureOptions& options) {
   control.send(to_json(plan));
   if (plan.is_tcp()) {
     const auto to = data_address(server, control.receive());
-    auto socket = Socket::connect(to, Clock::now() + kConnectPatience, plan.connection.congestion);
-    const auto congestion = socket.congestion();
-    const auto client = plan.is_counted() ? make_counted_tcp_client(plan, std::move(socket))
-                                          : make_tcp_client(plan, std::move(socket));
+    const auto deadline = Clock::now() + kConnectPatience;
+    std::vector<Socket> sockets;
+    while (sockets.size() < plan.qps) {
+      sockets.push_back(Socket::connect(to, deadline, plan.connection.congestion));
+    }
+    const auto congestion = sockets.front().congestion();
+    const auto client = tcp_client(plan, std::move(sockets));
     auto out = run_phases(plan, *client, control, options);
     out.congestion = congestion;
     return out;
@@ -131,15 +146,18 @@ void report_usage(Control& control, const Observed& used) {
 }
 
 void serve_tcp(const Plan& plan, const ServeOptions& options, Control& control) {
-  std::optional<Socket> socket;
+  std::vector<Socket> sockets;
   {
     Listener listener({.host = options.host, .port = 0}, plan.connection.congestion);
     control.send({{"port", listener.port()}});
-    socket = listener.accept(Clock::now() + kConnectPatience);
+    const auto deadline = Clock::now() + kConnectPatience;
+    while (sockets.size() < plan.qps) {
+      auto socket = listener.accept(deadline);
+      if (!socket) throw Error("no data connection arrived in time");
+      sockets.push_back(std::move(*socket));
+    }
   }
-  if (!socket) throw Error("no data connection arrived in time");
-  const auto server = plan.is_counted() ? make_counted_tcp_server(plan, std::move(*socket))
-                                        : make_tcp_server(plan, std::move(*socket));
+  const auto server = tcp_server(plan, std::move(sockets));
   report_usage(control, serve_phases(plan, *server));
 }
 

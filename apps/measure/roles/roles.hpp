@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "measure/basics/histogram.hpp"
 #include "measure/basics/intervals.hpp"
@@ -21,8 +23,14 @@ struct Outcome {
   double seconds = 0;
   Histogram latency;  ///< latencies of the messages; empty for a counted stream
   Observed used;
+  /// Of a stream: messages of the connection that moved the fewest, divided by the mean of all
+  /// connections; from 0 to 1.
+  double slowest_share = 1;
   bool confirmed = true;  ///< false if the phase was interrupted and the server did not respond
 };
+
+/// Returns the smallest of `counts`, which is not empty, divided by their mean.
+double slowest_share(std::span<const std::uint64_t> counts);
 
 /// The length of a phase: a duration or a number of messages.
 struct Phase {
@@ -51,9 +59,11 @@ std::unique_ptr<ClientRole> make_latency_client(const Plan& plan, Endpoint& endp
 /// Creates the client of counted streams over RDMA.
 std::unique_ptr<ClientRole> make_counted_client(const Plan& plan, Endpoint& endpoint);
 std::unique_ptr<ServerRole> make_rdma_server(const Plan& plan, Endpoint& endpoint);
-/// Create the client and the server of the TCP baselines. `socket` is the data connection.
+/// Create the client and the server of the TCP baselines, with one data connection or several.
 std::unique_ptr<ClientRole> make_tcp_client(const Plan& plan, Socket socket);
 std::unique_ptr<ServerRole> make_tcp_server(const Plan& plan, Socket socket);
+std::unique_ptr<ClientRole> make_tcp_streams_client(const Plan& plan, std::vector<Socket> sockets);
+std::unique_ptr<ServerRole> make_tcp_streams_server(const Plan& plan, std::vector<Socket> sockets);
 std::unique_ptr<ClientRole> make_counted_tcp_client(const Plan& plan, Socket socket);
 std::unique_ptr<ServerRole> make_counted_tcp_server(const Plan& plan, Socket socket);
 

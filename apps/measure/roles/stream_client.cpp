@@ -3,6 +3,7 @@
 // Writes in rounds of `depth`, and waits after each round until the server has checked them.
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "common/base/error.hpp"
 #include "common/base/stop.hpp"
@@ -46,6 +47,7 @@ class StreamClient final : public ClientRole {
       outcome_.confirmed = false;
     }
     outcome_.messages = done();
+    outcome_.slowest_share = slowest_share(done_by_lane());
     const auto end = Clock::now();
     outcome_.seconds = std::chrono::duration<double>(end - start).count();
     outcome_.used = usage::difference(endpoint_.observed(), used_before);
@@ -90,8 +92,13 @@ class StreamClient final : public ClientRole {
   }
 
   std::uint64_t done() const {
-    std::uint64_t out = 0;
-    for (const auto& lane : lanes()) out += lane.done - before_[lane.index];
+    const auto by_lane = done_by_lane();
+    return std::accumulate(by_lane.begin(), by_lane.end(), std::uint64_t{0});
+  }
+
+  std::vector<std::uint64_t> done_by_lane() const {
+    std::vector<std::uint64_t> out;
+    for (const auto& lane : lanes()) out.push_back(lane.done - before_[lane.index]);
     return out;
   }
 
@@ -163,6 +170,12 @@ class StreamClient final : public ClientRole {
 };
 
 }  // namespace
+
+double slowest_share(std::span<const std::uint64_t> counts) {
+  const auto sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  if (sum == 0) return 0;
+  return static_cast<double>(std::ranges::min(counts) * counts.size()) / static_cast<double>(sum);
+}
 
 std::unique_ptr<ClientRole> make_stream_client(const Plan& plan, Endpoint& endpoint) {
   return std::make_unique<StreamClient>(plan, endpoint);
