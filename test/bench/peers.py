@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one measurement with this stack or with another stack, with both ends on loopback. Returns
-{bytes_per_second, messages_per_second, latency (us)}, without the figures that the program does not report. When
-a call returns, all its processes have ended."""
+{bytes_per_second, messages_per_second, latency (us), cpu (s per GB, both ends)}, without the figures that the program
+does not report. When a call returns, all its processes have ended."""
 import concurrent.futures
 import contextlib
 import json
@@ -117,7 +117,7 @@ def iwarp(test, *options, seconds, server="--self", prefix=()):
         raise SystemExit(f"{IWARP} is missing: build it, or set IWARP to its path")
     report = json.loads(output(*prefix, IWARP, "perf", server, test, *options, "--json",
                                "--duration", seconds, "--warm-up", min(0.2, seconds)))
-    return report | {"latency": report["latency_us"]["p50"]}
+    return report | {"latency": report["latency_us"]["p50"], "cpu": sum(report["cpu_seconds_per_gb"].values())}
 
 
 def at_a_time(count, test, seconds):

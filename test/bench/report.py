@@ -23,6 +23,8 @@ def machine():
 def figure(value, measure):
     if measure == "latency":
         return f"{value:.1f} us"
+    if measure == "cpu":
+        return f"{value:.2f} s/GB"
     return f"{value / 1e9:.2f} GB/s" if measure == "bytes_per_second" else f"{value / 1e6:.2f} M/s"
 
 
@@ -37,7 +39,7 @@ def reason(row):
 def cells(row):
     """Returns name, ours, theirs, ratio, spread, target, verdict, and the reason of a missed target. If the row is
     noisy, the ratio would be meaningless and is "-"."""
-    sign = "<=" if row["measure"] == "latency" else ">="
+    sign = "<=" if row["measure"] in ("latency", "cpu") else ">="
     return (row["what"], figure(row["ours"], row["measure"]), figure(row["theirs"], row["measure"]),
             "-" if row["noisy"] else f"{row['ratio']:.2f}", f"{row['spread'] * 100:.0f} %",
             "" if row["target"] is None else f"{sign} {row['target']:.2f}", row["verdict"],

@@ -9,7 +9,7 @@ import peers
 import programs
 from peers import iwarp
 
-BW, RATE, LAT = "bytes_per_second", "messages_per_second", "latency"
+BW, RATE, LAT, CPU = "bytes_per_second", "messages_per_second", "latency", "cpu"
 # The condition of a row: what the processors do beside its processes.
 AWAKE, HALTING, BUSY = "awake", "halting", "busy"
 CONDITIONS = {AWAKE: "", HALTING: ", processors may halt", BUSY: ", beside a busy process"}
@@ -34,7 +34,7 @@ class Row:
     ours: Callable  # takes the duration in seconds, returns {measure: figure}
     theirs: Callable
     measure: str
-    target: float | None = None  # minimum of the ratio for throughput, maximum for latency
+    target: float | None = None  # minimum of the ratio for BW and RATE, maximum for LAT and CPU
     condition: str = AWAKE
     why: str = ""  # the reason why the row misses its target
 
@@ -66,11 +66,26 @@ def streams():
     for name, options in (("", ()), (", CRC off", ("--crc", "off"))):
         yield Row(f"RDMA Write 64 KiB, MTU 1500{name} : tcp-stream",
                   lambda s, o=options: ethernet.iwarp("write-bw", *o, seconds=s),
-                  lambda s: ethernet.iwarp("tcp-stream", seconds=s), BW, None if options else 0.85)
+                  lambda s: ethernet.iwarp("tcp-stream", seconds=s), BW, None if options else 1.0)
         yield Row(f"RDMA Write 64 KiB over TLS{name} : OpenSSL alone",
                   lambda s, o=options: peers.iwarp_over_tls("write-bw", *o, seconds=s),
                   lambda s: peers.raw_tls(65536, s), BW, 0.85)
+    for what, test, size, target in (("Read 64 KiB", "read-bw", "64K", 1.0), ("Write 1 MiB", "write-bw", "1M", 0.95)):
+        yield Row(f"RDMA {what}, MTU 1500 : tcp-stream",
+                  lambda s, of=(test, "--size", size): ethernet.iwarp(*of, seconds=s),
+                  lambda s, n=size: ethernet.iwarp("tcp-stream", "--size", n, seconds=s), BW, target)
     yield Row("RDMA Write 64 KiB : iperf3", perf("write-bw"), peers.iperf3, BW)
+
+
+def connections():
+    """Yields the rows that compare many connections with as many sockets, or with one connection."""
+    for count, target in ((16, 0.95), (64, 0.95), (256, 0.90)):
+        for depth in (1, 2, 8):
+            options = ("--qps", str(count), "--depth", str(depth))
+            yield Row(f"RDMA Write 64 KiB, {count} connections, {depth} in flight on each : {count} tcp-streams",
+                      perf("write-bw", *options), perf("tcp-stream", *options), BW, target, why=QUEUE_PAIRS)
+    yield Row("processor time per GB of RDMA Writes of 64 KiB, 4,096 connections : 1",
+              perf("write-bw", "--qps", "4096", "--depth", "1"), perf("write-bw"), CPU, 1.3, why=QUEUE_PAIRS)
 
 
 def round_trips():
@@ -150,5 +165,5 @@ def programs_here():
 
 
 def rows():
-    for part in (streams, round_trips, against_itself, other_stacks, programs_here):
+    for part in (streams, connections, round_trips, against_itself, other_stacks, programs_here):
         yield from part()
