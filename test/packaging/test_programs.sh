@@ -46,6 +46,7 @@ for name in "${tests[@]}"; do
   status=0
   in_chroot "$root" "$source" "$build" "$scratch" -- /usr/bin/env -u IWARP_LONG IWARP="$iwarp" \
     IWARP_RESULTS="$results" IWARP_PROGRAMS="$build/test/rdma_core/programs" \
+    IWARP_CARELESS="$build/test/rdma_core/careless/careless" \
     PYTHONPATH="$source/test/rdma_core:$source/test/rdma_core/foreign" \
     PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp \
     sh -c 'mount -t sysfs sysfs /sys; mount -t tmpfs tmpfs /dev/shm; cd /tmp; exec timeout 900 "$@"' run \
