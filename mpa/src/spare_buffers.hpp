@@ -21,7 +21,7 @@ struct SpareBuffers {
     std::byte* octets;
     std::size_t size;
   };
-  std::array<Spare, 8> spares;
+  std::array<Spare, 64> spares;
   std::uint8_t count;
   /// Largest permitted `count`. The limit is 0 before the thread keeps its first buffer, and again
   /// when the thread ends.
@@ -45,7 +45,7 @@ inline Buffer take(SpareBuffers& spares, std::size_t size) {
   return std::make_unique_for_overwrite<std::byte[]>(size);
 }
 
-/// Keeps the buffer for take() on this thread. A thread keeps at most eight buffers of a kind,
+/// Keeps the buffer for take() on this thread. A thread keeps at most 64 buffers of a kind,
 /// until it ends; give() frees any other buffer.
 inline void give(SpareBuffers& spares, Buffer buffer, std::size_t size) {
   if (spares.count == spares.limit && !begin_to_hold(spares)) [[unlikely]]
