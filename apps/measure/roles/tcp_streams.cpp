@@ -19,10 +19,10 @@ struct Stream {
   Socket socket;
   std::uint64_t index;
   std::vector<std::byte> buffer;  ///< `depth` messages, which are used in turn
-  std::size_t at = 0;             ///< offset in `buffer` of the next byte
-  std::uint64_t number = 0;       ///< messages sent or received so far
-  std::uint64_t before = 0;       ///< value of `number` when the phase began
-  Clock::time_point begun;        ///< when the message at `at` was begun
+  std::uint64_t number = 0;       ///< number of the current message; marks are counted as well
+  std::size_t at = 0;             ///< offset of the next byte in the current message
+  std::uint64_t sent = 0;         ///< client: data messages that were sent in this phase
+  Clock::time_point begun;        ///< client: when the current message was begun
 };
 
 /// What both ends have: the streams, and the resources that they have used.
@@ -48,14 +48,14 @@ class Streams {
     ++counters_.wait_calls;
     return set_.wait(plan_.waiting == Waiting::kPoll ? std::chrono::milliseconds(0) : kIdleSleep);
   }
-  /// Sends a part of the message at `at`. Returns whether its last byte has been sent.
+  /// Sends a part of the current message. Returns whether its last byte has been sent.
   bool send(Stream& stream) {
     const auto n = stream.socket.send_now(rest_of_message(stream));
     ++counters_.send_calls;
     counters_.octets_sent += n;
     return advance(stream, n);
   }
-  /// Receives a part of the message at `at`. Returns whether its last byte has arrived.
+  /// Receives a part of the current message. Returns whether its last byte has arrived.
   bool receive(Stream& stream) {
     const auto n = stream.socket.receive_now(rest_of_message(stream));
     ++counters_.receive_calls;
@@ -102,7 +102,7 @@ class TcpStreamsClient final : public ClientRole {
     outcome_ = {};
     send_mark(streams_.front(), Mark::kBegin);
     await_answer(streams_.front());
-    for (auto& each : streams_.all()) each.before = each.number;
+    for (auto& each : streams_.all()) each.sent = 0;
     const auto used_before = streams_.observed();
     const auto start = Clock::now();
     intervals.begin(start, phase.duration);
@@ -114,7 +114,7 @@ class TcpStreamsClient final : public ClientRole {
       outcome_.confirmed = false;
     }
     std::vector<std::uint64_t> counts;
-    for (const auto& each : streams_.all()) counts.push_back(each.number - each.before);
+    for (const auto& each : streams_.all()) counts.push_back(each.sent);
     outcome_.slowest_share = slowest_share(counts);
     const auto end = Clock::now();
     outcome_.seconds = std::chrono::duration<double>(end - start).count();
@@ -143,7 +143,8 @@ class TcpStreamsClient final : public ClientRole {
     if (streams_.send(stream)) count(stream);
   }
 
-  void count(const Stream& stream) {
+  void count(Stream& stream) {
+    ++stream.sent;
     ++outcome_.messages;
     outcome_.latency.add(Clock::now() - stream.begun);
   }

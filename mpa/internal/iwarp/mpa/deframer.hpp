@@ -189,7 +189,7 @@ class Deframer {
   std::size_t trailer_size() const { return fpdu_.wire_size() - placement_.trailer_offset(); }
   DeframerOptions options_;
   std::size_t capacity_;
-  std::unique_ptr<std::byte[]> stage_;  ///< null after rest()
+  std::unique_ptr<std::byte[]> stage_;  ///< null until plan() needs it
   std::size_t begin_ = 0;  ///< offset of the current FPDU; in kPlacing, of its trailer (PAD, CRC)
   std::size_t end_ = 0;    ///< offset in `stage_` just after the last octet received
   std::vector<bytes::Span> plan_;  ///< never resized after construction
