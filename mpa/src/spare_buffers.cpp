@@ -3,6 +3,8 @@
 // later, while the thread or the process ends, frees its buffer at once.
 #include "spare_buffers.hpp"
 
+#include <new>
+
 namespace iwarp::mpa {
 
 constinit thread_local SpareBuffers spare_rings{};
@@ -16,6 +18,7 @@ struct AtThreadEnd {
       spares->is_over = true;
       spares->limit = 0;
       while (spares->count != 0) delete[] spares->spares[--spares->count].octets;
+      delete[] spares->spares;
     }
   }
 };
@@ -25,7 +28,10 @@ struct AtThreadEnd {
 bool begin_to_hold(SpareBuffers& spares) {
   if (spares.is_over || spares.limit != 0) return false;
   thread_local AtThreadEnd at_thread_end;
-  spares.limit = static_cast<std::uint8_t>(spares.spares.size());
+  constexpr std::uint8_t kLimit = 64;
+  spares.spares = new (std::nothrow) SpareBuffers::Spare[kLimit];
+  if (spares.spares == nullptr) return false;
+  spares.limit = kLimit;
   return true;
 }
 

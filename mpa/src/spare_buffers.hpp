@@ -5,7 +5,6 @@
 // cache of its processor.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,13 +14,15 @@ namespace iwarp::mpa {
 using Buffer = std::unique_ptr<std::byte[]>;
 
 /// Buffers of one kind that one thread keeps for its next users. The type has no destructor, so
-/// that access to the thread-local variable need not check whether it has been constructed.
+/// that access to the thread-local variable need not check whether it has been constructed. It is
+/// small, because a library that a program opens while it runs has little space for such variables.
 struct SpareBuffers {
   struct Spare {
     std::byte* octets;
     std::size_t size;
   };
-  std::array<Spare, 64> spares;
+  /// Null, or space for 64.
+  Spare* spares;
   std::uint8_t count;
   /// Largest permitted `count`. The limit is 0 before the thread keeps its first buffer, and again
   /// when the thread ends.
@@ -34,7 +35,7 @@ struct SpareBuffers {
 [[gnu::tls_model("initial-exec")]] extern constinit thread_local SpareBuffers spare_stages;
 
 /// If this thread has no limit for `spares` yet and is not ending, sets the limit and returns true.
-/// Otherwise returns false: the thread must not keep another buffer.
+/// Otherwise, or without memory, returns false: the thread must not keep another buffer.
 bool begin_to_hold(SpareBuffers& spares);
 
 /// Returns a buffer of `size` octets: the spare buffer that this thread kept last, if that buffer

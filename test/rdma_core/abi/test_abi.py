@@ -177,6 +177,16 @@ class Libraries(Abi):
                    if re.search(r"(FUNC|OBJECT) +(GLOBAL|WEAK) +DEFAULT +[0-9]+ (?!RDMACM)", line)]
         self.assertEqual(defined, [])
 
+    def test_thread_local_variables_leave_space_for_other_libraries(self):
+        """glibc reserves 1,664 octets of each thread for the variables of libraries that a program opens while it runs.
+        All libraries of all namespaces share them; when they are used up, dlopen() fails."""
+        total = 0
+        for path in glob.glob(f"{os.path.dirname(self.ibverbs)}/lib*.so.1"):
+            found = re.search(r"^ *TLS +0x\w+ 0x\w+ 0x\w+ 0x\w+ 0x(\w+)", readelf(path, "-l"), re.MULTILINE)
+            total += int(found[1], 16) if found else 0
+        self.assertGreater(total, 0)
+        self.assertLessEqual(total, 384)
+
     def test_programs_can_be_loaded_and_find_all_their_names_in_ours(self):
         """The loader binds every name of every installed program without running the program."""
         users = [path for path in installed_users() if os.access(path, os.X_OK)]
