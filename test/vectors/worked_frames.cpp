@@ -82,9 +82,10 @@ Octets message_again(std::uint8_t opcode, View in) {
 }
 
 TEST_CASE(
-    "worked FPDUs are decoded and encoded again through MPA, DDP and RDMAP [MPA-27] [MPA-28] "
-    "[MPA-30] [MPA-43] [DDP-18] [RDMAP-15] [RDMAP-19] [RDMAP-20] [RDMAP-21] [EXT-22] [EXT-23] "
-    "[EXT-37] [EXT-52]") {
+    "worked FPDUs are decoded and encoded again through MPA, DDP and RDMAP [MPA-13] [MPA-15] "
+    "[MPA-19] [MPA-20] [MPA-22] [MPA-26] [MPA-27] [MPA-28] [MPA-29] [MPA-30] [MPA-43] [MPA-44] "
+    "[MPA-45] [MPA-57] [MPA-60] [MPA-97] [DDP-18] [DDP-22] [DDP-27] [DDP-36] [RDMAP-15] "
+    "[RDMAP-19] [RDMAP-20] [RDMAP-21] [EXT-22] [EXT-23] [EXT-37] [EXT-52]") {
   for (const auto* file : {"messages.hex", "terminates.hex", "extensions.hex", "marked.hex"}) {
     for (const auto& vector : load_vectors(file)) {
       CAPTURE(vector.name);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the Deframer with its staging area: golden frames, what it must ignore, what it must
-// refuse, and how receive plans end. The tests of direct placement are in placement.cpp.
+// Tests the Deframer with its staging area: what it must ignore, what it must refuse, and how
+// receive plans end. The tests of direct placement are in placement.cpp and mixture.cpp.
 #include "iwarp/mpa/deframer.hpp"
 
 #include <doctest/doctest.h>
 
-#include "golden.hpp"
 #include "stream.hpp"
 
 namespace iwarp::test {
@@ -26,20 +25,6 @@ std::size_t plan_size(Deframer& deframer, bool read_ahead = true) {
 }
 
 }  // namespace
-
-TEST_CASE(
-    "the worked frames are decoded, however the stream is split [MPA-13] [MPA-29] [MPA-34] "
-    "[MPA-44] [MPA-57] [MPA-60]") {
-  for (const auto& golden : golden_frames()) {
-    CAPTURE(golden.name);
-    for (const std::size_t cut : {std::size_t{1}, std::size_t{2}, std::size_t{5}, kWhole}) {
-      const Received received =
-          receive({.markers = golden.markers, .position = golden.position}, golden.stream, cut);
-      CHECK(!received.fault);
-      CHECK(received.ulpdus == golden.ulpdus);
-    }
-  }
-}
 
 TEST_CASE(
     "with CRC on, no flipped bit yields a ULPDU that differs [MPA-35] [MPA-46] [MPA-59] [DDP-6]") {

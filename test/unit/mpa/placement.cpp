@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests place(): payload goes straight to its destination, for every split between octets that were
 // staged before the destination was known and octets that arrived later. Also tests the CRC check
-// at the end, and abandoning a placement.
+// at the end. mixture.cpp tests streams of placed, staged and abandoned payloads.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -130,48 +130,6 @@ TEST_CASE("place() works when only the header has arrived, and with an empty ULP
   }
 }
 
-TEST_CASE("a stream of placed FPDUs continues after each of them, with small ones in between") {
-  for (const bool markers : {false, true}) {
-    for (const std::size_t most : {10U, 1448U, 65536U}) {
-      ReferenceStream stream(markers, true);
-      std::vector<Octets> sent;
-      for (std::uint32_t i = 0; i < 60; ++i) {
-        sent.push_back(random_octets(i % 5 == 4 ? 20 + i : 20000 + 77 * i, i));
-        stream.fpdu(sent.back());
-      }
-      Deframer deframer({.markers = markers});
-      std::mt19937 random(2);
-      View rest(stream.octets());
-      std::size_t index = 0;
-      std::size_t placed = 0;
-      Octets destination;
-      while (index < sent.size()) {
-        const auto step = deframer.next(kHeader);
-        REQUIRE(step);
-        if (*step == Step::kNeedMore) {
-          REQUIRE(!rest.empty());
-          rest = rest.subspan(fill(deframer, rest, 1 + random() % most));
-        } else if (*step == Step::kPartial) {
-          destination.assign(deframer.ulpdu_length() - kHeader, kGuard);
-          deframer.place(kHeader, Scatter{Span(destination)});
-        } else {
-          if (*step == Step::kPlaced) {
-            ++placed;
-            REQUIRE(std::ranges::equal(destination, View(sent[index]).subspan(kHeader)));
-          } else {
-            REQUIRE(join(deframer.ulpdu()) == sent[index]);
-          }
-          ++index;
-          deframer.consume();
-        }
-      }
-      CHECK(placed >= 40);
-      CHECK(rest.empty());
-      CHECK(deframer.at_boundary());
-    }
-  }
-}
-
 TEST_CASE("once payloads are placed, only the beginning of the next large FPDU is read ahead") {
   ReferenceStream stream(false, true);
   const Octets ulpdu = random_octets(50000, 3);
@@ -286,34 +244,6 @@ TEST_CASE("a wrong marker in a placed FPDU is error 3, wherever the marker is [M
         REQUIRE(!step);
         CHECK(step.error() == mpa::kMarkerMismatch);
       }
-    }
-  }
-}
-
-TEST_CASE("after abandon_placement() the destination is not written, and the stream continues") {
-  for (const bool markers : {false, true}) {
-    ReferenceStream stream(markers, true);
-    const Octets ulpdu = random_octets(1500, 6);
-    stream.fpdu(ulpdu);
-    const std::size_t size = stream.octets().size();
-    stream.fpdu(ulpdu);
-    const View octets(stream.octets());
-    for (std::size_t cut = 20; cut < size; cut += 11) {
-      CAPTURE(cut);
-      Deframer deframer({.markers = markers});
-      REQUIRE(reach_partial(deframer, octets, 20));
-      Destination destination(1500 - kHeader, 2);
-      deframer.place(kHeader, destination.pieces());
-      REQUIRE(fill(deframer, octets.subspan(20), cut - 20) == cut - 20);
-      REQUIRE(*deframer.next(kHeader) == Step::kNeedMore);
-      deframer.abandon_placement();
-      destination.clear();
-      REQUIRE(*finish(deframer, octets.subspan(cut, size - cut), 100) == Step::kPlaced);
-      deframer.consume();
-      CHECK(std::ranges::count(destination.content(), kGuard) == 1500 - kHeader);
-      const Received rest = receive_all(deframer, octets.subspan(size), [] { return 1000; });
-      REQUIRE(!rest.fault);
-      CHECK(rest.ulpdus == std::vector<Octets>{ulpdu});
     }
   }
 }

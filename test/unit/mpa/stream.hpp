@@ -8,10 +8,8 @@
 #include <cstring>
 #include <optional>
 #include <random>
-#include <string_view>
 #include <vector>
 
-#include "iwarp/bytes/hex.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/deframer.hpp"
 #include "iwarp/mpa/faults.hpp"
@@ -23,8 +21,6 @@ using bytes::Span;
 using bytes::View;
 using Octets = std::vector<std::byte>;
 
-inline Octets hex(std::string_view text) { return bytes::from_hex(text).value(); }
-
 inline Octets random_octets(std::size_t size, std::uint32_t seed) {
   std::mt19937 random(seed);
   Octets octets(size);
@@ -32,9 +28,11 @@ inline Octets random_octets(std::size_t size, std::uint32_t seed) {
   return octets;
 }
 
+inline void append(Octets& to, View octets) { to.insert(to.end(), octets.begin(), octets.end()); }
+
 inline Octets join(std::span<const View> pieces) {
   Octets all;
-  for (const View piece : pieces) all.insert(all.end(), piece.begin(), piece.end());
+  for (const View piece : pieces) append(all, piece);
   return all;
 }
 
@@ -152,7 +150,7 @@ inline Octets send_all(mpa::Framer& framer, std::size_t cut = static_cast<std::s
   while (framer.queued_octets() != 0) {
     const Octets queued = join(framer.plan(1024));
     const std::size_t n = std::min(cut, queued.size());
-    all.insert(all.end(), queued.begin(), queued.begin() + static_cast<std::ptrdiff_t>(n));
+    append(all, View(queued).first(n));
     framer.sent(n);
   }
   return all;
