@@ -2,8 +2,6 @@
 // Tests the codec of DDP segment headers with golden octets (RFC 5041 sections 4.1 to 4.3).
 #include "iwarp/ddp/segment_header.hpp"
 
-#include <vectors.hpp>
-
 #include "support.hpp"
 
 namespace iwarp::ddp {
@@ -75,26 +73,10 @@ TEST_CASE("a ULPDU shorter than its header is a fault at every octet") {
     for (std::size_t n = 0; n < octets.size(); ++n) {
       // A separate allocation, so that a sanitizer detects a read past its end.
       const Octets cut(octets.begin(), octets.begin() + static_cast<std::ptrdiff_t>(n));
-      const auto result = decode_segment_header(cut);
-      CHECK(fault_of(result) == kDdpCatastrophic);
+      CHECK(fault_of(decode_segment_header(cut)) == kDdpCatastrophic);
       CHECK(describe_segment(cut) == fmt::format("DDP truncated ({} octets)", n));
     }
     CHECK(decode_segment_header(octets));
-  }
-}
-
-TEST_CASE("every worked frame decodes and encodes to the same header [DDP-22, DDP-27, DDP-36]") {
-  for (const auto* file : {"messages.hex", "terminates.hex", "extensions.hex"}) {
-    for (const auto& frame : iwarp::test::load_vectors(file)) {
-      CAPTURE(frame.name);
-      const auto length = bytes::load_be<std::uint16_t>(frame.octets.data());
-      const auto ulpdu = bytes::View(frame.octets).subspan(2, length);
-      const auto header = decode_segment_header(ulpdu);
-      REQUIRE(header);
-      CHECK(header->version == kDdpVersion);
-      const auto again = segment(*header);
-      CHECK(bytes::to_hex(again) == bytes::to_hex(ulpdu.first(header->size())));
-    }
   }
 }
 
@@ -106,12 +88,6 @@ TEST_CASE("describe names the fields, and a version other than 1") {
   auto wrong = tagged(1, 0);
   wrong.version = 2;
   CHECK(describe_segment(segment(wrong)).ends_with(" DV=2 payload=0"));
-}
-
-TEST_CASE("the MSN of each queue wraps around at 2^32 [DDP-31, DDP-32, DDP-33]") {
-  CHECK(Msn{}.value == 1);
-  CHECK(Msn{1}.next() == Msn{2});
-  CHECK(Msn{0xFFFFFFFF}.next() == Msn{0});
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ bytes::View rdmap_payload_of(const Octets& ulpdu) {
   return bytes::View(ulpdu).subspan(ddp::kUntaggedHeaderSize);
 }
 
-TEST_CASE("Atomic Requests are encoded as in frames J and J2 [EXT-20, EXT-22, EXT-23]") {
+// vectors/worked_frames.cpp encodes the decoded headers again.
+TEST_CASE("Atomic Requests have the fields of frames J and J2 [EXT-20, EXT-22, EXT-23]") {
   const AtomicRequest add{.opcode = AtomicOpcode::kFetchAdd,
                           .id = 0xCAFE0001,
                           .stag = Stag{0x11223344},
@@ -40,24 +41,15 @@ TEST_CASE("Atomic Requests are encoded as in frames J and J2 [EXT-20, EXT-22, EX
     const auto decoded = decode_atomic_request(rdmap_payload_of(frame));
     REQUIRE(decoded);
     CHECK(*decoded == request);
-    Octets again(kAtomicRequestSize);
-    bytes::Writer writer{bytes::Span(again)};
-    encode(request, writer);
-    CHECK(writer.size() == kAtomicRequestSize);
-    CHECK(text(again) == text(rdmap_payload_of(frame)));
   }
 }
 
-TEST_CASE("Atomic Responses are encoded as in frames K and K2 [EXT-37]") {
+TEST_CASE("Atomic Responses have the fields of frames K and K2 [EXT-37]") {
   for (const auto& [name, response] :
        {std::pair{"K", AtomicResponse{.id = 0xCAFE0001, .original = 41}},
         std::pair{"K2", AtomicResponse{.id = 0xCAFE0002, .original = 42}}}) {
     const auto frame = extension(name);
     CHECK(decode_atomic_response(rdmap_payload_of(frame)) == response);
-    Octets again(kAtomicResponseSize);
-    bytes::Writer writer{bytes::Span(again)};
-    encode(response, writer);
-    CHECK(text(again) == text(rdmap_payload_of(frame)));
     CHECK_FALSE(decode_atomic_response(rdmap_payload_of(frame).first(11)));
   }
 }

@@ -52,33 +52,17 @@ TEST_CASE(
   for (std::uint8_t nibble = 12; nibble < 16; ++nibble) CHECK(find_opcode(nibble) == nullptr);
 }
 
-TEST_CASE("the Read Request header is encoded as in frame G [RDMAP-12, RDMAP-36]") {
-  const auto octets = message("G");
-  const auto payload = bytes::View(octets).subspan(ddp::kUntaggedHeaderSize);
-  const auto request = decode_read_request(payload);
-  REQUIRE(request);
-  CHECK(request->sink_stag == Stag{0x55667788});
-  CHECK(request->sink_to == TaggedOffset{0x2000});
-  CHECK(request->size == 64);
-  CHECK(request->source_stag == Stag{0x11223344});
-  CHECK(request->source_to == TaggedOffset{0x1000});
-  Octets again(kReadRequestSize);
-  bytes::Writer writer{bytes::Span(again)};
-  encode(*request, writer);
-  CHECK(text(again) == text(payload));
-}
-
-TEST_CASE("a Read Request of 0 to 27 octets is not decoded") {
+TEST_CASE("a Read Request of 28 octets is decoded, a shorter one is not [RDMAP-12, RDMAP-36]") {
   const auto whole = pattern(kReadRequestSize);
   for (std::size_t n = 0; n < kReadRequestSize; ++n) {
     const Octets cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
     CHECK_FALSE(decode_read_request(cut));
   }
-  const auto request = decode_read_request(whole);
-  REQUIRE(request);
-  CHECK(request->sink_to.value == 0x0405060708090A0B);
-  CHECK(request->size == 0x0C0D0E0F);
-  CHECK(request->source_to.value == 0x1415161718191A1B);
+  CHECK(decode_read_request(whole) == ReadRequest{.sink_stag = Stag{0x00010203},
+                                                  .sink_to = TaggedOffset{0x0405060708090A0B},
+                                                  .size = 0x0C0D0E0F,
+                                                  .source_stag = Stag{0x10111213},
+                                                  .source_to = TaggedOffset{0x1415161718191A1B}});
 }
 
 TEST_CASE("each message is described by its name and fields") {
