@@ -22,33 +22,6 @@ using verbs::WcOpcode;
 using verbs::WcStatus;
 using verbs::WorkCompletion;
 
-WcOpcode send_opcode(const Op& op) {
-  switch (op.act) {
-    case Act::kWrite:
-    case Act::kWriteImmediate:
-      return WcOpcode::kWrite;
-    case Act::kRead:
-    case Act::kReadInvalidate:
-      return WcOpcode::kRead;
-    case Act::kFetchAdd:
-      return WcOpcode::kFetchAdd;
-    case Act::kCmpSwap:
-      return WcOpcode::kCmpSwap;
-    case Act::kOpen:
-      return op.opens->is_window ? WcOpcode::kBindWindow : WcOpcode::kFastRegister;
-    case Act::kLocalInvalidate:
-      return WcOpcode::kLocalInvalidate;
-    default:
-      return WcOpcode::kSend;
-  }
-}
-
-WcOpcode receive_opcode(const Op& op) {
-  if (op.act == Act::kSendImmediate) return WcOpcode::kRecvSendImmediate;
-  const bool immediate = op.act == Act::kImmediate || op.act == Act::kWriteImmediate;
-  return immediate ? WcOpcode::kRecvImmediate : WcOpcode::kRecv;
-}
-
 std::vector<WorkCompletion> drain(verbs::CompletionQueue& cq) {
   std::vector<WorkCompletion> out;
   std::array<WorkCompletion, 64> some;
@@ -175,8 +148,8 @@ void World::succeeded(Link& link, Side& side, std::size_t index, const WorkCompl
   require(
       !op.is_late && !op.is_local_error && (!op.is_refused || (sent_is_enough && !acknowledged)),
       "a request succeeded that could not", "{}", wc);
-  require(wc.opcode == send_opcode(op) && wc.byte_len == length, "a completion says what is not so",
-          "{}", wc);
+  require(wc.opcode == op.opcodes().completion && wc.byte_len == length,
+          "a completion says what is not so", "{}", wc);
   if (op.is_read() || op.is_atomic()) {
     std::vector<std::byte> wanted = op.payload;
     auto taints = op.taints;
@@ -268,10 +241,10 @@ void World::received(Link& link, Side& side, const WorkCompletion& wc, const Rec
   const Op& op = from.ops[i];
   const bool has_payload = op.carries_payload() && op.act != Act::kWriteImmediate;
   const auto length = has_payload ? op.payload.size() : 0;
-  const bool has_immediate = receive_opcode(op) != WcOpcode::kRecv;
+  const bool has_immediate = op.opcodes().receive != WcOpcode::kRecv;
   require(!op.is_refused && !op.is_late, "a message arrived that could not",
           "{}, request {} of the peer", wc, i);
-  require(wc.opcode == receive_opcode(op) && wc.byte_len == length &&
+  require(wc.opcode == op.opcodes().receive && wc.byte_len == length &&
               wc.solicited == op.is_solicited &&
               wc.invalidated == (op.act == Act::kSendInvalidate) &&
               wc.immediate == (has_immediate ? op.immediate : 0),

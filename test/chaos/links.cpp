@@ -18,11 +18,8 @@ constexpr std::array kEventNames{"is asked for a connection", "established", "re
 using Event = verbs::ConnectionEvent::Type;
 using Kind = Wreck::Kind;
 
-std::vector<std::byte> private_data(std::size_t n, std::byte seed) {
-  return std::vector<std::byte>(n, seed);
-}
-
-bool is_equal(bytes::View a, const std::vector<std::byte>& b) { return std::ranges::equal(a, b); }
+constexpr std::byte kRequestOctet{0x50};
+constexpr std::byte kReplyOctet{0x51};
 
 }  // namespace
 
@@ -121,7 +118,7 @@ void World::connect(Link& link, const Session& session) {
     side.driver->open(i == 0 ? mpa::Role::kInitiator : mpa::Role::kResponder, *side.qp,
                       session.options[i]);
   }
-  const auto data = private_data(session.private_data, std::byte{0x50});
+  const std::vector data(session.private_data, kRequestOctet);
   require(link.sides[0].connection()->connect(data, now), "a connection was not begun", "");
 }
 
@@ -164,10 +161,10 @@ void World::receive(Link& link, std::size_t which) {
     story.tell("       link {} side {}: {}", link.number, which,
                kEventNames[static_cast<std::size_t>(event->type)]);
     if (event->type == Event::kRequest) {
-      const auto wanted = private_data(session.private_data, std::byte{0x50});
-      require(is_equal(side.connection()->startup().peer_private_data(), wanted),
+      const std::vector wanted(session.private_data, kRequestOctet);
+      require(std::ranges::equal(side.connection()->startup().peer_private_data(), wanted),
               "private data is not what the peer said", "of the Request");
-      const auto answer = private_data(session.private_data / 2, std::byte{0x51});
+      const std::vector answer(session.private_data / 2, kReplyOctet);
       const bool done = session.reject ? side.connection()->reject(answer, now)
                                        : side.connection()->accept(*side.qp, answer, session.ird,
                                                                    session.ord, now);

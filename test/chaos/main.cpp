@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "plans/describe.hpp"
 #include "trial.hpp"
 
 namespace {

@@ -7,6 +7,7 @@
 
 #include "blocks.hpp"
 #include "iwarp/verbs/work_completion.hpp"
+#include "iwarp/verbs/work_request.hpp"
 #include "plans/plan.hpp"
 
 namespace iwarp::chaos {
@@ -39,6 +40,32 @@ constexpr bool needs_agreement(Act act) {
   return act == Act::kFetchAdd || act == Act::kCmpSwap || act == Act::kImmediate ||
          act == Act::kWriteImmediate || act == Act::kSendImmediate;
 }
+
+/// The opcodes of a request, of its completion, and of the completion of the receive that it
+/// consumes.
+struct Opcodes {
+  verbs::WrOpcode request;
+  verbs::WcOpcode completion;
+  verbs::WcOpcode receive = verbs::WcOpcode::kRecv;
+};
+inline constexpr auto kOpcodes = [] {
+  using Wr = verbs::WrOpcode;
+  using Wc = verbs::WcOpcode;
+  return std::array{Opcodes{Wr::kSend, Wc::kSend},
+                    Opcodes{Wr::kSendInvalidate, Wc::kSend},
+                    Opcodes{Wr::kSendImmediate, Wc::kSend, Wc::kRecvSendImmediate},
+                    Opcodes{Wr::kImmediate, Wc::kSend, Wc::kRecvImmediate},
+                    Opcodes{Wr::kWrite, Wc::kWrite},
+                    Opcodes{Wr::kWriteImmediate, Wc::kWrite, Wc::kRecvImmediate},
+                    Opcodes{Wr::kRead, Wc::kRead},
+                    Opcodes{Wr::kReadInvalidate, Wc::kRead},
+                    Opcodes{Wr::kFetchAdd, Wc::kFetchAdd},
+                    Opcodes{Wr::kCmpSwap, Wc::kCmpSwap},
+                    Opcodes{Wr::kBindWindow, Wc::kBindWindow},
+                    Opcodes{Wr::kLocalInvalidate, Wc::kLocalInvalidate}};
+}();
+inline constexpr Opcodes kFastRegister{verbs::WrOpcode::kFastRegister,
+                                       verbs::WcOpcode::kFastRegister};
 
 struct Op {
   Act act = Act::kSend;
@@ -75,6 +102,10 @@ struct Op {
   /// Whether the request has completed, or was treated as done without a completion.
   bool is_over = false;
 
+  const Opcodes& opcodes() const {
+    const bool registers = act == Act::kOpen && !opens->is_window;
+    return registers ? kFastRegister : kOpcodes.at(static_cast<std::size_t>(act));
+  }
   bool is_read() const { return act == Act::kRead || act == Act::kReadInvalidate; }
   bool is_atomic() const { return act == Act::kFetchAdd || act == Act::kCmpSwap; }
   bool is_write() const { return act == Act::kWrite || act == Act::kWriteImmediate; }

@@ -12,39 +12,9 @@ using verbs::Errc;
 using verbs::SendFlags;
 using verbs::SendWr;
 using verbs::Sge;
-using verbs::WrOpcode;
 using State = Opened::State;
 
 constexpr std::size_t kMaxInline = 256;
-
-WrOpcode opcode(const Op& op) {
-  switch (op.act) {
-    case Act::kSendInvalidate:
-      return WrOpcode::kSendInvalidate;
-    case Act::kSendImmediate:
-      return WrOpcode::kSendImmediate;
-    case Act::kImmediate:
-      return WrOpcode::kImmediate;
-    case Act::kWrite:
-      return WrOpcode::kWrite;
-    case Act::kWriteImmediate:
-      return WrOpcode::kWriteImmediate;
-    case Act::kRead:
-      return WrOpcode::kRead;
-    case Act::kReadInvalidate:
-      return WrOpcode::kReadInvalidate;
-    case Act::kFetchAdd:
-      return WrOpcode::kFetchAdd;
-    case Act::kCmpSwap:
-      return WrOpcode::kCmpSwap;
-    case Act::kLocalInvalidate:
-      return WrOpcode::kLocalInvalidate;
-    case Act::kOpen:
-      return op.opens->is_window ? WrOpcode::kBindWindow : WrOpcode::kFastRegister;
-    default:
-      return WrOpcode::kSend;
-  }
-}
 
 }  // namespace
 
@@ -316,7 +286,7 @@ void Program::submit(Link& link, Side& side, Draft& draft) {
   if (draft.is_inline) flags = flags | SendFlags::kInline;
   SendWr& wr = draft.wr;
   wr.wr_id = side.ops.size();
-  wr.opcode = opcode(op);
+  wr.opcode = op.opcodes().request;
   wr.flags = flags;
   wr.sgl = draft.list;
   wr.immediate = op.immediate;

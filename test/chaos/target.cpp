@@ -35,11 +35,12 @@ bool writes_to(const Op& op, const Block* block) {
 
 }  // namespace
 
-bool same_but(bytes::View found, bytes::View wanted, const std::vector<Taint>& taints) {
+bool same_but(bytes::View found, bytes::View wanted, const std::vector<Taint>& taints,
+              std::size_t at) {
   if (found.size() != wanted.size()) return false;
   if (wanted.empty() || std::memcmp(found.data(), wanted.data(), wanted.size()) == 0) return true;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (found[i] != wanted[i] && !is_tainted(taints, i, found[i] ^ wanted[i])) return false;
+    if (found[i] != wanted[i] && !is_tainted(taints, at + i, found[i] ^ wanted[i])) return false;
   }
   return true;
 }
@@ -67,12 +68,7 @@ void Target::post(const Op& op) {
 }
 
 bool Target::is_same(std::size_t at, bytes::View wanted) const {
-  const bytes::View found = block_->span(at, wanted.size());
-  if (wanted.empty() || std::memcmp(found.data(), wanted.data(), wanted.size()) == 0) return true;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (found[i] != wanted[i] && !is_tainted(taints_, at + i, found[i] ^ wanted[i])) return false;
-  }
-  return true;
+  return same_but(block_->span(at, wanted.size()), wanted, taints_, at);
 }
 
 // Returns whether the octet at `at` may be from one of the requests that are not known to be

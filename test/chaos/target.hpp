@@ -54,8 +54,9 @@ class Target {
   std::vector<Taint> taints_;
 };
 
-/// Returns whether `found` and `wanted` are equal except for tainted octets. Positions in `taints`
-/// are relative to the start of `wanted`.
-bool same_but(bytes::View found, bytes::View wanted, const std::vector<Taint>& taints);
+/// Returns whether `found` and `wanted` are equal except for tainted octets. `at` is the position
+/// of the first octet, as in `taints`.
+bool same_but(bytes::View found, bytes::View wanted, const std::vector<Taint>& taints,
+              std::size_t at = 0);
 
 }  // namespace iwarp::chaos

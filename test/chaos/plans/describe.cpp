@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Describes a plan in words.
-#include "describe.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
+
+#include "plan.hpp"
 
 namespace iwarp::chaos {
 namespace {

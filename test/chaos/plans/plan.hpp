@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "iwarp/verbs/connection_options.hpp"
@@ -98,5 +99,9 @@ struct Plan {
 };
 
 Plan make_plan(std::uint64_t seed);
+
+std::string describe(const Step& step);
+/// Returns one line about the plan, and several lines about each connection that its links may use.
+std::string describe(const Plan& plan);
 
 }  // namespace iwarp::chaos

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "describe.hpp"
-
 namespace iwarp::chaos {
 
 std::uint64_t Program::connections() const {
