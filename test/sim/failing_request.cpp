@@ -81,16 +81,8 @@ struct Wrong {
   bool may_succeed = false;
 };
 
-Sge wrong_lkey(const Region* region) {
-  Sge s = sge(region, 0, 8);
-  s.lkey.value ^= 0x100;
-  return s;
-}
-RemoteAddress wrong_rkey(const Region* region) {
-  RemoteAddress r = remote(region);
-  r.rkey.value ^= 0x100;
-  return r;
-}
+Sge wrong_lkey(const Region* region) { return wrong_key(sge(region, 0, 8)); }
+RemoteAddress wrong_rkey(const Region* region) { return wrong_key(remote(region)); }
 
 const std::array kWrongHere{
     Wrong{"Send with a wrong lkey", [](Scene& s) { post_send(s.a, 8, wrong_lkey(s.mine)); },

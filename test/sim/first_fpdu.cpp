@@ -65,8 +65,7 @@ TEST_CASE("a close that is requested during the delay follows the RTR") {
   pair.advance(100ms);
   CHECK(pair.to_b.log.size() > kEnhancedFrame);
   CHECK(saw(*pair.b, ConnectionEventType::kEstablished));
-  CHECK(pair.a->qp->state() == QpState::kIdle);
-  CHECK(pair.b->qp->state() == QpState::kIdle);
+  CHECK(are_both_in(pair, QpState::kIdle));
   CHECK_FALSE(pair.was_reset());
 }
 
@@ -77,8 +76,7 @@ TEST_CASE("a Terminate that is requested during the delay is sent after it [VRB-
   CHECK(pair.to_b.log.size() == kEnhancedFrame);
   pair.advance(100ms);
   CHECK(received_code(*pair.b) == "0/0/00");
-  CHECK(pair.a->qp->state() == QpState::kError);
-  CHECK(pair.b->qp->state() == QpState::kError);
+  CHECK(are_both_in(pair, QpState::kError));
   CHECK_FALSE(pair.was_reset());
 }
 
@@ -129,8 +127,7 @@ TEST_CASE("a peer that closes during the delay is answered after it") {
   pair.advance(100ms);
   CHECK(pair.to_b.fin);
   CHECK(pair.to_b.log.size() == kEnhancedFrame);
-  CHECK(pair.a->qp->state() == QpState::kIdle);
-  CHECK(pair.b->qp->state() == QpState::kIdle);
+  CHECK(are_both_in(pair, QpState::kIdle));
 }
 
 }  // namespace

@@ -14,6 +14,20 @@ ConnectionOptions asking_for(mpa::Rtr rtr) {
   return o;
 }
 
+/// Checks that the setup of `end` fails 2 s from now, not before, and is reported once.
+void check_times_out(End& end, verbs::SocketAction action) {
+  REQUIRE(end.connection->timeout() == end.now + 2s);
+  end.connection->handle_timeout(end.now + 2s - 1ns);
+  CHECK_FALSE(end.event().has_value());
+  end.connection->handle_timeout(end.now + 2s);
+  CHECK(end.event() == ConnectionEventType::kFailed);
+  REQUIRE(end.last_failure.has_value());
+  CHECK(end.last_failure->timed_out);
+  CHECK(end.connection->socket_action() == action);
+  CHECK_FALSE(end.event().has_value());
+  CHECK_FALSE(end.connection->timeout());
+}
+
 bytes::View view(std::string_view s) {
   return {reinterpret_cast<const std::byte*>(s.data()), s.size()};
 }
@@ -37,8 +51,7 @@ TEST_CASE(
     CHECK(pair.b->completions().empty());
     // After any valid FPDU from `a`, `b` may send.
     post_write(*pair.a, 2, sge(inbox, 0, 0), {}, SendFlags::kNone);
-    pair.run();
-    CHECK(text(pair.b->completions()) == "1 success");
+    CHECK(completed(pair, *pair.b) == "1 success");
     CHECK(text(pair.a->completions()) == "10 success");
   }
 }
@@ -65,7 +78,9 @@ TEST_CASE("a corrupt first FPDU does not let the responder send [MPA-93] [MPA-46
   CHECK(code(pair.b->async.back().terminate) == "2/0/02");
 }
 
-TEST_CASE("the RTR is the first FPDU, whatever was posted before [EMPA-1] [EMPA-38]") {
+TEST_CASE(
+    "the RTR is the first FPDU, whatever was posted before, and stops the set-up timeout [EMPA-1] "
+    "[EMPA-38] [MPA-102]") {
   struct Row {
     mpa::Rtr rtr;
     std::uint8_t opcode;
@@ -82,6 +97,7 @@ TEST_CASE("the RTR is the first FPDU, whatever was posted before [EMPA-1] [EMPA-
     const auto control = static_cast<std::uint8_t>(pair.to_b.log[kEnhancedFrame + 3]);
     CHECK((control & 0x0F) == row.opcode);
     CHECK(ulpdu == (row.opcode == 0 ? 14U : row.opcode == 1 ? 46U : 18U));
+    CHECK_FALSE(pair.b->connection->timeout());
     // Neither end's program sees the RTR.
     CHECK(text(pair.a->completions()) == "1 success");
     const auto received = pair.b->completions();
@@ -90,17 +106,6 @@ TEST_CASE("the RTR is the first FPDU, whatever was posted before [EMPA-1] [EMPA-
     CHECK(saw(*pair.a, ConnectionEventType::kEstablished));
     CHECK(saw(*pair.b, ConnectionEventType::kEstablished));
   }
-}
-
-TEST_CASE("if an RTR was agreed on, the responder is established when it arrives, not before") {
-  Pair pair(asking_for(mpa::Rtr::kWrite), {});
-  REQUIRE(pair.a->connection->connect({}, pair.a->now));
-  pair.run();
-  REQUIRE(pair.b->event() == ConnectionEventType::kRequest);
-  REQUIRE(pair.b->connection->accept(*pair.b->qp, {}, 16, 16, pair.b->now));
-  CHECK_FALSE(saw(*pair.b, ConnectionEventType::kEstablished));
-  pair.run();
-  CHECK(saw(*pair.b, ConnectionEventType::kEstablished));
 }
 
 TEST_CASE(
@@ -117,29 +122,13 @@ TEST_CASE(
   REQUIRE(end.connection->accept(*end.qp, {}, 16, 16, end.now));
   Region* mine = end.memory(64, kEverything);
   post_send(end, 1, sge(mine, 0, 64));
-  REQUIRE(end.connection->timeout() == end.now + 2s);
-  end.connection->handle_timeout(end.now + 2s - 1ns);
-  CHECK_FALSE(end.event().has_value());
   // Receiving half of an FPDU does not extend the time limit.
   const auto sink = end.connection->receive_plan();
   std::fill_n(sink[0].begin(), 10, std::byte{1});
   end.connection->received(10, end.now + 1s);
-  end.connection->handle_timeout(end.now + 2s);
-  CHECK(end.event() == ConnectionEventType::kFailed);
-  REQUIRE(end.last_failure.has_value());
-  CHECK(end.last_failure->timed_out);
-  CHECK(end.connection->socket_action() == verbs::SocketAction::kReset);
-  CHECK_FALSE(end.event().has_value());
-  CHECK_FALSE(end.connection->timeout());
+  check_times_out(end, verbs::SocketAction::kReset);
   CHECK(text(end.completions()) == "1 work request flushed");
   CHECK(end.qp->state() == QpState::kError);
-}
-
-TEST_CASE("the arrival of an RTR stops the set-up timeout [MPA-102]") {
-  for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
-    Connected pair(asking_for(rtr), {});
-    CHECK_FALSE(pair.b->connection->timeout());
-  }
 }
 
 TEST_CASE(
@@ -149,13 +138,11 @@ TEST_CASE(
   REQUIRE(pair.a->connection->connect(view("hello"), pair.a->now));
   pair.run();
   REQUIRE(pair.b->event() == ConnectionEventType::kRequest);
-  const auto offered = pair.b->connection->startup().peer_private_data();
-  CHECK(std::equal(offered.begin(), offered.end(), view("hello").begin(), view("hello").end()));
+  CHECK(std::ranges::equal(pair.b->connection->startup().peer_private_data(), view("hello")));
   REQUIRE(pair.b->connection->reject(view("not now"), pair.b->now));
   pair.run();
   CHECK(pair.a->event() == ConnectionEventType::kRejected);
-  const auto why = pair.a->connection->startup().peer_private_data();
-  CHECK(std::equal(why.begin(), why.end(), view("not now").begin(), view("not now").end()));
+  CHECK(std::ranges::equal(pair.a->connection->startup().peer_private_data(), view("not now")));
   CHECK_FALSE(pair.to_b.fin);
   CHECK_FALSE(pair.to_a.fin);
   CHECK(pair.a->qp->state() == QpState::kIdle);
@@ -185,15 +172,7 @@ TEST_CASE("the set-up with a silent peer ends at the timeout, not before [MPA-99
     Pair pair(options, options);
     End& end = initiator ? *pair.a : *pair.b;
     if (initiator) REQUIRE(end.connection->connect({}, end.now));
-    REQUIRE(end.connection->timeout() == end.now + 2s);
-    end.connection->handle_timeout(end.now + 2s - 1ns);
-    CHECK_FALSE(end.event().has_value());
-    end.connection->handle_timeout(end.now + 2s);
-    CHECK(end.event() == ConnectionEventType::kFailed);
-    REQUIRE(end.last_failure.has_value());
-    CHECK(end.last_failure->timed_out);
-    CHECK(end.connection->socket_action() == verbs::SocketAction::kClose);
-    CHECK_FALSE(end.event().has_value());
+    check_times_out(end, verbs::SocketAction::kClose);
     CHECK(end.qp->state() == QpState::kIdle);
   }
 }
@@ -223,8 +202,7 @@ TEST_CASE("a queue pair that is not Idle cannot be connected: the peer receives 
 }
 
 TEST_CASE("with LocalErrors::kDepart, the peer of a queue pair that is not Idle gets only a FIN") {
-  ConnectionOptions departs;
-  departs.local_errors = verbs::LocalErrors::kDepart;
+  const ConnectionOptions departs{.local_errors = verbs::LocalErrors::kDepart};
   Pair pair(departs, departs);
   End* gone = nullptr;
   SUBCASE("the initiator") { gone = pair.a.get(); }
@@ -236,4 +214,17 @@ TEST_CASE("with LocalErrors::kDepart, the peer of a queue pair that is not Idle 
   CHECK_FALSE(peer.qp->query().terminate_received);
   CHECK_FALSE(peer.qp->query().local_error);
   CHECK(count(peer, AsyncEventType::kTerminateReceived) == 0);
+}
+
+TEST_CASE("both ends offer a power of two as the number of Reads") {
+  ConnectionOptions options;
+  options.startup.ird = 7;
+  options.startup.ord = 7;
+  Pair pair(options);
+  REQUIRE(pair.establish(5, 5));
+  CHECK(pair.b->connection->startup().peer_offer()->ird == 4);
+  CHECK(pair.b->connection->startup().peer_offer()->ord == 7);
+  CHECK(pair.a->connection->startup().peer_offer()->ird == 4);
+  CHECK(pair.a->qp->query().ord == 4);
+  CHECK(pair.b->qp->query().ord == 4);
 }

@@ -26,8 +26,7 @@ TEST_CASE("a held stream reads nothing, and continues when a receive is posted [
       pair.advance(5s - 1ns);
       CHECK(pair.b->qp->state() == QpState::kRts);
       post_recv(*pair.b, 10, sge(inbox, 0, size));
-      pair.run();
-      CHECK(text(pair.b->completions()) == "10 success");
+      CHECK(completed(pair, *pair.b) == "10 success");
       CHECK(same(mine, inbox, size));
       CHECK(same(mine, target, 8));
       CHECK_FALSE(pair.b->connection->timeout().has_value());
@@ -50,8 +49,7 @@ TEST_CASE("a message that has waited two seconds is reported, once for each conn
     CHECK(count(*pair.b, AsyncEventType::kReceiveOverdue) == 1);
     CHECK_FALSE(pair.b->connection->timeout().has_value());
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
-    pair.run();
-    CHECK(text(pair.b->completions()) == "10 success");
+    CHECK(completed(pair, *pair.b) == "10 success");
   }
 }
 
@@ -71,15 +69,6 @@ TEST_CASE(
   const auto echo = pair.b->qp->query().terminate_sent->segment;
   REQUIRE(echo.has_value());
   CHECK(echo->ddp_header_size == 18);
-}
-
-TEST_CASE("posting a receive to an SRQ-less queue pair that holds nothing changes nothing") {
-  Connected pair({}, holding(5s));
-  Region* inbox = pair.b->memory(64, kEverything);
-  post_recv(*pair.b, 10, sge(inbox, 0, 64));
-  pair.run();
-  CHECK_FALSE(pair.b->connection->timeout().has_value());
-  CHECK(pair.b->completions().empty());
 }
 
 TEST_CASE("a FIN, a reset, or a Terminate by the program releases a held stream") {

@@ -29,8 +29,7 @@ TEST_CASE(
   for (std::uint64_t i = 0; i < 4; ++i) post_write(*pair.a, i, sge(mine, 0, 100), remote(theirs));
   post_send_invalidate(*pair.a, 4, sge(mine, 0, 4), stag_of(theirs));
   SUBCASE("and nothing follows") {
-    pair.run();
-    CHECK(text(pair.b->completions()) == "10 success");
+    CHECK(completed(pair, *pair.b) == "10 success");
     CHECK(same(mine, theirs, 100));
     CHECK(theirs->pins.load() == 0);
   }
@@ -68,7 +67,6 @@ TEST_CASE(
     // The completion has been polled, so `b` must refuse a later Write.
     std::fill_n(mine->address, 100, std::byte{0xEE});
     post_write(*pair.a, 4, sge(mine, 0, 100), remote(theirs));
-    pair.run();
     check_refused(pair, *pair.b, "1/1/00");
     CHECK(same(back, theirs, 100));
   }
@@ -104,15 +102,13 @@ TEST_CASE(
   constexpr std::size_t kLong = 500'000;
   for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
     CAPTURE(static_cast<int>(completions));
-    ConnectionOptions options;
-    options.completions = completions;
+    const ConnectionOptions options{.completions = completions};
     Connected pair(options, options, {.seed = 2, .max_segment = 5000});
     const auto [mine, first] = regions(pair, kLong);
     Region* sink = pair.b->memory(8, kEverything, true);
     Region* inbox = pair.b->memory(8, kEverything);
     post_recv(*pair.b, 10, sge(inbox, 0, 8));
-    post_write(*pair.a, 0, sge(mine, 0, 0), {}, SendFlags::kNone);  // Lets the responder send.
-    pair.run();
+    let_responder_send(pair);
     // The Send overtakes the response to the second Read, which is queued behind the long response
     // to the first Read.
     const auto before = pair.to_b.log.size();
@@ -120,7 +116,6 @@ TEST_CASE(
     post_read(*pair.b, 3, sge(sink, 0, 8), remote(mine));
     while (pair.to_b.log.size() == before) REQUIRE(pair.step());
     post_send_invalidate(*pair.a, 1, sge(mine, 0, 4), stag_of(sink));
-    pair.run();
     check_refused(pair, *pair.b, "0/1/09");
     CHECK(sink->valid.load());
     CHECK(text(pair.b->completions()) ==
@@ -135,10 +130,8 @@ TEST_CASE(
   const auto [mine, theirs] = regions(pair, 64);
   post_local_invalidate(*pair.b, 1, stag_of(theirs));
   post_write(*pair.a, 2, sge(mine, 0, 0), {}, SendFlags::kNone);  // Lets the responder send.
-  pair.run();
-  CHECK(text(pair.b->completions()) == "1 success");
+  CHECK(completed(pair, *pair.b) == "1 success");
   post_write(*pair.a, 3, sge(mine, 0, 8), remote(theirs));
-  pair.run();
   check_refused(pair, *pair.b, "1/1/00");
 }
 
@@ -173,8 +166,7 @@ TEST_CASE(
   const auto [mine, theirs] = regions(pair, 64);
   Region* fast = fast_region(*pair.b);
   fill_pattern(mine);
-  post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
-  pair.run();
+  let_responder_send(pair);
   for (const std::uint8_t key : {std::uint8_t{7}, std::uint8_t{8}}) {
     post_fast_register(*pair.b, 20, fast, key, theirs);
     pair.run();
@@ -183,14 +175,12 @@ TEST_CASE(
     CHECK(completed(pair) == "2 success");
     CHECK(same(mine, theirs, 64));
     post_local_invalidate(*pair.b, 21, stag_of(fast));
-    pair.run();
-    CHECK(text(pair.b->completions()) == "20 success, 21 success");
+    CHECK(completed(pair, *pair.b) == "20 success, 21 success");
   }
   post_fast_register(*pair.b, 22, fast, 9, theirs);
   pair.run();
   const RemoteAddress old{.rkey = with_key(stag_of(fast), 8), .to = fast->to_base};
   post_write(*pair.a, 3, sge(mine, 0, 8), old);
-  pair.run();
   check_refused(pair, *pair.b, "1/1/00");
 }
 
@@ -207,8 +197,7 @@ TEST_CASE(
   post_send(*pair.a, 2, sge(mine, 0, 4));
   while (pair.b->completions().empty()) pair.step();
   post_read(*pair.b, 3, sge(theirs, 0, 64), remote(fast));
-  pair.run();
-  CHECK(text(pair.b->completions()) == "3 success");
+  CHECK(completed(pair, *pair.b) == "3 success");
   CHECK(same(mine, theirs, 64));
 }
 
@@ -226,12 +215,10 @@ TEST_CASE(
     Region* mine = pair.a->memory(200, kEverything);
     Region* theirs = pair.b->memory(300, Access::kLocalWrite | Access::kBindWindow);
     Region* opened = window(*pair.b);
-    post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
-    pair.run();
+    let_responder_send(pair);
     fill_pattern(mine);
     post_bind(*pair.b, 2, opened, 77, theirs, 100, 100, Access::kRemoteWrite);
-    pair.run();
-    CHECK(text(pair.b->completions()) == "2 success");
+    CHECK(completed(pair, *pair.b) == "2 success");
     CHECK(stag_of(opened).value % 256 == 77);
     post_write(*pair.a, 3, sge(mine, 0, row.length), remote(opened, row.offset));
     pair.run();
@@ -251,14 +238,12 @@ TEST_CASE(
   Region* inbox = pair.b->memory(64, kEverything);
   Region* opened = window(*pair.b);
   post_recv(*pair.b, 10, sge(inbox, 0, 64));
-  post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
-  pair.run();
+  let_responder_send(pair);
   post_bind(*pair.b, 2, opened, 1, theirs, 0, 64, Access::kRemoteWrite | Access::kRemoteRead);
   pair.run();
   CHECK(pair.b->stags.destroy(theirs, [](Region&) {}) == verbs::Errc::kBusy);
   post_send_invalidate(*pair.a, 3, sge(mine, 0, 4), stag_of(opened));
-  pair.run();
-  CHECK(text(pair.b->completions()) == "2 success, 10 success");
+  CHECK(completed(pair, *pair.b) == "2 success, 10 success");
   CHECK_FALSE(opened->valid.load());
   CHECK(theirs->bound_windows == 0);
   // Binds the window again with another key. The new STag works, and the old STag does not.
@@ -269,14 +254,11 @@ TEST_CASE(
   pair.run();
   CHECK(pair.b->qp->state() == QpState::kRts);
   post_write(*pair.a, 6, sge(mine, 0, 8), {.rkey = old, .to = opened->to_base});
-  pair.run();
   check_refused(pair, *pair.b, "1/1/00");
 }
 
 TEST_CASE("an invalidate in the middle of a Read ends it with an access error [VRB-37]") {
-  ConnectionOptions small;
-  small.max_ulpdu = 512;
-  small.transmit_batch = 1024;
+  const ConnectionOptions small{.max_ulpdu = 512, .transmit_batch = 1024};
   Connected pair(small, small, {.seed = 3, .max_segment = 600});
   const auto [mine, theirs] = regions(pair, 50'000);
   fill_pattern(theirs);
@@ -284,7 +266,6 @@ TEST_CASE("an invalidate in the middle of a Read ends it with an access error [V
   for (int i = 0; i < 20; ++i) pair.step();
   CHECK(pair.b->stags.invalidate(1, 7, stag_of(theirs), false) ==
         verbs::StagTable::Invalidated::kDone);
-  pair.run();
   check_refused(pair, *pair.b, "0/1/00");
   CHECK(text(pair.a->completions()) == "1 remote access error");
   // In the Terminate, the Read Request has the size and address of the part that was not answered.
@@ -299,11 +280,9 @@ TEST_CASE("an invalidate in the middle of a Read ends it with an access error [V
 
 TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invalidate [SEC-14]") {
   // Payload is placed as it arrives, so the target stays pinned until the FPDU is complete.
-  ConnectionOptions direct;
-  direct.max_ulpdu = 60'000;
+  ConnectionOptions direct{.placement = verbs::Placement::kDirect, .max_ulpdu = 60'000};
   for (const bool crc : {true, false}) {
     direct.startup.crc = crc;
-    direct.placement = verbs::Placement::kDirect;
     Connected pair(direct, direct, {.seed = 3, .max_segment = 2000});
     const auto [mine, theirs] = regions(pair, 50'000);
     Region* other = pair.b->memory(8, kEverything);

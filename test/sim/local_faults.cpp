@@ -12,7 +12,6 @@ namespace {
 
 // Checks the result after `pair.a` has posted two requests. Request 1 cannot be executed.
 void check_local_failure(Pair& pair, WcStatus status) {
-  pair.run();
   check_refused(pair, *pair.a, "0/0/00");
   CHECK_FALSE(pair.a->qp->query().terminate_sent->segment.has_value());  // [RDMAP-92]
   const auto done = pair.a->completions();
@@ -30,11 +29,7 @@ struct BadSource {
 
 const std::array kBadSources{
     BadSource{"no such lkey",
-              [](End& end) {
-                Sge s = sge(end.memory(64, kEverything), 0, 64);
-                s.lkey.value ^= 0x100;
-                return s;
-              }},
+              [](End& end) { return wrong_key(sge(end.memory(64, kEverything), 0, 64)); }},
     BadSource{"one octet in front",
               [](End& end) {
                 Sge s = sge(end.memory(64, kEverything), 0, 64);
@@ -72,8 +67,7 @@ TEST_CASE(
 }
 
 TEST_CASE("with LocalErrors::kDepart a local error sends a FIN and nothing else") {
-  ConnectionOptions departs;
-  departs.local_errors = verbs::LocalErrors::kDepart;
+  const ConnectionOptions departs{.local_errors = verbs::LocalErrors::kDepart};
   for (const BadSource& bad : kBadSources) {
     CAPTURE(bad.name);
     Connected pair(departs, {});
@@ -99,8 +93,7 @@ TEST_CASE("with LocalErrors::kDepart a local error sends a FIN and nothing else"
 TEST_CASE(
     "if an error stops only the send queue, the stream goes on, also in the other direction") {
   for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
-    ConnectionOptions options;
-    options.completions = completions;
+    const ConnectionOptions options{.completions = completions};
     Connected pair(options, options);
     verbs::stop_sends_on_error(*pair.a->qp);
     const auto [mine, theirs] = regions(pair, 64);
@@ -174,11 +167,7 @@ TEST_CASE(
     Connected pair;
     Region* mine = pair.a->memory(64, Access::kNone);
     Region* theirs = pair.b->memory(64, kEverything);
-    if (atomic) {
-      post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
-    } else {
-      post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
-    }
+    post_answered(*pair.a, atomic, 1, sge(mine, 0, 8), remote(theirs));
     post_read(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
     check_local_failure(pair, WcStatus::kLocalProtection);
     CHECK(opcodes(pair.to_b) == "7");
@@ -192,11 +181,7 @@ TEST_CASE(
     Connected pair(with_ord(0));
     CHECK(pair.a->qp->query().ord == 0);
     const auto [mine, theirs] = regions(pair, 64);
-    if (atomic) {
-      post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
-    } else {
-      post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
-    }
+    post_answered(*pair.a, atomic, 1, sge(mine, 0, 8), remote(theirs));
     post_read(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
     check_local_failure(pair, WcStatus::kLocalQpOperation);
     CHECK(word(theirs) == 0);
@@ -237,21 +222,18 @@ TEST_CASE(
       verbs::SharedReceiveQueue srq(1, {}, nullptr);
       verbs::QpInit init;
       if (shared) init.srq = &srq;
-      ConnectionOptions small;
-      small.max_ulpdu = 128;
+      const ConnectionOptions small{.max_ulpdu = 128};
       Connected pair(small, {}, {}, {}, init);
       const auto [mine, inbox] = regions(pair, 100, 24);
       fill_pattern(mine);
       // The first element is good, the second one goes beyond the region, and the third one has no
       // region.
-      Sge none = sge(inbox, 0, 8);
-      none.lkey.value ^= 0x100;
+      const Sge none = wrong_key(sge(inbox, 0, 8));
       const std::array list{sge(inbox, 0, 8), sge(inbox, 8, 17), none};
       const RecvWr wr{.wr_id = 10, .sgl = list};
       REQUIRE(!(shared ? srq.post_recv(wr) : pair.b->qp->post_recv(wr)));
       post_send(*pair.a, 1, sge(mine, 0, length));
-      pair.run();
-      CHECK(text(pair.b->completions()) == std::string("10 ") + status);
+      CHECK(completed(pair, *pair.b) == std::string("10 ") + status);
       CHECK(pair.b->guards_intact());
       if (status == std::string_view("success")) {
         CHECK(same(mine, inbox, length));
@@ -265,13 +247,11 @@ TEST_CASE(
 TEST_CASE("an Immediate consumes a receive whose memory cannot be used [EXT-50]") {
   Connected pair;
   const auto [mine, inbox] = regions(pair, 64);
-  Sge none = sge(inbox, 0, 8);
-  none.lkey.value ^= 0x100;
+  const Sge none = wrong_key(sge(inbox, 0, 8));
   for (const std::uint64_t id : {10U, 11U}) post_recv(*pair.b, id, none);
   post_write_immediate(*pair.a, 1, sge(mine, 0, 8), remote(inbox), 5);
   post_send(*pair.a, 2, sge(mine, 0, 8));
-  pair.run();
-  CHECK(text(pair.b->completions()) == "10 success, 11 local protection error");
+  CHECK(completed(pair, *pair.b) == "10 success, 11 local protection error");
 }
 
 TEST_CASE("a window that cannot be bound is a bind error [VRB-35] [VRB-54]") {
@@ -309,7 +289,6 @@ TEST_CASE("the program may end the stream: 0/0/00, Error at both ends [VRB-9] [V
   CHECK(!pair.a->qp->terminate());
   CHECK(pair.a->qp->terminate() == verbs::Errc::kWrongState);   // [VRB-13]
   CHECK(pair.a->qp->disconnect() == verbs::Errc::kWrongState);  // [VRB-13]
-  pair.run();
   check_refused(pair, *pair.a, "0/0/00");
   CHECK(text(pair.a->completions()) == "10 work request flushed");
 }
@@ -318,13 +297,9 @@ TEST_CASE(
     "a completion queue that overflows ends its queue pairs and is reported once; a stream of the "
     "same end on another queue continues [RDMAP-117] [SEC-29]") {
   verbs::CompletionQueue tiny(2, nullptr);
-  verbs::QpInit init;
-  init.send_cq = &tiny;
-  Pair pair({}, {}, {}, init);
+  Pair pair({}, {}, {}, {.send_cq = &tiny});
   Pair other({}, {}, {.seed = 2});
-  verbs::QpInit same_end;
-  same_end.pd = 1;
-  same_end.send_cq = same_end.recv_cq = &pair.a->cq;
+  const verbs::QpInit same_end{.pd = 1, .send_cq = &pair.a->cq, .recv_cq = &pair.a->cq};
   verbs::QueuePair bystander(8, same_end, pair.a->stags, nullptr);
   other.a->Driver::open(Role::kInitiator, bystander, {});
   REQUIRE(pair.establish());

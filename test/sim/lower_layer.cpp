@@ -36,8 +36,7 @@ void feed(End& end, View octets) { REQUIRE(end.receive(octets) == octets.size())
 // octets.
 void open_responder(Pair& pair) {
   REQUIRE(pair.establish());
-  post_write(*pair.a, 1, {}, {}, SendFlags::kNone);
-  pair.run();
+  let_responder_send(pair);
 }
 
 }  // namespace
@@ -46,8 +45,7 @@ TEST_CASE(
     "segments are as large as the EMSS allows, and follow its changes with the next segment "
     "[DDP-1] [DDP-2] [MPA-4] [MPA-5] [MPA-49]") {
   constexpr std::size_t kSize = 40'000;
-  ConnectionOptions options;
-  options.transmit_batch = 4096;
+  const ConnectionOptions options{.transmit_batch = 4096};
   Connected pair(options, {}, {.seed = 1, .max_segment = 2000});
   const auto [mine, theirs] = regions(pair, kSize);
   fill_pattern(mine);
@@ -105,7 +103,6 @@ TEST_CASE(
     CHECK(pair.b->qp->state() == QpState::kTerminate);
     CHECK(pair.b->connection->socket_action() ==
           verbs::SocketAction::kNone);  // The connection sends the Terminate before it closes.
-    pair.run();
     check_refused(pair, *pair.b, crc ? "2/0/02" : "2/0/03");
     CHECK_FALSE(pair.was_reset());
   }
@@ -154,15 +151,13 @@ TEST_CASE(
 
 TEST_CASE("a Terminate waits for the partly sent segment, not for those queued after it [VRB-20]") {
   constexpr std::size_t kSize = 200'000;  // The connection frames this many octets at once.
-  ConnectionOptions options;
-  options.max_ulpdu = 1000;
+  const ConnectionOptions options{.max_ulpdu = 1000};
   Connected pair(options, {}, {.seed = 3, .max_segment = 700});
   const auto [mine, theirs] = regions(pair, kSize);
   post_write(*pair.a, 1, sge(mine, 0, kSize), remote(theirs));
   while (pair.to_b.log.size() < kSize / 4) pair.step();
   const auto before = pair.to_b.log.size();
   CHECK(!pair.a->qp->terminate());
-  pair.run();
   check_refused(pair, *pair.a, "0/0/00");
   CHECK(pair.to_b.log.size() - before <= mpa::fpdu_size(1000) + mpa::fpdu_size(22));
   CHECK(ulpdu_lengths(pair.to_b.log).back() == 22);
@@ -174,9 +169,7 @@ TEST_CASE("streams of one end share no inbound Read queue [SEC-25] [RDMAP-126]")
   plain.startup.ord = 8;
   Pair first(plain, plain, {.seed = 1});
   Pair second(plain, plain, {.seed = 2});
-  verbs::QpInit init;
-  init.pd = 1;
-  init.send_cq = init.recv_cq = &first.b->cq;
+  const verbs::QpInit init{.pd = 1, .send_cq = &first.b->cq, .recv_cq = &first.b->cq};
   second.b->qp = std::make_unique<verbs::QueuePair>(8, init, first.b->stags, nullptr);
   Region* source = first.b->memory(64, kEverything);
   for (Pair* pair : {&first, &second}) {

@@ -74,15 +74,22 @@ struct Memory {
   Region* inbox;
 };
 
-void post_receive(End& end, std::uint64_t id, const Sge& into) {
-  REQUIRE(!end.qp->post_recv({.wr_id = id, .sgl = {&into, 1}}));
-}
+/// Two ends with an observer each, and their memory.
+struct Observed {
+  explicit Observed(const verbs::QpInit& init_a = {}) : pair({}, {}, {}, init_a) {
+    pair.renew({}, {});  // An observer takes effect with the next connection.
+  }
+  Pair pair;
+  const std::shared_ptr<Events> a = observe(*pair.a);
+  const std::shared_ptr<Events> b = observe(*pair.b);
+  const Memory m{pair};
+};
 
 /// Runs a session with a Send, a Write, a Read and an orderly close.
 void short_session(Pair& pair, const Memory& m) {
-  post_receive(*pair.b, 70, sge(m.inbox, 0, kSize));
+  post_recv(*pair.b, 70, sge(m.inbox, 0, kSize));
   REQUIRE(pair.establish());
-  post_receive(*pair.b, 71, sge(m.inbox, 0, kSize));
+  post_recv(*pair.b, 71, sge(m.inbox, 0, kSize));
   post_send(*pair.a, 1, sge(m.source, 0, 40));
   post_write(*pair.a, 2, sge(m.source, 0, kSize), remote(m.target));
   post_read(*pair.a, 3, sge(m.source, 0, 100), remote(m.target, 8));
@@ -92,11 +99,8 @@ void short_session(Pair& pair, const Memory& m) {
 }
 
 TEST_CASE("an observer is notified of posts, memory, completions and states of its end, in order") {
-  Pair pair;
-  const auto a = observe(*pair.a);
-  const auto b = observe(*pair.b);
-  pair.renew({}, {});
-  const Memory m(pair);
+  Observed observed;
+  auto& [pair, a, b, m] = observed;
   short_session(pair, m);
 
   CHECK(a->of<WorkPosted>().size() == 3);
@@ -141,11 +145,9 @@ TEST_CASE("an observer is notified of posts, memory, completions and states of i
 }
 
 TEST_CASE("state changes of all three state machines are reported as they occur") {
-  Pair pair;
-  const auto a = observe(*pair.a);
-  const auto b = observe(*pair.b);
-  pair.renew({}, {});
-  short_session(pair, Memory(pair));
+  Observed observed;
+  auto& [pair, a, b, m] = observed;
+  short_session(pair, m);
   CHECK(states(*a, Machine::kStartup) == States{"AwaitReply", "FullOperation"});
   CHECK(states(*b, Machine::kStartup) == States{"AwaitRequest", "AwaitDecision", "FullOperation"});
   for (const auto& events : {a, b}) {
@@ -156,11 +158,8 @@ TEST_CASE("state changes of all three state machines are reported as they occur"
 }
 
 TEST_CASE("a refused access is reported with its reason, and so is the effect of the Terminate") {
-  Pair pair;
-  const auto a = observe(*pair.a);
-  const auto b = observe(*pair.b);
-  pair.renew({}, {});
-  const Memory m(pair);
+  Observed observed;
+  auto& [pair, a, b, m] = observed;
   REQUIRE(pair.establish());
   post_write(*pair.a, 5, sge(m.source, 0, 100), remote(m.target, kSize - 99));
   post_read(*pair.a, 6, sge(m.source, 0, 100), remote(m.target));
@@ -177,12 +176,8 @@ TEST_CASE("a refused access is reported with its reason, and so is the effect of
 }
 
 TEST_CASE("posts of one batch that completed before they were reported are counted, not invented") {
-  verbs::QpInit init;
-  init.limits.max_send_wr = 16;
-  Pair pair({}, {}, {}, init);
-  const auto a = observe(*pair.a);
-  pair.renew({}, {});
-  const Memory m(pair);
+  Observed observed({.limits = {.max_send_wr = 16}});
+  auto& [pair, a, b, m] = observed;
   REQUIRE(pair.establish());
   std::uint64_t told = 0;
   for (int round = 0; round < 5; ++round) {
@@ -200,20 +195,15 @@ TEST_CASE("posts of one batch that completed before they were reported are count
 TEST_CASE("an observer does not change the number of octets on the wire") {
   Pair plain;
   short_session(plain, Memory(plain));
-  Pair observed;
-  observe(*observed.a);
-  observe(*observed.b);
-  observed.renew({}, {});
-  short_session(observed, Memory(observed));
-  CHECK(observed.to_a.log.size() == plain.to_a.log.size());
-  CHECK(observed.to_b.log.size() == plain.to_b.log.size());
+  Observed observed;
+  short_session(observed.pair, observed.m);
+  CHECK(observed.pair.to_a.log.size() == plain.to_a.log.size());
+  CHECK(observed.pair.to_b.log.size() == plain.to_b.log.size());
 }
 
 TEST_CASE("after the stream has ended the observer is not notified, and posting still works") {
-  Pair pair;
-  const auto a = observe(*pair.a);
-  pair.renew({}, {});
-  const Memory m(pair);
+  Observed observed;
+  auto& [pair, a, b, m] = observed;
   short_session(pair, m);
   pair.a->tap.reset();
   const auto before = a->seen.size();

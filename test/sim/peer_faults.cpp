@@ -11,76 +11,55 @@ namespace {
 constexpr std::size_t kSize = 256;
 constexpr Access kAll = kEverything;
 
-struct Aim {
-  RemoteAddress at;
-  std::uint32_t length = kSize;
-};
-
 // A way to address memory of `end` that the peer must not access, with the codes of the Terminate
 // for a Write and for a Read.
 struct Case {
   const char* name;
-  Aim (*aim)(End& end, Access right);
+  RemoteAddress (*aim)(End& end, Access right);
   const char* write_code;
   const char* read_code;
 };
 
 const std::array kCases{
     Case{"an STag that never was",
-         [](End& end, Access) -> Aim {
-           return {{.rkey = Stag{0x00ABCD00}, .to = remote(end.memory(kSize, kAll)).to}};
+         [](End& e, Access) {
+           return RemoteAddress{Stag{0x00ABCD00}, remote(e.memory(kSize, kAll)).to};
          },
          "1/1/00", "0/1/00"},
     Case{"STag 0 [VRB-27]",
-         [](End& end, Access) -> Aim {
-           return {{.rkey = Stag{0}, .to = remote(end.memory(kSize, kAll)).to}};
-         },
+         [](End& e, Access) { return RemoteAddress{Stag{0}, remote(e.memory(kSize, kAll)).to}; },
          "1/1/00", "0/1/00"},
     Case{"the right index with the wrong key",
-         [](End& end, Access) -> Aim {
-           auto at = remote(end.memory(kSize, kAll));
-           at.rkey.value ^= 1;
-           return {at};
-         },
-         "1/1/00", "0/1/00"},
+         [](End& e, Access) { return wrong_key(remote(e.memory(kSize, kAll)), 1); }, "1/1/00",
+         "0/1/00"},
     Case{"a region of another protection domain [SEC-8]",
-         [](End& end, Access) -> Aim { return {remote(foreign(end, kSize, 2, 0))}; }, "1/1/02",
-         "0/1/03"},
+         [](End& e, Access) { return remote(foreign(e, kSize, 2, 0)); }, "1/1/02", "0/1/03"},
     Case{"a region tied to another queue pair [SEC-9]",
-         [](End& end, Access) -> Aim { return {remote(foreign(end, kSize, 1, 8))}; }, "1/1/02",
-         "0/1/03"},
+         [](End& e, Access) { return remote(foreign(e, kSize, 1, 8)); }, "1/1/02", "0/1/03"},
     Case{"a region without this right [SEC-18]",
-         [](End& end, Access right) -> Aim {
+         [](End& e, Access right) {
            const auto other =
                right == Access::kRemoteWrite ? Access::kRemoteRead : Access::kRemoteWrite;
-           return {remote(end.memory(kSize, Access::kLocalWrite | other))};
+           return remote(e.memory(kSize, Access::kLocalWrite | other));
          },
          "1/1/02", "0/1/02"},
     Case{"one octet in front [SEC-12]",
-         [](End& end, Access) -> Aim {
-           auto at = remote(end.memory(kSize, kAll));
-           --at.to;
-           return {at};
-         },
-         "1/1/01", "0/1/01"},
-    Case{"one octet behind [SEC-12]",
-         [](End& end, Access) -> Aim { return {remote(end.memory(kSize, kAll), 1)}; }, "1/1/01",
+         [](End& e, Access) { return remote(e.memory(kSize, kAll), SIZE_MAX); }, "1/1/01",
          "0/1/01"},
+    Case{"one octet behind [SEC-12]",
+         [](End& e, Access) { return remote(e.memory(kSize, kAll), 1); }, "1/1/01", "0/1/01"},
     Case{"one octet behind a zero-based region [VRB-29]",
-         [](End& end, Access) -> Aim {
-           return {remote(end.memory(kSize, kAll | Access::kZeroBased), 1)};
-         },
+         [](End& e, Access) { return remote(e.memory(kSize, kAll | Access::kZeroBased), 1); },
          "1/1/01", "0/1/01"},
     Case{"the virtual address of a zero-based region [VRB-29]",
-         [](End& end, Access) -> Aim {
-           const Region* region = end.memory(kSize, kAll | Access::kZeroBased);
-           return {
-               {.rkey = stag_of(region), .to = reinterpret_cast<std::uintptr_t>(region->address)}};
+         [](End& e, Access) {
+           const Region* region = e.memory(kSize, kAll | Access::kZeroBased);
+           return RemoteAddress{stag_of(region), reinterpret_cast<std::uintptr_t>(region->address)};
          },
          "1/1/01", "0/1/01"},
     Case{"an offset that wraps",
-         [](End& end, Access) -> Aim {
-           return {{.rkey = stag_of(end.memory(kSize, kAll)), .to = UINT64_MAX - 3}};
+         [](End& e, Access) {
+           return RemoteAddress{stag_of(e.memory(kSize, kAll)), UINT64_MAX - 3};
          },
          "1/1/03", "0/1/04"},
 };
@@ -98,16 +77,12 @@ TEST_CASE(
     fill_pattern(source);
     Region* inbox = pair.b->memory(kSize, Access::kLocalWrite);
     post_recv(*pair.b, 50, sge(inbox, 0, kSize));
-    const Aim aim = c.aim(*pair.b, Access::kRemoteWrite);
-    post_write(*pair.a, 1, sge(source, 0, aim.length), aim.at);
+    post_write(*pair.a, 1, sge(source, 0, kSize), c.aim(*pair.b, Access::kRemoteWrite));
     post_send(*pair.a, 2, sge(source, 0, 10));  // The other end silently drops this Send. [DDP-81]
     pair.run();
 
     check_refused(pair, *pair.b, c.write_code);
-    const auto echo = pair.b->qp->query().terminate_sent->segment;
-    REQUIRE(echo.has_value());
-    CHECK(echo->ddp_header_size == 14);
-    CHECK(echo->rdma_header_size == 0);
+    check_repeated(*pair.b, 14, 0);
     CHECK(text(pair.b->completions()) == "50 work request flushed");
     CHECK(all_zero(inbox));
   }
@@ -122,17 +97,14 @@ TEST_CASE(
     Region* sink = pair.a->memory(kSize, Access::kLocalWrite);
     Region* inbox = pair.b->memory(8, Access::kLocalWrite);
     post_recv(*pair.b, 50, sge(inbox, 0, 8));  // Inbound Sends may overtake Reads. [RDMAP-76]
-    const Aim aim = c.aim(*pair.b, Access::kRemoteRead);
-    post_read(*pair.a, 1, sge(sink, 0, aim.length), aim.at);
-    post_read(*pair.a, 2, sge(sink, 0, 8), aim.at);
+    const auto aim = c.aim(*pair.b, Access::kRemoteRead);
+    post_read(*pair.a, 1, sge(sink, 0, kSize), aim);
+    post_read(*pair.a, 2, sge(sink, 0, 8), aim);
     post_send(*pair.a, 3, sge(sink, 0, 0));
     pair.run();
 
     check_refused(pair, *pair.b, c.read_code);
-    const auto echo = pair.b->qp->query().terminate_sent->segment;
-    REQUIRE(echo.has_value());
-    CHECK(echo->ddp_header_size == 18);
-    CHECK(echo->rdma_header_size == 28);
+    check_repeated(*pair.b, 18, 28);
     CHECK(all_zero(sink));
     // Only the oldest outstanding Read fails with an error. The other Reads are flushed. [VRB-14]
     // [VRB-54]
@@ -171,7 +143,6 @@ TEST_CASE(
       post_recv(*pair.b, 10, sge(theirs, 0, 8));
       post_send(*pair.a, 1, sge(mine, 0, 8));
       row.post(*pair.a, sge(mine, 8, 8), remote(theirs));
-      pair.run();
       check_refused(pair, *pair.b, "0/2/06");
       // Without acknowledgements, a Write completes when it has been sent.
       const bool is_sent =
@@ -181,15 +152,6 @@ TEST_CASE(
       CHECK(all_zero(theirs));
     }
   }
-}
-
-TEST_CASE("a Send that finds no receive ends in 1/2/02 [DDP-68] [RDMAP-49] [VRB-38]") {
-  Connected pair;
-  Region* source = pair.a->memory(kSize, Access::kNone);
-  post_send(*pair.a, 1, sge(source, 0, kSize));
-  pair.run();
-  check_refused(pair, *pair.b, "1/2/02");
-  CHECK(pair.b->completions().empty());
 }
 
 TEST_CASE(
@@ -236,8 +198,7 @@ TEST_CASE("a failed receive can be polled when the queue pair has left RTS, not 
     pair.b->on_notify = [&] { seen = pair.b->qp->state(); };
     pair.b->cq.arm(verbs::Notify::kNext);
     post_send(*pair.a, 1, sge(source, 0, 101));
-    pair.run();
-    CHECK(text(pair.b->completions()) ==
+    CHECK(completed(pair, *pair.b) ==
           (too_long ? "10 local length error" : "10 local protection error"));
     CHECK(pair.b->notifications == 1);
     CHECK(seen == QpState::kTerminate);
@@ -246,15 +207,13 @@ TEST_CASE("a failed receive can be polled when the queue pair has left RTS, not 
 
 TEST_CASE(
     "a long Send in many segments that overruns its buffer changes only the buffer [DDP-71]") {
-  ConnectionOptions options;
-  options.max_ulpdu = 128;
+  const ConnectionOptions options{.max_ulpdu = 128};
   Connected pair(options, options);
   Region* source = pair.a->memory(5000, Access::kNone);
   fill_pattern(source);
   Region* inbox = pair.b->memory(4999, Access::kLocalWrite);
   post_recv(*pair.b, 10, sge(inbox, 0, 4999));
   post_send(*pair.a, 1, sge(source, 0, 5000));
-  pair.run();
   check_refused(pair, *pair.b, "1/2/05");
   CHECK(text(pair.b->completions()) == "10 local length error");
 }
@@ -273,7 +232,6 @@ TEST_CASE(
                                  : foreign(*pair.b, kSize, 2, 7);  // of another PD
     const Stag stag = kind == 3 ? Stag{0x00123400} : stag_of(target);
     post_send_invalidate(*pair.a, 1, sge(source, 0, 8), stag);
-    pair.run();
     check_refused(pair, *pair.b, "0/1/09");
     CHECK(target->valid.load());
     CHECK(text(pair.b->completions()) == "10 work request flushed");
@@ -295,11 +253,8 @@ TEST_CASE(
       REQUIRE(pair.establish(4, 4));
       const auto [mine, theirs] = regions(pair, 64, 8);
       for (std::uint64_t id = 0; id < count; ++id) {
-        if (with_atomics && id % 2 == 0) {
-          post_fetch_add(*pair.a, id, sge(mine, id * 8, 8), remote(theirs), 1);
-        } else {
-          post_read(*pair.a, id, sge(mine, id * 8, 8), remote(theirs));
-        }
+        const bool atomic = with_atomics && id % 2 == 0;
+        post_answered(*pair.a, atomic, id, sge(mine, id * 8, 8), remote(theirs));
       }
       pair.run();
       if (count == 4) {
@@ -324,7 +279,6 @@ TEST_CASE("requests posted after the refused one are flushed in order [VRB-14]")
   for (std::uint64_t id = 2; id < 20; ++id) {
     post_write(*pair.a, id, sge(sink, 0, 4096), remote(theirs), SendFlags::kNone);
   }
-  pair.run();
   check_refused(pair, *pair.b, "0/1/02");
   const auto done = pair.a->completions();
   REQUIRE(done.size() >= 3);

@@ -11,16 +11,25 @@ namespace {
 
 using Sink = std::vector<Sge>;
 
-verbs::QpInit with_lists() {
-  verbs::QpInit init;
-  init.limits.max_send_sge = bytes::kMaxSge;
-  return init;
-}
+verbs::QpInit with_lists() { return {.limits = {.max_send_sge = bytes::kMaxSge}}; }
 
 void post_list(End& end, std::uint64_t id, const Sink& sink, RemoteAddress from,
                SendFlags flags = SendFlags::kSignaled) {
   post(end, {.wr_id = id, .opcode = WrOpcode::kRead, .flags = flags, .sgl = sink, .remote = from});
 }
+
+/// A pair that allows lists and `reads` Reads at a time, with a source at `b` for them.
+struct ListPair : Pair {
+  ListPair(std::uint16_t reads, const LinkOptions& link = {}, const ConnectionOptions& options = {},
+           std::size_t size = 256)
+      : Pair(options, {}, link, with_lists()), source(b->memory(size, kEverything)) {
+    REQUIRE(establish(reads, reads));
+    fill_pattern(source);
+  }
+  Region* const source;
+  Region* const mine = a->memory(64, kEverything);
+  std::vector<Region*> regions;  ///< the regions of the last list
+};
 
 // Makes a list of `count` buffers, each in its own region, with lengths 1, 2, 3 and so on. Adds an
 // empty buffer without a key after every third buffer.
@@ -52,18 +61,14 @@ TEST_CASE("a Read fills a list of buffers and completes once, for any ORD [RDMAP
     for (const auto reads : std::initializer_list<std::uint16_t>{1, 2, 16}) {
       for (std::size_t count = 1; count <= bytes::kMaxSge; ++count) {
         CAPTURE(count);
-        Pair pair(options, {}, {.seed = reads, .max_segment = 70}, with_lists());
-        REQUIRE(pair.establish(reads, reads));
-        Region* const source = pair.b->memory(256, kEverything);
-        fill_pattern(source);
-        std::vector<Region*> regions;
-        const Sink sink = make_sink(*pair.a, count, regions);
-        post_list(*pair.a, 1, sink, remote(source));
+        ListPair pair(reads, {.seed = reads, .max_segment = 70}, options);
+        const Sink sink = make_sink(*pair.a, count, pair.regions);
+        post_list(*pair.a, 1, sink, remote(pair.source));
         pair.run();
         const auto done = pair.a->completions();
         REQUIRE(text(done) == "1 success");
         CHECK(done[0].byte_len == count * (count + 1) / 2);
-        CHECK(has_source(regions, source));
+        CHECK(has_source(pair.regions, pair.source));
         // If more Reads than IRD were outstanding, the stream would end.
         CHECK(opcodes(pair.to_b) == std::string(count, '1'));
         CHECK(pair.b->qp->state() == QpState::kRts);
@@ -74,11 +79,9 @@ TEST_CASE("a Read fills a list of buffers and completes once, for any ORD [RDMAP
 
 TEST_CASE("Reads of lists complete in order among other requests, signaled or not [VRB-43]") {
   for (const auto& options : both_kinds()) {
-    Pair pair(options, {}, {.seed = 5, .max_segment = 90}, with_lists());
-    REQUIRE(pair.establish(2, 2));
-    Region* const source = pair.b->memory(256, kEverything);
-    Region* const mine = pair.a->memory(64, kEverything);
-    fill_pattern(source);
+    ListPair pair(2, {.seed = 5, .max_segment = 90}, options);
+    Region* const source = pair.source;
+    Region* const mine = pair.mine;
     std::vector<Region*> first;
     std::vector<Region*> second;
     post_write(*pair.a, 1, sge(mine, 0, 8), remote(source, 200));
@@ -96,14 +99,9 @@ TEST_CASE("Reads of lists complete in order among other requests, signaled or no
 }
 
 TEST_CASE("a fence waits for every buffer of a Read before it [VRB-50]") {
-  Pair pair({}, {}, {.seed = 9, .max_segment = 30}, with_lists());
-  REQUIRE(pair.establish(4, 4));
-  Region* const source = pair.b->memory(256, kEverything);
-  Region* const mine = pair.a->memory(64, kEverything);
-  std::vector<Region*> regions;
-  fill_pattern(source);
-  post_list(*pair.a, 1, make_sink(*pair.a, 3, regions), remote(source));
-  post_write(*pair.a, 2, sge(mine, 0, 8), remote(source, 200),
+  ListPair pair(4, {.seed = 9, .max_segment = 30});
+  post_list(*pair.a, 1, make_sink(*pair.a, 3, pair.regions), remote(pair.source));
+  post_write(*pair.a, 2, sge(pair.mine, 0, 8), remote(pair.source, 200),
              SendFlags::kSignaled | SendFlags::kFence);
   while (opcodes(pair.to_b).find('0') == std::string::npos) REQUIRE(pair.step());
   CHECK(opcodes(pair.to_b) == "1110");
@@ -114,19 +112,11 @@ TEST_CASE("a Read of a list that the peer refuses in part fails, and no later re
   for (const auto& options : both_kinds()) {
     for (std::size_t allowed = 0; allowed < 6; ++allowed) {
       CAPTURE(allowed);
-      Pair pair(options, {}, {}, with_lists());
-      REQUIRE(pair.establish(8, 8));
-      Region* const source = pair.b->memory(allowed * (allowed + 1) / 2 + 1, kEverything);
-      Region* const mine = pair.a->memory(64, kEverything);
-      std::vector<Region*> regions;
-      post_write(*pair.a, 1, sge(mine, 0, 1), remote(source));
-      const Sink sink = make_sink(*pair.a, 6, regions);
-      if (allowed == 0) {
-        post_list(*pair.a, 2, sink, remote(source, 1));
-      } else {
-        post_list(*pair.a, 2, sink, remote(source));
-      }
-      post_write(*pair.a, 3, sge(mine, 0, 1), remote(source));
+      ListPair pair(8, {}, options, allowed * (allowed + 1) / 2 + 1);
+      post_write(*pair.a, 1, sge(pair.mine, 0, 1), remote(pair.source));
+      const Sink sink = make_sink(*pair.a, 6, pair.regions);
+      post_list(*pair.a, 2, sink, remote(pair.source, allowed == 0 ? 1 : 0));
+      post_write(*pair.a, 3, sge(pair.mine, 0, 1), remote(pair.source));
       pair.run();
       CHECK(received_code(*pair.a) == "0/1/01");
       CHECK(text(pair.a->completions()) ==
@@ -137,14 +127,11 @@ TEST_CASE("a Read of a list that the peer refuses in part fails, and no later re
 
 TEST_CASE("a Read whose list has an invalid buffer is never sent [VRB-28]") {
   for (std::size_t bad = 0; bad < 4; ++bad) {
-    Pair pair({}, {}, {}, with_lists());
-    REQUIRE(pair.establish(8, 8));
-    Region* const source = pair.b->memory(64, kEverything);
-    std::vector<Region*> regions;
-    Sink sink = make_sink(*pair.a, 3, regions);
+    ListPair pair(8);
+    Sink sink = make_sink(*pair.a, 3, pair.regions);
     std::erase_if(sink, [](const Sge& sge) { return sge.length == 0; });
-    sink.insert(sink.begin() + static_cast<long>(bad), sge(source, 0, 4));
-    post_list(*pair.a, 1, sink, remote(source));
+    sink.insert(sink.begin() + static_cast<long>(bad), sge(pair.source, 0, 4));
+    post_list(*pair.a, 1, sink, remote(pair.source));
     CHECK(completed(pair) == "1 local protection error");
     CHECK(opcodes(pair.to_b) == "7");
   }
@@ -153,11 +140,8 @@ TEST_CASE("a Read whose list has an invalid buffer is never sent [VRB-28]") {
 TEST_CASE("a Read of a list completes once if the connection ends, at any moment") {
   for (const auto& options : both_kinds()) {
     for (std::size_t steps = 0; steps < 30; ++steps) {
-      Pair pair(options, {}, {.seed = 3, .max_segment = 40}, with_lists());
-      REQUIRE(pair.establish(2, 2));
-      Region* const source = pair.b->memory(256, kEverything);
-      std::vector<Region*> regions;
-      post_list(*pair.a, 1, make_sink(*pair.a, 9, regions), remote(source));
+      ListPair pair(2, {.seed = 3, .max_segment = 40}, options);
+      post_list(*pair.a, 1, make_sink(*pair.a, 9, pair.regions), remote(pair.source));
       for (std::size_t i = 0; i < steps; ++i) pair.step();
       pair.a->qp->abort();
       CHECK(pair.a->completions().size() == 1);
@@ -168,35 +152,27 @@ TEST_CASE("a Read of a list completes once if the connection ends, at any moment
 
 TEST_CASE("invalidating a buffer of an outstanding Read's list ends the stream") {
   for (std::size_t which = 0; which < 6; ++which) {
-    Pair pair({}, {}, {.seed = 3, .max_segment = 40}, with_lists());
-    REQUIRE(pair.establish(1, 1));
-    Region* const source = pair.b->memory(256, kEverything);
-    std::vector<Region*> regions;
-    post_list(*pair.a, 1, make_sink(*pair.a, 6, regions), remote(source));
+    ListPair pair(1, {.seed = 3, .max_segment = 40});
+    post_list(*pair.a, 1, make_sink(*pair.a, 6, pair.regions), remote(pair.source));
     while (opcodes(pair.to_b).empty()) REQUIRE(pair.step());
-    pair.a->connection->revoke(*regions[which], pair.a->now);
+    pair.a->connection->revoke(*pair.regions[which], pair.a->now);
     CHECK(completed(pair) == "1 local protection error");
     CHECK(pair.a->qp->state() == QpState::kError);
   }
 }
 
 TEST_CASE("lowering ORD to 0 while a Read of a list is outstanding fails the Read [VRB-25]") {
-  Pair pair({}, {}, {.seed = 3, .max_segment = 40}, with_lists());
-  REQUIRE(pair.establish(1, 1));
-  Region* const source = pair.b->memory(256, kEverything);
-  std::vector<Region*> regions;
-  post_list(*pair.a, 1, make_sink(*pair.a, 6, regions), remote(source));
+  ListPair pair(1, {.seed = 3, .max_segment = 40});
+  post_list(*pair.a, 1, make_sink(*pair.a, 6, pair.regions), remote(pair.source));
   while (opcodes(pair.to_b).empty()) REQUIRE(pair.step());
   CHECK(!pair.a->qp->set_ord(0));
   CHECK(completed(pair) == "1 local QP operation error");
 }
 
 TEST_CASE("the sink of a Read with Invalidate is one buffer") {
-  Connected pair({}, {}, {}, with_lists());
-  Region* const source = pair.b->memory(64, kEverything);
-  std::vector<Region*> regions;
-  const Sink sink = make_sink(*pair.a, 2, regions);
+  ListPair pair(8);
+  const Sink sink = make_sink(*pair.a, 2, pair.regions);
   CHECK(pair.a->qp->post_send(
-            {.opcode = WrOpcode::kReadInvalidate, .sgl = sink, .remote = remote(source)}) ==
+            {.opcode = WrOpcode::kReadInvalidate, .sgl = sink, .remote = remote(pair.source)}) ==
         verbs::Errc::kReadNeedsOneSge);
 }

@@ -13,24 +13,17 @@ namespace {
 // responder, so the second responder also uses the STag table of the first, as two streams of one
 // Rnic do.
 struct Shared {
-  explicit Shared(const verbs::SharedReceiveQueue::Limits& limits = {},
-                  const ConnectionOptions& options = {})
+  explicit Shared(const verbs::SharedReceiveQueue::Limits& limits = {})
       : srq(1, limits, [this](verbs::SharedReceiveQueue&) { ++limit_events; }) {
-    verbs::QpInit init;
-    init.srq = &srq;
-    first = std::make_unique<Pair>(ConnectionOptions{}, options, LinkOptions{.seed = 1},
-                                   verbs::QpInit{}, init);
-    init.pd = 1;
-    init.send_cq = init.recv_cq = &first->b->cq;
-    second = std::make_unique<Pair>(ConnectionOptions{}, options, LinkOptions{.seed = 2});
-    second->b->qp = std::make_unique<verbs::QueuePair>(
-        8, init, first->b->stags,
-        [this](const verbs::AsyncEvent& e) { second->b->async.push_back(e); });
-    REQUIRE(first->establish());
-    REQUIRE(second->establish());
-    inbox = first->b->memory(100 * 64, Access::kLocalWrite);
-    for (Pair* pair : {first.get(), second.get()})
+    const verbs::QpInit init{
+        .pd = 1, .send_cq = &first.b->cq, .recv_cq = &first.b->cq, .srq = &srq};
+    second.b->qp = std::make_unique<verbs::QueuePair>(
+        8, init, first.b->stags,
+        [this](const verbs::AsyncEvent& e) { second.b->async.push_back(e); });
+    for (Pair* pair : {&first, &second}) {
+      REQUIRE(pair->establish());
       sources.push_back(pair->a->memory(64, kEverything));
+    }
   }
   void post_receives(std::uint64_t from, std::uint64_t to) {
     for (auto id = from; id < to; ++id) {
@@ -39,16 +32,16 @@ struct Shared {
     }
   }
   void send(int which, std::uint64_t id) {
-    Pair& pair = which == 0 ? *first : *second;
+    Pair& pair = which == 0 ? first : second;
     post_send(*pair.a, id, sge(sources[static_cast<std::size_t>(which)], 0, 8));
     pair.run();
   }
 
   verbs::SharedReceiveQueue srq;
   int limit_events = 0;
-  std::unique_ptr<Pair> first;
-  std::unique_ptr<Pair> second;
-  Region* inbox = nullptr;
+  Pair first{{}, {}, {.seed = 1}, {}, {.srq = &srq}};
+  Pair second{{}, {}, {.seed = 2}};
+  Region* inbox = first.b->memory(100 * 64, Access::kLocalWrite);
   std::vector<Region*> sources;
 };
 
@@ -62,7 +55,7 @@ TEST_CASE(
   s.send(0, 1);
   s.send(1, 2);
   s.send(1, 3);
-  const auto done = s.first->b->completions();
+  const auto done = s.first.b->completions();
   REQUIRE(done.size() == 3);
   CHECK(text(done) == "0 success, 1 success, 2 success");
   CHECK(done[0].qp_num == 7);
@@ -74,12 +67,12 @@ TEST_CASE(
 TEST_CASE("an error of one queue pair leaves the shared receives to the other [VRB-19]") {
   Shared s;
   s.post_receives(0, 4);
-  CHECK(!s.first->b->qp->abort());
-  s.first->run();
-  CHECK(s.first->b->completions().empty());
+  CHECK(!s.first.b->qp->abort());
+  s.first.run();
+  CHECK(s.first.b->completions().empty());
   CHECK(s.srq.size() == 4);
   s.send(1, 1);
-  CHECK(text(s.first->b->completions()) == "0 success");
+  CHECK(text(s.first.b->completions()) == "0 success");
 }
 
 TEST_CASE(
@@ -90,16 +83,16 @@ TEST_CASE(
   s.send(0, 1);
   s.send(0, 2);
   s.send(1, 3);
-  CHECK(s.first->b->qp->state() == QpState::kRts);
+  CHECK(s.first.b->qp->state() == QpState::kRts);
   // After the poll, the first queue pair may consume two more receives.
-  CHECK(s.first->b->completions().size() == 3);
+  CHECK(s.first.b->completions().size() == 3);
   s.send(0, 4);
   s.send(0, 5);
-  CHECK(s.first->b->qp->state() == QpState::kRts);
+  CHECK(s.first.b->qp->state() == QpState::kRts);
   s.send(0, 6);
-  CHECK(sent_code(*s.first->b) == "1/2/02");
+  CHECK(sent_code(*s.first.b) == "1/2/02");
   s.send(1, 7);
-  CHECK(s.second->b->qp->state() == QpState::kRts);
+  CHECK(s.second.b->qp->state() == QpState::kRts);
   CHECK(s.srq.size() == 10 - 6);
 }
 
@@ -124,49 +117,34 @@ TEST_CASE("in Error a queue pair reports once that it consumes no more shared re
     CAPTURE(how);
     Shared s;
     s.post_receives(0, 4);
-    End& end = *s.first->b;
+    End& end = *s.first.b;
     const auto told = [&end] { return count(end, AsyncEventType::kLastReceive); };
     s.send(0, 1);
     if (how == 0) CHECK(!end.qp->abort());
     if (how == 1) CHECK(!end.qp->terminate());
     if (how == 2) end.connection->lost(end.now);
-    s.first->run();
+    s.first.run();
     CHECK(end.qp->state() == QpState::kError);
     CHECK(told() == 1);
     CHECK(end.async.back().type == AsyncEventType::kLastReceive);
     CHECK(!end.qp->abort());
     CHECK(told() == 1);
-    CHECK(count(*s.second->b, AsyncEventType::kLastReceive) == 0);
+    CHECK(count(*s.second.b, AsyncEventType::kLastReceive) == 0);
     // `a` has its own receive queue.
-    CHECK(count(*s.first->a, AsyncEventType::kLastReceive) == 0);
+    CHECK(count(*s.first.a, AsyncEventType::kLastReceive) == 0);
     CHECK(!end.qp->reset());
     CHECK(!end.qp->abort());
     CHECK(told() == 2);  // The second event is about a new connection.
   }
 }
 
-TEST_CASE("a stream held for a shared receive continues soon after one is posted") {
-  ConnectionOptions hold;
-  hold.receive_hold = 5s;
-  Shared s({}, hold);
-  s.send(0, 1);
-  CHECK(s.first->b->connection->receive_plan().empty());
-  s.first->advance(1s);
-  CHECK(s.first->b->qp->state() == QpState::kRts);
-  s.post_receives(0, 1);
-  s.first->advance(10ms);
-  CHECK(text(s.first->b->completions()) == "0 success");
-  s.first->advance(20s);
-  CHECK(s.first->b->qp->state() == QpState::kRts);
-}
-
 TEST_CASE(
     "for the buffers, the protection domain of the shared queue counts, not that of the queue pair "
     "[VRB-19] [VRB-1]") {
   Shared s;
-  const Sge buffer = sge(foreign(*s.first->b, 64, 2, 0), 0, 64);
+  const Sge buffer = sge(foreign(*s.first.b, 64, 2, 0), 0, 64);
   REQUIRE(!s.srq.post_recv({.wr_id = 5, .sgl = {&buffer, 1}}));
   s.send(0, 1);
-  CHECK(text(s.first->b->completions()) == "5 local protection error");
-  CHECK(s.first->b->qp->state() == QpState::kError);
+  CHECK(text(s.first.b->completions()) == "5 local protection error");
+  CHECK(s.first.b->qp->state() == QpState::kError);
 }

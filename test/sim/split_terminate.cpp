@@ -3,6 +3,7 @@
 // complete (RFC 5040 section 7.1, RFC 5041 section 5.4). Until then the end keeps sending its
 // queued data, even to a peer that does not read. A Terminate may also name a request that does not
 // exist.
+#include "iwarp/rdmap/faults.hpp"
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT

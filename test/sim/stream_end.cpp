@@ -91,8 +91,7 @@ TEST_CASE("after a Write with a wrong rkey, the report names the key, the addres
   for (const auto& options : kinds()) {
     Connected pair(options, options);
     Region* mine = pair.a->memory(kBytes, kEverything);
-    RemoteAddress at = remote(pair.b->memory(kBytes, kEverything));
-    at.rkey.value ^= 0x100;
+    const RemoteAddress at = wrong_key(remote(pair.b->memory(kBytes, kEverything)));
     post_write(*pair.a, 0x7f0000001000, sge(mine, 0, kBytes), at);
     pair.run();
     CHECK(why(*pair.a).starts_with(
@@ -127,9 +126,7 @@ TEST_CASE("after a Read without access, the report names the missing right") {
 
 TEST_CASE("after a Read that the queue pair does not accept, the report names its access flag") {
   for (const auto& options : kinds()) {
-    verbs::QpInit init;
-    init.inbound = Access::kRemoteWrite;
-    Connected pair(options, options, {}, {}, init);
+    Connected pair(options, options, {}, {}, {.inbound = Access::kRemoteWrite});
     Region* mine = pair.a->memory(kBytes, kEverything);
     const RemoteAddress at = remote(pair.b->memory(kBytes, kEverything));
     post_read(*pair.a, 3, sge(mine, 0, kBytes), at);
@@ -171,8 +168,7 @@ TEST_CASE(
     Connected pair(options, options);
     const auto [mine, inbox] = regions(pair, kBytes);
     post_recv(*pair.b, 9, sge(inbox, 0, kBytes));
-    Sge bad = sge(mine, 0, kBytes);
-    bad.lkey.value ^= 0x100;
+    const Sge bad = wrong_key(sge(mine, 0, kBytes));
     post_send(*pair.a, 5, bad);
     pair.run();
     CHECK(
@@ -189,8 +185,7 @@ TEST_CASE(
 TEST_CASE("after a receive into unregistered memory, the report of that end names it") {
   Connected pair;
   Region* mine = pair.a->memory(kBytes, kEverything);
-  Sge bad = sge(pair.b->memory(kBytes, kEverything), 0, kBytes);
-  bad.lkey.value ^= 0x100;
+  const Sge bad = wrong_key(sge(pair.b->memory(kBytes, kEverything), 0, kBytes));
   post_recv(*pair.b, 9, bad);
   post_send(*pair.a, 5, sge(mine, 0, 8));
   pair.run();
@@ -205,9 +200,7 @@ TEST_CASE("after a receive into unregistered memory, the report of that end name
 TEST_CASE("the overflow of a completion queue is reported by name") {
   for (const auto& options : kinds()) {
     verbs::CompletionQueue tiny(2, nullptr);
-    verbs::QpInit init;
-    init.send_cq = &tiny;
-    Connected pair(options, options, {}, init);
+    Connected pair(options, options, {}, {.send_cq = &tiny});
     Region* mine = pair.a->memory(kBytes, kEverything);
     const RemoteAddress at = remote(pair.b->memory(kBytes, kEverything));
     for (std::uint64_t i = 0; i < 3; ++i) post_write(*pair.a, i, sge(mine, 0, 8), at);
@@ -261,11 +254,12 @@ TEST_CASE("without outstanding requests a close, a reset and an abort are orderl
   CHECK(orderly(*pair.b));
 }
 
-TEST_CASE("the end of an earlier connection of a queue pair is not reported for the next one") {
+TEST_CASE(
+    "after an error and a reset the queue pairs connect again, and the earlier end is not reported "
+    "for the next connection [VRB-16]") {
   Connected pair;
   Region* mine = pair.a->memory(kBytes, kEverything);
-  RemoteAddress wrong = remote(pair.b->memory(kBytes, kEverything));
-  wrong.rkey.value ^= 0x100;
+  const RemoteAddress wrong = wrong_key(remote(pair.b->memory(kBytes, kEverything)));
   post_write(*pair.a, 1, sge(mine, 0, 8), wrong);
   pair.run();
   CHECK(pair.a->connection->end().cause == Cause::kTerminateReceived);
@@ -274,6 +268,8 @@ TEST_CASE("the end of an earlier connection of a queue pair is not reported for 
   REQUIRE(!pair.b->qp->reset());
   pair.renew({}, {});
   REQUIRE(pair.establish());
+  CHECK(received_code(*pair.a) == "none");
+  CHECK(pair.a->qp->reset() == verbs::Errc::kWrongState);
   pair.a->connection->lost(pair.a->now);
   pair.b->connection->lost(pair.b->now);
   CHECK(why(*pair.a) == "the peer reset the connection, or the network failed");

@@ -103,15 +103,34 @@ inline Region* window(End& end) {
   return *region;
 }
 
+/// Returns octet `i` of the pattern of fill_pattern().
+inline std::byte pattern(std::size_t i, unsigned seed = 1) {
+  return static_cast<std::byte>((i * 131 + i / 251 + seed) & 0xFF);
+}
 inline void fill_pattern(const Region* region, unsigned seed = 1) {
+  for (std::size_t i = 0; i < region->length; ++i) region->address[i] = pattern(i, seed);
+}
+/// Returns whether the whole region has the octets that fill_pattern() writes.
+inline bool has_pattern(const Region* region) {
   for (std::size_t i = 0; i < region->length; ++i) {
-    region->address[i] = static_cast<std::byte>((i * 131 + i / 251 + seed) & 0xFF);
+    if (region->address[i] != pattern(i)) return false;
   }
+  return true;
 }
 inline bool same(const Region* x, const Region* y, std::size_t length) {
   return std::memcmp(x->address, y->address, length) == 0;
 }
 inline Stag stag_of(const Region* region) { return Stag{region->stag.load()}; }
+
+/// Returns the same memory under a key that no region has.
+inline Sge wrong_key(Sge sge) {
+  sge.lkey.value ^= 0x100;
+  return sge;
+}
+inline RemoteAddress wrong_key(RemoteAddress at, std::uint32_t difference = 0x100) {
+  at.rkey.value ^= difference;
+  return at;
+}
 
 inline void post(End& end, const SendWr& wr) { REQUIRE(!end.qp->post_send(wr)); }
 
@@ -203,6 +222,11 @@ inline void post_send_immediate(End& end, std::uint64_t id, std::span<const Sge>
              .sgl = from,
              .immediate = std::uint64_t{immediate} << 32});
 }
+/// Posts an atomic or a Read. The peer executes and answers both in order.
+inline void post_answered(End& end, bool atomic, std::uint64_t id, const Sge& to,
+                          RemoteAddress from) {
+  atomic ? post_fetch_add(end, id, to, from, 1) : post_read(end, id, to, from);
+}
 inline void post_recv(End& end, std::uint64_t id, const Sge& to) {
   REQUIRE(!end.qp->post_recv({.wr_id = id, .sgl = {&to, 1}}));
 }
@@ -271,10 +295,17 @@ inline std::string text(const std::vector<WorkCompletion>& list) {
   return out;
 }
 
-/// Runs both ends until nothing more happens. Returns the text of `a`'s completions.
-inline std::string completed(Pair& pair) {
+/// Runs both ends until nothing more happens. Returns the text of the completions of `end`.
+inline std::string completed(Pair& pair, End& end) {
   pair.run();
-  return text(pair.a->completions());
+  return text(end.completions());
+}
+inline std::string completed(Pair& pair) { return completed(pair, *pair.a); }
+
+/// Makes `a` send its first FPDU, an empty Write. The responder may send only after it. [MPA-93]
+inline void let_responder_send(Pair& pair) {
+  post_write(*pair.a, 1, {}, {}, SendFlags::kNone);
+  pair.run();
 }
 
 /// Deregisters the region as an Rnic does. If the connection holds a pin on it, revokes the pin
@@ -299,14 +330,38 @@ inline void carry(End& from, End& to) {
   }
 }
 
-inline bool all_zero(const Region* region) {
-  return std::all_of(region->address, region->address + region->length,
-                     [](std::byte b) { return b == std::byte{0}; });
+/// Returns whether the octets of `region` from offset `from` on all have the value `value`.
+inline bool is_filled(const Region* region, std::byte value, std::size_t from = 0) {
+  return std::all_of(region->address + from, region->address + region->length,
+                     [value](std::byte b) { return b == value; });
+}
+inline bool all_zero(const Region* region, std::size_t from = 0) {
+  return is_filled(region, std::byte{0}, from);
 }
 
-/// Checks that `refuser` ended the stream with `why` and that both ends are in Error. [RDMAP-62]
-/// [VRB-15]
+/// Writes to memory that the program may use for something else, for example after destroy().
+inline void reuse(const Region* region) {
+  std::fill_n(region->address, region->length, std::byte{0xDD});
+}
+/// Returns whether nothing has changed the memory since reuse().
+inline bool is_reused(const Region* region) { return is_filled(region, std::byte{0xDD}); }
+
+inline bool are_both_in(const Pair& pair, QpState state) {
+  return pair.a->qp->state() == state && pair.b->qp->state() == state;
+}
+
+/// Checks the sizes of the headers that the Terminate which `refuser` has sent repeats.
+inline void check_repeated(const End& refuser, std::size_t ddp_header, std::size_t rdma_header) {
+  const auto segment = refuser.qp->query().terminate_sent->segment;
+  REQUIRE(segment.has_value());
+  CHECK(segment->ddp_header_size == ddp_header);
+  CHECK(segment->rdma_header_size == rdma_header);
+}
+
+/// Runs both ends until nothing more happens. Checks that `refuser` ended the stream with `why` and
+/// that both ends are in Error. [RDMAP-62] [VRB-15]
 inline void check_refused(Pair& pair, End& refuser, const std::string& why) {
+  pair.run();
   End& other = &refuser == pair.a.get() ? *pair.b : *pair.a;
   CHECK(sent_code(refuser) == why);
   CHECK(received_code(other) == why);

@@ -6,33 +6,6 @@
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT
 
-namespace {
-
-// Posts three Writes and checks the completions: the peer refuses the second Write, and the third
-// is flushed.
-void check_second_fails(Pair& pair, Region* mine, Region* theirs, RemoteAddress wrong) {
-  post_write(*pair.a, 1, sge(mine, 0, 64), remote(theirs));
-  post_write(*pair.a, 2, sge(mine, 0, 64), wrong);
-  post_write(*pair.a, 3, sge(mine, 0, 64), remote(theirs));
-  CHECK(completed(pair) == "1 success, 2 remote access error, 3 work request flushed");
-}
-
-}  // namespace
-
-TEST_CASE(
-    "only the refused Write fails, whichever requests are before and after it [RDMAP-20] "
-    "[VRB-54]") {
-  Connected pair(acknowledged(), {});
-  const auto [mine, theirs] = regions(pair, 64);
-  RemoteAddress wrong = remote(theirs);
-  SUBCASE("an invalid STag") { wrong.rkey.value ^= 0x100; }
-  SUBCASE("one octet after the end") { ++wrong.to; }
-  SUBCASE("before the beginning") { wrong.to -= 65; }
-  SUBCASE("an offset that wraps") { wrong.to = UINT64_MAX - 3; }
-  SUBCASE("no write access") { wrong = remote(pair.b->memory(64, Access::kRemoteRead)); }
-  check_second_fails(pair, mine, theirs, wrong);
-}
-
 TEST_CASE(
     "the refused segment identifies its Write, also if unsignaled, and in the middle of the "
     "Write") {
@@ -44,14 +17,6 @@ TEST_CASE(
   post_write(*pair.a, 2, sge(mine, 0, 5000), remote(theirs), SendFlags::kNone);
   post_write(*pair.a, 3, sge(mine, 0, 100), remote(theirs));
   CHECK(completed(pair) == "2 remote access error, 3 work request flushed");
-}
-
-TEST_CASE("if a Write is refused after another was acknowledged, the acknowledged one succeeds") {
-  Connected pair(acknowledged(), {});
-  const auto [mine, theirs] = regions(pair, 64);
-  post_write(*pair.a, 1, sge(mine, 0, 64), remote(theirs));
-  CHECK(completed(pair) == "1 success");
-  check_second_fails(pair, mine, theirs, {.rkey = Stag{0x5500}, .to = 0});
 }
 
 TEST_CASE("a Send without a receive fails, identified by its MSN [DDP-31] [RDMAP-20]") {
@@ -88,8 +53,7 @@ TEST_CASE("with an IRD of 0 an end answers empty Reads, and refuses all other Re
       post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
       CHECK(completed(pair) == "1 success");
       post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
-      atomic ? post_fetch_add(*pair.a, 3, sge(mine, 0, 8), remote(theirs), 1)
-             : post_read(*pair.a, 3, sge(mine, 0, 8), remote(theirs));
+      post_answered(*pair.a, atomic, 3, sge(mine, 0, 8), remote(theirs));
       post_write(*pair.a, 4, sge(mine, 0, 8), remote(theirs));
       CHECK(completed(pair) == "2 success, 3 remote invalid request, 4 work request flushed");
     }
@@ -111,8 +75,7 @@ TEST_CASE(
       Connected pair(options, {});
       const auto [mine, theirs] = regions(pair, 64);
       const auto ask = [&, atomic = atomic_fails](std::uint64_t id, std::size_t at) {
-        if (atomic) return post_fetch_add(*pair.a, id, sge(mine, 0, 8), remote(theirs, at), 1);
-        post_read(*pair.a, id, sge(mine, 0, 8), remote(theirs, at));
+        post_answered(*pair.a, atomic, id, sge(mine, 0, 8), remote(theirs, at));
       };
       post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
       pair.run();  // `a` sends a Read to request an acknowledgement.
@@ -122,8 +85,7 @@ TEST_CASE(
       post_write(*pair.a, 4, sge(mine, 0, 8), remote(theirs));
       ask(5, 64);
       ask(6, 16);
-      pair.run();
-      CHECK(text(pair.a->completions()) ==
+      CHECK(completed(pair) ==
             "1 success, 2 success, 3 success, 4 success, 5 remote access error, "
             "6 work request flushed");
     }
@@ -235,7 +197,6 @@ TEST_CASE(
   const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
-  pair.run();
   check_refused(pair, *pair.b, "1/2/02");
   CHECK(text(pair.a->completions()) == "1 success, 2 work request flushed");
 }

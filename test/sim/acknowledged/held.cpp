@@ -20,14 +20,7 @@ ConnectionOptions waiting(const ConnectionOptions& base, bool agreed = true) {
 /// Returns the options of waiting(), with acknowledged completions.
 ConnectionOptions acknowledging(bool agreed = true) { return waiting(acknowledged(), agreed); }
 
-struct Memories {
-  explicit Memories(Pair& pair)
-      : mine(pair.a->memory(4096, kEverything)), theirs(pair.b->memory(4096, kEverything)) {}
-  Region* mine;
-  Region* theirs;
-};
-
-void post_receives(Pair& pair, const Memories& m, std::size_t count) {
+void post_receives(Pair& pair, const Regions& m, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) post_recv(*pair.b, 100 + i, sge(m.theirs, 0, 64));
 }
 
@@ -41,7 +34,7 @@ TEST_CASE(
       // difference.
       const auto receiver = receives % 2 == 0 ? acknowledging() : waiting({});
       Connected pair(acknowledging(), receiver, {.seed = 7, .max_segment = segment});
-      const Memories m(pair);
+      const Regions m = regions(pair, 4096);
       post_receives(pair, m, receives);
       for (std::uint64_t id = 0; id < 17; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
       pair.run();
@@ -57,7 +50,7 @@ TEST_CASE(
 
 TEST_CASE("while Sends wait, each posted receive completes one more of them") {
   Connected pair(acknowledging(), acknowledging());
-  const Memories m(pair);
+  const Regions m = regions(pair, 4096);
   for (std::uint64_t id = 0; id < 8; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
   for (std::uint64_t id = 0; id < 8; ++id) {
     post_receives(pair, m, 1);
@@ -67,7 +60,7 @@ TEST_CASE("while Sends wait, each posted receive completes one more of them") {
 
 TEST_CASE("requests of every kind before a waiting Send complete, none after it") {
   Connected pair(acknowledging(), acknowledging());
-  const Memories m(pair);
+  const Regions m = regions(pair, 4096);
   const Sge from = sge(m.mine, 0, 8);
   post_receives(pair, m, 4);
   post_send(*pair.a, 0, from);
@@ -90,7 +83,7 @@ TEST_CASE("requests of every kind before a waiting Send complete, none after it"
 
 TEST_CASE("no acknowledgement is sent if a Send waits and nothing before it is unacknowledged") {
   Connected pair(acknowledging(), acknowledging());
-  const Memories m(pair);
+  const Regions m = regions(pair, 4096);
   post_receives(pair, m, 1);
   post_send(*pair.a, 0, sge(m.mine, 0, 64));
   pair.run();
@@ -104,7 +97,7 @@ TEST_CASE("no acknowledgement is sent if a Send waits and nothing before it is u
 // peer's kernel discard data that it has not sent yet.
 TEST_CASE("a peer whose requests complete when they have been sent receives no acknowledgements") {
   Connected pair(waiting({}), acknowledging());
-  const Memories m(pair);
+  const Regions m = regions(pair, 4096);
   post_receives(pair, m, 3);
   for (std::uint64_t id = 0; id < 4; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
   pair.run();
@@ -115,7 +108,7 @@ TEST_CASE("a peer whose requests complete when they have been sent receives no a
 TEST_CASE("a peer without the extension receives no acknowledgements, and loses no data") {
   for (const bool ours : {true, false}) {
     Connected pair(acknowledging(ours), acknowledging(!ours));
-    const Memories m(pair);
+    const Regions m = regions(pair, 4096);
     post_receives(pair, m, 3);
     for (std::uint64_t id = 0; id < 4; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
     pair.run();
@@ -130,7 +123,7 @@ TEST_CASE("an acknowledgement is not sent between an Immediate and its Send") {
   options.max_ulpdu = 512;
   options.transmit_batch = 1;
   Connected pair(options, options);
-  const Memories m(pair);
+  const Regions m = regions(pair, 4096);
   Region* const inbox = pair.a->memory(4096, kEverything);
   post_receives(pair, m, 3);
   post_recv(*pair.a, 200, sge(inbox, 0, 4096));
@@ -152,7 +145,7 @@ TEST_CASE("an acknowledgement is not sent between an Immediate and its Send") {
 TEST_CASE(
     "an acknowledgement of requests that were never sent, or are complete, completes nothing") {
   Connected pair(acknowledging(), acknowledging());
-  const Memories m(pair);
+  const Regions m = regions(pair, 4096);
   post_receives(pair, m, 2);
   post_send(*pair.a, 0, sge(m.mine, 0, 64));
   CHECK(completed(pair) == "0 success");
@@ -172,7 +165,7 @@ TEST_CASE(
 TEST_CASE("a connection with a waiting Send closes in order, and sends nothing after its FIN") {
   for (const bool ours : {true, false}) {
     Connected pair(acknowledging(), acknowledging());
-    const Memories m(pair);
+    const Regions m = regions(pair, 4096);
     post_receives(pair, m, 1);
     for (std::uint64_t id = 0; id < 2; ++id) post_send(*pair.a, id, sge(m.mine, 0, 64));
     carry(*pair.a, *pair.b);

@@ -92,15 +92,14 @@ TEST_CASE(
   write(500, 10);
   post_recv(*pair.b, 11, sge(theirs, 0, 64));
   post_send(*pair.a, 3, sge(mine, 0, 64));
-  pair.run();
-  CHECK(text(pair.b->completions()) == "11 success");
+  CHECK(completed(pair, *pair.b) == "11 success");
   CHECK(written() == 0);
 }
 
 TEST_CASE(
-    "no message of this end comes between a Write and its Immediate, except answers [EXT-53]") {
-  ConnectionOptions options;
-  options.max_ulpdu = 256;
+    "no message of this end comes between a Write and its Immediate, except answers; Immediates "
+    "arrive in the order sent [EXT-51] [EXT-53]") {
+  const ConnectionOptions options{.max_ulpdu = 256};
   Connected pair(options, options, {.seed = 6, .max_segment = 500});
   const auto [mine, theirs] = regions(pair, 4000);
   for (std::uint64_t id = 0; id < 40; ++id) {
@@ -128,37 +127,17 @@ TEST_CASE(
   CHECK(next == 40);
 }
 
-TEST_CASE("inline payload works for a Write with its Immediate") {
-  Connected pair;
-  std::array<std::byte, 5> local{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4},
-                                 std::byte{5}};
-  Region* theirs = pair.b->memory(5, kEverything);
-  REQUIRE(!pair.b->qp->post_recv({.wr_id = 10, .sgl = {}}));
-  const Sge from{.address = local.data(), .length = 5};
-  post_write_immediate(*pair.a, 1, from, remote(theirs), 3,
-                       SendFlags::kInline | SendFlags::kSignaled | SendFlags::kSolicited);
-  local.fill(std::byte{9});
-  pair.run();
-  CHECK(theirs->address[4] == std::byte{5});
-  const auto got = pair.b->completions();
-  REQUIRE(got.size() == 1);
-  CHECK(got[0].solicited);
-  CHECK(opcodes(pair.to_b) == "09");
-}
-
 TEST_CASE(
     "the source of a Write is deregistered while its Immediate waits: both are sent unchanged") {
   Connected pair({}, {}, {.seed = 1, .max_segment = 10});
   const auto [mine, theirs] = regions(pair, 64);
-  Region* copy = pair.b->memory(64, kEverything);
   fill_pattern(mine);
-  fill_pattern(copy);
   REQUIRE(!pair.b->qp->post_recv({.wr_id = 10, .sgl = {}}));
   post_write_immediate(*pair.a, 1, sge(mine, 0, 64), remote(theirs), 8);
   pair.a->connection->transmit_plan(64, pair.a->now);
   destroy(*pair.a, mine);
-  std::fill_n(mine->address, 64, std::byte{0xDD});
+  reuse(mine);
   CHECK(completed(pair) == "1 success");
   CHECK(text(pair.b->completions()) == "10 success");
-  CHECK(same(theirs, copy, 64));
+  CHECK(has_pattern(theirs));
 }

@@ -119,7 +119,6 @@ TEST_CASE("another announcement instead of the Send is 0/2/06 [RDMAP-97]") {
   Announced a;
   const std::array<std::byte, rdmap::kImmediateSize> octets{};
   a.pair.to_b.put(send_fpdu(rdmap::Opcode::kImmediate, 2, octets));
-  a.pair.run();
   check_refused(a.pair, *a.pair.b, "0/2/06");
   a.check_flushed();
 }
@@ -136,7 +135,6 @@ TEST_CASE(
   post_send_immediate(*pair.a, 1, {&from, 1}, 8);
   pair.a->connection->transmit_plan(64, pair.a->now);
   destroy(*pair.a, mine);
-  pair.run();
   check_refused(pair, *pair.a, "0/0/00");
   CHECK(text(pair.a->completions()) == "1 local protection error");
   CHECK(text(pair.b->completions()) == "9 work request flushed");
