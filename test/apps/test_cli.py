@@ -6,37 +6,8 @@ import shutil
 import signal
 import socket
 import subprocess
-import threading
 
 from support import IWARP, TIMEOUT, Case, Server, main, run, start
-
-
-class OldServer:
-    """A server that closes each connection after its Request, like a server that does not know revision 2."""
-
-    def __enter__(self):
-        self.revisions = []
-        self.socket = socket.create_server(("127.0.0.1", 0))
-        self.socket.settimeout(TIMEOUT)
-        self.port = self.socket.getsockname()[1]
-        self.thread = threading.Thread(target=self.serve)
-        self.thread.start()
-        return self
-
-    def __exit__(self, *_):
-        # Ends the server's thread with a connection that sends no Request.
-        socket.create_connection(("127.0.0.1", self.port)).close()
-        self.thread.join()
-        self.socket.close()
-
-    def serve(self):
-        while True:
-            peer, _ = self.socket.accept()
-            with peer:
-                request = peer.recv(512)
-                if not request.startswith(b"MPA ID Req Frame"):
-                    return
-                self.revisions.append(request[17])
 
 
 class Usage(Case):
@@ -44,7 +15,6 @@ class Usage(Case):
         for words, pattern in (
             ((), r"^iwarp: no command given \(see iwarp --help\)"),
             (("frobnicate",), r"^iwarp: unknown command \"frobnicate\""),
-            (("--frobnicate",), r"^iwarp: "),
             (("get",), r"^iwarp get: .*URL"),
             (("get", "http://host/x"), r"^iwarp get: http://host/x: "),
             (("get", "iwarp://host/"), r"^iwarp get: .*NAME is missing"),
@@ -57,10 +27,7 @@ class Usage(Case):
             (("ping", "host", "--count", "-1"), r"^iwarp ping: .*--count"),
             (("serve",), r"^iwarp serve: .*DIR"),
             (("serve", ".", "--listen", "host:99999"), r"^iwarp serve: .*host:99999"),
-            (("demo", "--mpa-rev", "3"), r"^iwarp demo: --mpa-rev: "),
             (("demo", "--mpa-rev", "1", "--rtr", "read"), r"^iwarp demo: --rtr read needs"),
-            (("demo", "--crc", "maybe"), r"^iwarp demo: --crc: "),
-            (("demo", "--fpdu", "127"), r"^iwarp demo: --fpdu: .*127"),
             (("demo", "--size", "0"), r"^iwarp demo: --size: "),
             (("demo", "--size", "65M"), r"^iwarp demo: --size: "),
             (("demo", "extra"), r"^iwarp demo: .*extra"),
@@ -191,16 +158,6 @@ class Failures(Case):
                           "^iwarp put: " + refused)
         self.assert_fails(run("ping", f"127.0.0.1:{port}"), 1, "^iwarp ping: " + refused)
         self.assert_fails(run("perf", f"127.0.0.1:{port}", "write-bw"), 1, "^iwarp perf: " + refused)
-
-    def test_an_old_server_is_asked_for_revision_1_unless_told_not_to(self):
-        for command in ("ping", "get"):
-            for options, asked in (((), [2, 1]), (("--mpa-rev", "2-only"), [2]),
-                                   (("--mpa-rev", "1"), [1])):
-                with self.subTest(command=command, options=options), OldServer() as server:
-                    host = f"127.0.0.1:{server.port}"
-                    words = (host,) if command == "ping" else (f"iwarp://{host}/x", self.out)
-                    self.assert_fails(run(command, *words, *options), 1, "cannot connect to " + host)
-                    self.assertEqual(server.revisions, asked)
 
     def test_what_is_not_there_fails_with_one_line(self):
         nowhere = self.scratch / "nowhere"

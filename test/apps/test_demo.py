@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests `iwarp demo` with every combination of its options: its output, and the capture that it writes."""
+"""Tests `iwarp demo` with every combination of its options: its output."""
 import itertools
-import re
-import shutil
-import subprocess
 
 from support import Case, main, run
 
@@ -49,18 +46,6 @@ class Demo(Case):
             "I sent Terminate 1/1/00", "demo passed")]
         self.assertEqual(steps, sorted(steps))
         self.assertEqual(text.count("MPA   FPDU"), 9)
-
-    def test_the_capture_is_what_happened(self):
-        capture = self.scratch / "demo.pcap"
-        self.assert_ok(run("demo", "--quiet", "--trace", capture))
-        self.assertEqual(capture.read_bytes()[:4].hex(), "4d3cb2a1")  # magic number of a pcap file with nanoseconds
-        if not shutil.which("tshark"):
-            self.skipTest("tshark is not installed")
-        shown = subprocess.run(["tshark", "-r", capture, "-V"], capture_output=True, text=True,
-                               timeout=60, check=True).stdout
-        self.assertIn("Terminate", shown)
-        self.assertEqual(len(re.findall(r"^iWARP Marker Protocol data unit Aligned framing", shown,
-                                        re.MULTILINE)), 11)
 
 
 main()

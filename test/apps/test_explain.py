@@ -269,27 +269,6 @@ class Spoiled(Explain):
                 self.assertRegex(result.stderr, rf"^iwarp explain: {path}: {pattern}.*\n$")
                 self.assertIn("Send #1, 16 octets", result.stdout)
 
-    def test_noise_in_packets_is_survived_and_printable(self):
-        capture = self.capture
-        rolls = random.Random(5)
-        for round_ in range(30):
-            spoiled = bytearray(capture)
-            for packet in range(200):
-                spoiled[rolls.randrange(24, len(spoiled))] = rolls.randrange(256)
-            # Restores the headers of the packet records.
-            at = 24
-            while at < len(capture):
-                size = struct.unpack_from("<I", capture, at + 8)[0]
-                spoiled[at:at + 16] = capture[at:at + 16]
-                at += 16 + size
-            path = self.written("spoiled", spoiled)
-            for option in ("-v", "--json"):
-                result = run("explain", "-vv", option, path)
-                self.assert_ok(result)
-                self.assertTrue(all(c == "\n" or " " <= c <= "~" for c in result.stdout))
-                if option == "--json":
-                    objects(result.stdout)
-
     def test_memory_is_bounded(self):
         path = self.scratch / "many"
         # Repeats the connection with other ports.

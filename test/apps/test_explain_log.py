@@ -6,7 +6,6 @@ it skips."""
 import json
 import os
 import pathlib
-import random
 import resource
 import signal
 import subprocess
@@ -256,20 +255,6 @@ class Foreign(Case):
         _, said = self.explain(text_of([HEADER, STARTED]) + (SEPARATOR + b"x\n") * 500, 1)
         self.assertEqual(len(said.splitlines()), 21)
         self.assertIn("further records left out: 480\n", said)
-
-    def test_noise_is_survived(self):
-        rolls = random.Random(7)
-        demo = self.scratch / "demo.qlog"
-        self.assert_ok(run("demo", "--quiet", "--trace", demo))
-        whole = demo.read_bytes()
-        for _ in range(20):
-            spoiled = bytearray(whole)
-            for _ in range(60):
-                spoiled[rolls.randrange(len(spoiled))] = rolls.randrange(256)
-            demo.write_bytes(spoiled)
-            result = run("explain", "-vv", "--json", demo)
-            self.assertIn(result.returncode, (0, 1))
-            objects(result.stdout)
 
 
 if __name__ == "__main__":

@@ -39,27 +39,12 @@ class Environment(Run):
     def test_only_the_preload_is_set_by_default(self):
         self.assertEqual(set(self.variables()), {"LD_PRELOAD"})
 
-    def test_each_option_has_its_variable(self):
-        given = self.variables(
-            "--crc", "off", "--markers", "--mpa-rev", "1", "--rtr", "none", "--fpdu", "4K",
-            "--placement", "direct", "--extensions", "off", "--congestion", "reno", "--completions", "acked",
-            "--first-fpdu-delay", "100", "--gather-delay", "0", "--trace", "a %p.pcap",
-            "--port-range", "20000-20999", "--port-offset", "1000", "--oob", "off",
-            "--receive-hold", "7", "--log", "connections", "--log-format", "json",
-            "--careful", "--fault-seed", "7", "--fault-socket", "/a %p.sock",
-            "--metrics", "unix:/a %p", "--as", "roce", "--presence", "off", "--loopback", "on")
+    def test_options_become_variables(self):
+        """test/apps/units/option_table.cpp compares each option with its variable."""
+        given = self.variables("--markers", "--fpdu", "4K", "--trace", "a %p.pcap", "--careful", "--as", "roce")
         del given["LD_PRELOAD"]
-        self.assertEqual(given, {
-            "IWARP_CRC": "off", "IWARP_MARKERS": "on", "IWARP_MPA_REV": "1", "IWARP_RTR": "none",
-            "IWARP_FPDU": "4096", "IWARP_PLACEMENT": "direct", "IWARP_EXTENSIONS": "off",
-            "IWARP_COMPLETIONS": "acked",
-            "IWARP_CONGESTION": "reno", "IWARP_FIRST_FPDU_DELAY": "100", "IWARP_GATHER_DELAY": "0",
-            "IWARP_TRACE": "a %p.pcap", "IWARP_PORT_RANGE": "20000-20999",
-            "IWARP_PORT_OFFSET": "1000", "IWARP_OOB": "off", "IWARP_RECEIVE_HOLD": "7",
-            "IWARP_LOG": "connections", "IWARP_LOG_FORMAT": "json",
-            "IWARP_CAREFUL": "on", "IWARP_FAULT_SEED": "7", "IWARP_FAULT_SOCKET": "/a %p.sock",
-            "IWARP_METRICS": "unix:/a %p", "IWARP_AS": "roce", "IWARP_PRESENCE": "off",
-            "IWARP_LOOPBACK": "on"})
+        self.assertEqual(given, {"IWARP_MARKERS": "on", "IWARP_FPDU": "4096", "IWARP_TRACE": "a %p.pcap",
+                                 "IWARP_CAREFUL": "on", "IWARP_AS": "roce"})
         tls = self.variables("--tls-cert", "/a", "--tls-key", "/b", "--tls-ca", "/c", "--tls-peer",
                              "x,y", "--tls-psk", "/d", IWARP_TLS="off")
         del tls["LD_PRELOAD"]
@@ -279,17 +264,8 @@ class Command(Run):
             (("--frobnicate", "true"), "^iwarp run: unknown option \"--frobnicate\""),
             (("--env", "true"), "^iwarp run: --env cannot be combined with CMD: true"),
             (("--port-range", "7", "true"), "^iwarp run: --port-range: \"7\" is not a port range LOW-HIGH, such as"),
-            (("--port-range", "9-8", "true"), "9-8"),
-            (("--port-range", "0-8", "true"), "0-8"),
-            (("--port-range", "1-65536", "true"), "1-65536"),
-            (("--port-offset", "64512", "true"), "^iwarp run: .*--port-offset"),
-            (("--port-offset", "-1", "true"), "^iwarp run: .*--port-offset"),
-            (("--oob", "maybe", "true"), "^iwarp run: --oob: "),
-            (("--as", "infiniband", "true"), "^iwarp run: --as: \"infiniband\" is not one of iwarp, roce"),
-            (("--receive-hold", "-1", "true"), "^iwarp run: .*--receive-hold"),
             (("--metrics", "0.0.0.0:9000", "true"), "^iwarp run: --metrics: not a loopback address .*: 0"),
             (("--metrics", "", "true"), "^iwarp run: --metrics: must be PORT, ADDR:PORT or unix:PATH"),
-            (("--log-format", "xml", "true"), "^iwarp run: --log-format: \"xml\" is not one of text, "),
             (("--mpa-rev", "1", "--rtr", "read", "true"), "^iwarp run: --rtr read needs"),
             (("--quiet", "--log", "off", "true"), "^iwarp run: .*--quiet"),
         ):
