@@ -5,9 +5,7 @@ captures are from siw, from sessions of this stack with each option, and from a 
 message. fields.py and rfc-notes/wireshark.md list the differences. Without tshark the test is skipped."""
 import os
 import pathlib
-import re
 import shutil
-import struct
 import subprocess
 import sys
 import tempfile
@@ -15,8 +13,13 @@ import unittest
 
 import fields
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path += [str(ROOT / "test/apps"), str(ROOT / "rfc-notes")]
+from made_capture import FAR, FILE_HEADER, NEAR, packet  # noqa: E402
+import sessions  # noqa: E402
+
 IWARP = os.environ.get("IWARP", "build/release/apps/iwarp")
-VECTORS = pathlib.Path(__file__).resolve().parents[2] / "vectors"
+VECTORS = ROOT / "test/vectors"
 SKIPPED = 77
 TIMEOUT = 120  # seconds; sanitizer builds are slow
 
@@ -26,37 +29,21 @@ SESSIONS = [
     ("--rtr", "send", "--markers"), ("--extensions", "off"), ("--fpdu", "128", "--size", "3K"),
     ("--fpdu", "max", "--size", "200K", "--markers")]
 
-NEAR, FAR = (bytes([192, 0, 2, 1]), 40000), (bytes([192, 0, 2, 2]), 7174)
-
 
 def vectors(name):
-    """Returns {name: octets} of the frames in a .hex file."""
-    found = {}
-    for line in (VECTORS / f"{name}.hex").read_text().splitlines():
-        if heading := re.match(r"== (\S+) ", line):
-            found[heading[1]] = b""
-        elif line.strip() and not line.startswith("#"):
-            found[list(found)[-1]] += bytes.fromhex(line)
-    return found
-
-
-def packet(number, source, target, seq, payload):
-    tcp = struct.pack(">HHIIBBHHH", source[1], target[1], seq, 0, 5 << 4, 0x18, 65535, 0, 0)
-    ip = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(tcp) + len(payload), 0, 0x4000, 64, 6, 0)
-    whole = bytes(12) + b"\x08\x00" + ip + source[0] + target[0] + tcp + payload
-    return struct.pack("<4I", 1700000000, number, len(whole), len(whole)) + whole
+    return sessions.vectors(VECTORS / f"{name}.hex")
 
 
 def capture(*connections):
     """Returns a capture. A connection is a list of pairs: whether the near end sent the frame, and its octets. Each
     packet contains one frame."""
-    out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
+    out = [FILE_HEADER]
     for port, frames in enumerate(connections, NEAR[1]):
         near = (NEAR[0], port)
         seq = {True: 1, False: 1}
         for from_near, octets in frames:
             ends = (near, FAR) if from_near else (FAR, near)
-            out.append(packet(len(out), *ends, seq[from_near], octets))
+            out.append(packet(*ends, seq[from_near], octets, len(out)))
             seq[from_near] += len(octets)
     return b"".join(out)
 
@@ -70,14 +57,10 @@ def joined(captures):
 
 
 class Fields(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.scratch = pathlib.Path(cls.folder.name)
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.scratch = pathlib.Path(folder.name)
 
     def agree(self, capture_octets, frames_at_least):
         """Checks that both programs agree. Returns the number of fields that were compared."""
