@@ -8,6 +8,7 @@
 If the old text of a change does not occur exactly once, the fault is stale, which is an error. A file whose
 contents would not change is not written, so that nothing is recompiled."""
 import pathlib
+import re
 import sys
 
 import faults
@@ -32,9 +33,10 @@ def edited(root, name, problems):
         if found != 1:
             problems.append(f"{fault.id}: {found} times in {name}, not once: {fault.old!r}")
         condition = f'IWARP_BROKEN("{fault.id}")'
-        if condition not in fault.new:
+        new = re.sub(r"\bBROKEN\b", condition, fault.new)
+        if condition not in new:
             problems.append(f"{fault.id}: its new text has no {condition}")
-        text = text.replace(fault.old, fault.new, 1)
+        text = text.replace(fault.old, new, 1)
     return f'#include "broken.hpp"\n{text}'
 
 
