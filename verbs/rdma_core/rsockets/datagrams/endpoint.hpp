@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "rsockets/common/options.hpp"
-#include "rsockets/common/pages.hpp"
+#include "rsockets/common/verbs.hpp"
 #include "rsockets/datagrams/peers.hpp"
 
 namespace iwarp::rdma_core::rsockets {
@@ -25,9 +25,6 @@ class DatagramEndpoint {
   /// Creates a queue pair on the first device. Sets `sizes` to the sizes of the queues and buffers
   /// that were created. Throws std::system_error or std::bad_alloc.
   explicit DatagramEndpoint(Sizes& sizes);
-  ~DatagramEndpoint();
-  DatagramEndpoint(const DatagramEndpoint&) = delete;
-  DatagramEndpoint& operator=(const DatagramEndpoint&) = delete;
 
   std::uint32_t queue_pair() const { return qp_->qp_num; }
   /// Returns the maximum size of a message together with its header, in bytes.
@@ -57,36 +54,27 @@ class DatagramEndpoint {
   int send(std::size_t length, const Peer& to);
 
   // The functions below are for callers that wait for events.
-  int fd() const { return channel_->fd; }
-  void arm();
-  /// Consumes the events that made fd() readable. Returns whether there were any events. If there
-  /// were, the caller must call arm() again.
-  bool take_events();
+  int fd() const { return cq_.fd(); }
+  void arm() { cq_.arm(); }
+  bool take_events() { return cq_.take_events(); }
 
  private:
-  void make_queue(const Sizes& sizes);
   void set_state(ibv_qp_state state);
-  void release();
   void sent(const ibv_wc& wc);
-  static std::span<std::byte> slot_of(const Pages& pages, std::uint32_t slot) {
-    return pages.octets().subspan(std::size_t{slot} * kMaxDatagram, kMaxDatagram);
+  static std::span<std::byte> slot_of(const Buffer& buffer, std::uint32_t slot) {
+    return buffer.octets().subspan(std::size_t{slot} * kMaxDatagram, kMaxDatagram);
   }
 
   const std::uint32_t sends_;
-  Pages send_memory_;
-  Pages receive_memory_;
-  Pages routes_;  ///< memory for the 40-octet GRH of each received message
   std::vector<std::uint32_t> free_sends_;
-  ibv_pd* pd_ = nullptr;
-  ibv_comp_channel* channel_ = nullptr;
-  ibv_cq* cq_ = nullptr;
-  ibv_qp* qp_ = nullptr;
-  ibv_mr* send_mr_ = nullptr;
-  ibv_mr* receive_mr_ = nullptr;
-  ibv_mr* routes_mr_ = nullptr;
+  Owned<ibv_pd, ibv_dealloc_pd> pd_;
+  Buffer send_memory_;
+  Buffer receive_memory_;
+  Buffer routes_;  ///< memory for the 40-octet GRH of each received message
+  SocketCq cq_;
+  Owned<ibv_qp, ibv_destroy_qp> qp_;
   std::size_t max_message_ = 0;
   std::size_t max_inline_ = 0;
-  bool armed_ = false;
 };
 
 }  // namespace iwarp::rdma_core::rsockets

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of class Endpoint that set up the connection, and functions that send.
+// Functions of class Endpoint: first those that set up the connection and send, then those that
+// receive. All messages of the peer are validated in this file, or in Inbound and Outbound. An
+// invalid message causes the error EPROTO. The peer can change the entries of the tables at any
+// time. So an entry is read only once, when a message announces it.
 #include "rsockets/streams/endpoint.hpp"
 
-#include <fcntl.h>
+#include <arpa/inet.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <new>
-#include <system_error>
 #include <utility>
 
 #include "cm/id.hpp"
 #include "device/limits.hpp"
 #include "qp/rc.hpp"
-#include "rsockets/common/work_ids.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 namespace {
@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint16_t kMinRequests = 16;
 constexpr std::uint32_t kMinRing = 4096;
 
-[[noreturn]] void fail_with(int code) { throw std::system_error(code, std::generic_category()); }
+constexpr int kForPeer = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
 
 /// Returns whether the connection supports Writes with immediate data. It does if the program sees
 /// a RoCE adapter, and the peer has agreed to RFC 7306. The connection must be established.
@@ -48,78 +48,55 @@ Sizes& bounded(Sizes& sizes) {
   return sizes;
 }
 
+// Returns the errno for a failed completion. If the peer no longer exists, the status is
+// IBV_WC_WR_FLUSH_ERR. With Completions::kAcknowledged, it may also be IBV_WC_RETRY_EXC_ERR.
+int error_of(ibv_wc_status status) {
+  const bool is_gone = status == IBV_WC_WR_FLUSH_ERR || status == IBV_WC_RETRY_EXC_ERR;
+  return is_gone ? ECONNRESET : EIO;
+}
+
 }  // namespace
 
 Endpoint::Endpoint(rdma_cm_id* id, Sizes& sizes)
     : id_(id),
       credits_(bounded(sizes).receives),
-      send_ring_(sizes.send_ring),
-      receive_ring_(sizes.receive_ring),
-      tables_(kTargets * kTargetSize + sizes.mappings * kMappingSize),
-      slots_((credits_ + kControlReceives) * sizeof(std::uint32_t)),
+      requests_(sizes.send_requests - kControlRequests),
+      send_ring_(id->pd, sizes.send_ring, IBV_ACCESS_LOCAL_WRITE),
+      receive_ring_(id->pd, sizes.receive_ring, kForPeer),
+      tables_(id->pd, kTargets * kTargetSize + sizes.mappings * kMappingSize, kForPeer),
+      slots_(id->pd, receives() * kMessageSize, IBV_ACCESS_LOCAL_WRITE),
+      cq_(id->verbs, static_cast<int>(sizes.send_requests + receives())),
       inbound_(sizes.receive_ring, credits_),
       mappings_(sizes.mappings) {
   CmId::of(id).is_rsocket = true;
-  try {
-    make_queue(sizes);
-    constexpr int kTheirs = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
-    send_mr_ = registered(send_ring_, IBV_ACCESS_LOCAL_WRITE);
-    receive_mr_ = registered(receive_ring_, kTheirs);
-    tables_mr_ = registered(tables_, kTheirs);
-    slots_mr_ = registered(slots_, IBV_ACCESS_LOCAL_WRITE);
-    for (std::size_t slot = 0; slot < receives(); ++slot) {
-      if (const int code = post_receive(slot)) fail_with(code);
-    }
-  } catch (...) {
-    release();
-    throw;
-  }
-}
-
-Endpoint::~Endpoint() { release(); }
-
-void Endpoint::make_queue(Sizes& sizes) {
-  const int entries = sizes.send_requests + static_cast<int>(receives());
-  id_->recv_cq_channel = ibv_create_comp_channel(id_->verbs);
-  if (id_->recv_cq_channel == nullptr) fail_with(errno);
-  id_->send_cq_channel = id_->recv_cq_channel;
-  if (::fcntl(fd(), F_SETFL, O_NONBLOCK) != 0) fail_with(errno);
-  id_->recv_cq = ibv_create_cq(id_->verbs, entries, nullptr, id_->recv_cq_channel, 0);
-  if (id_->recv_cq == nullptr) fail_with(errno);
-  id_->send_cq = id_->recv_cq;
   ibv_qp_init_attr attr{};
-  attr.send_cq = id_->send_cq;
-  attr.recv_cq = id_->recv_cq;
+  attr.send_cq = cq_.get();
+  attr.recv_cq = cq_.get();
   attr.qp_type = IBV_QPT_RC;
   attr.sq_sig_all = 1;
   attr.cap.max_send_wr = sizes.send_requests;
-  attr.cap.max_recv_wr = static_cast<std::uint32_t>(receives());
+  attr.cap.max_recv_wr = receives();
   attr.cap.max_send_sge = 1;
   attr.cap.max_recv_sge = 1;
   attr.cap.max_inline_data = std::max<std::uint32_t>(sizes.inline_octets, kMappingSize);
-  if (rdma_create_qp(id_, nullptr, &attr) != 0) fail_with(errno);
-  requests_ = sizes.send_requests - kControlRequests;
-}
-
-ibv_mr* Endpoint::registered(const Pages& pages, int access) {
-  ibv_mr* const mr = ibv_reg_mr(id_->pd, pages.data(), pages.size(), access);
-  if (mr == nullptr) fail_with(errno);
-  return mr;
-}
-
-void Endpoint::release() {
-  rdma_destroy_qp(id_);
-  for (ibv_mr** mr : {&send_mr_, &receive_mr_, &tables_mr_, &slots_mr_}) {
-    if (*mr != nullptr) ibv_dereg_mr(std::exchange(*mr, nullptr));
+  if (rdma_create_qp(id, nullptr, &attr) != 0) fail(errno);
+  qp_.reset(id);
+  for (std::uint32_t slot = 0; slot < receives(); ++slot) {
+    if (const int code = post_receive(slot)) fail(code);
   }
+}
+
+/// Returns the half of the receive ring that begins at the offset `at`, as the peer addresses it.
+Target Endpoint::half_at(std::size_t at) const {
+  return {address_of(receive_ring_.data() + at), receive_ring_.rkey(),
+          static_cast<std::uint32_t>(receive_ring_.size() / 2)};
 }
 
 Greeting Endpoint::greeting() const {
   return {.credits = credits_,
           .mappings = static_cast<std::uint32_t>(mappings_.size()),
-          .table = {address_of(tables_.data()), tables_mr_->rkey, kTargets},
-          .buffer = {address_of(receive_ring_.data()), receive_mr_->rkey,
-                     static_cast<std::uint32_t>(receive_ring_.size() / 2)}};
+          .table = {address_of(tables_.data()), tables_.rkey(), kTargets},
+          .buffer = half_at(0)};
 }
 
 void Endpoint::start(const Greeting& peer) {
@@ -142,7 +119,7 @@ int Endpoint::post_message(Message message, std::uint64_t wr_id) {
   wr.wr_id = wr_id;
   if (!by_sends_) {
     wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-    wr.imm_data = big_endian(pack(message));
+    wr.imm_data = htonl(pack(message));
     wr.wr.rdma.remote_addr = peer_.table.address;
     wr.wr.rdma.rkey = peer_.table.key;
     return post(wr);
@@ -171,17 +148,24 @@ int Endpoint::post_write(const ibv_sge& from, unsigned flags, std::uint64_t to, 
   wr.wr.rdma.rkey = key;
   if (message && !by_sends_) {
     wr.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-    wr.imm_data = big_endian(pack(*message));
+    wr.imm_data = htonl(pack(*message));
   }
   const int code = post(wr);
   if (code != 0 || !message || !by_sends_) return code;
-  return post_message(*message, without_octets(wr_id));
+  return post_message(*message, wr_id & kWhose);
 }
 
-int Endpoint::write_piece(const Outbound::Piece& piece) {
-  const ibv_sge from{address_of(send_ring_.data() + piece.at), piece.length, send_mr_->lkey};
-  return post_write(from, 0, piece.address, piece.key, Message{Kind::kData, piece.length},
+int Endpoint::write_piece(const Outbound::Piece& piece, std::optional<Message> message) {
+  return post_write(send_ring_.sge(piece.at, piece.length), 0, piece.address, piece.key, message,
                     request_of_ring(piece.length));
+}
+
+// Writes an entry at this offset of the peer's tables.
+int Endpoint::write_table(std::span<const std::byte> entry, std::uint64_t offset, Message message,
+                          std::uint64_t wr_id) {
+  const ibv_sge from{address_of(entry.data()), static_cast<std::uint32_t>(entry.size()), 0};
+  return post_write(from, IBV_SEND_INLINE, peer_.table.address + offset, peer_.table.key, message,
+                    wr_id);
 }
 
 std::expected<std::size_t, int> Endpoint::send_direct(std::span<const std::byte> from,
@@ -195,10 +179,7 @@ std::expected<std::size_t, int> Endpoint::send_direct(std::span<const std::byte>
   const auto piece = outbound_->take_direct(wanted, it->target.address + skip, it->target.key);
   if (!piece) return 0;
   std::memcpy(send_ring_.data() + piece->at, from.data(), piece->length);
-  const ibv_sge sge{address_of(send_ring_.data() + piece->at), piece->length, send_mr_->lkey};
-  const int code =
-      post_write(sge, 0, piece->address, piece->key, std::nullopt, request_of_ring(piece->length));
-  if (code != 0) return std::unexpected(code);
+  if (const int code = write_piece(*piece, std::nullopt)) return std::unexpected(code);
   return piece->length;
 }
 
@@ -215,12 +196,9 @@ int Endpoint::keep_alive() {
 
 int Endpoint::map(std::uint32_t index, const Mapping& mapping) {
   if (!outbound_->take_message()) return EAGAIN;
-  const auto octets = encode(mapping, peer_.order);
-  const ibv_sge from{address_of(octets.data()), static_cast<std::uint32_t>(octets.size()), 0};
-  const std::uint64_t to = peer_.table.address + std::uint64_t{peer_.table.length} * kTargetSize +
-                           std::uint64_t{index} * kMappingSize;
-  return post_write(from, IBV_SEND_INLINE, to, peer_.table.key, Message{Kind::kMapping, index},
-                    request_of_ring(0));
+  const std::uint64_t at =
+      std::uint64_t{peer_.table.length} * kTargetSize + std::uint64_t{index} * kMappingSize;
+  return write_table(encode(mapping, peer_.order), at, {Kind::kMapping, index}, request_of_ring(0));
 }
 
 int Endpoint::give_back() {
@@ -231,15 +209,10 @@ int Endpoint::give_back() {
     const auto grant = inbound_.grant();
     const Message message{Kind::kCredits, grant.limit};
     if (!grant.half) return post_message(message, kControlRequest);
-    const Target target{address_of(receive_ring_.data() + *grant.half), receive_mr_->rkey,
-                        static_cast<std::uint32_t>(receive_ring_.size() / 2)};
-    const auto octets = encode(target, peer_.order);
-    const ibv_sge from{address_of(octets.data()), static_cast<std::uint32_t>(octets.size()), 0};
-    const std::uint64_t to = peer_.table.address + std::uint64_t{peer_entry_} * kTargetSize;
+    const auto entry = encode(half_at(*grant.half), peer_.order);
+    const std::uint64_t at = std::uint64_t{peer_entry_} * kTargetSize;
     peer_entry_ = (peer_entry_ + 1) % peer_.table.length;
-    const int code =
-        post_write(from, IBV_SEND_INLINE, to, peer_.table.key, message, kControlRequest);
-    if (code != 0) return code;
+    if (const int code = write_table(entry, at, message, kControlRequest)) return code;
   }
   return 0;
 }
@@ -264,6 +237,98 @@ void Endpoint::break_off() {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_ERR;
   (void)ibv_modify_qp(id_->qp, &attr, IBV_QP_STATE);
+}
+
+int Endpoint::post_receive(std::uint64_t slot) {
+  ibv_sge to = slots_.sge(slot * kMessageSize, kMessageSize);
+  return rsockets::post_receive(id_->qp, kReceive | slot, {&to, 1});
+}
+
+Endpoint::Received Endpoint::listen() {
+  Received got;
+  if (!started()) return got;
+  const int count = cq_.poll([&](const ibv_wc& wc) {
+    got.anything = true;
+    if ((wc.wr_id & kWhose) == kReceive) {
+      received(wc, got);
+    } else {
+      sent(wc, got);
+    }
+  });
+  if (count < 0 && got.error == 0) got.error = EIO;
+  if (got.error == 0 && !got.disconnect) got.error = give_back();
+  return got;
+}
+
+void Endpoint::received(const ibv_wc& wc, Received& got) {
+  if (got.disconnect || got.error != 0) return;
+  if (wc.status != IBV_WC_SUCCESS) {
+    got.error = wc.status == IBV_WC_WR_FLUSH_ERR ? ECONNRESET : EPROTO;
+    return;
+  }
+  const auto slot = octets_of(wc.wr_id);
+  const bool immediate = (wc.wc_flags & IBV_WC_WITH_IMM) != 0;
+  if (!immediate && wc.byte_len != kMessageSize) {
+    got.error = EPROTO;
+    return;
+  }
+  const auto at = slots_.octets().subspan(slot * kMessageSize).first<kMessageSize>();
+  const auto word = immediate ? ntohl(wc.imm_data) : decode_word(at, peer_.order);
+  understand(unpack(word), got);
+  if (got.error == 0 && !got.disconnect) got.error = post_receive(slot);
+}
+
+void Endpoint::sent(const ibv_wc& wc, Received& got) {
+  if ((wc.wr_id & kWhose) == kControlRequest) {
+    ++control_free_;
+  } else {
+    outbound_->completed(octets_of(wc.wr_id));
+  }
+  const bool over = got.disconnect || got.error != 0;
+  if (wc.status != IBV_WC_SUCCESS && !over) got.error = error_of(wc.status);
+}
+
+void Endpoint::understand(Message message, Received& got) {
+  bool sensible = false;
+  switch (message.kind) {
+    case Kind::kData:
+      sensible = inbound_.arrived(message.value);
+      break;
+    case Kind::kCredits:
+      sensible = take_credits(message.value);
+      break;
+    case Kind::kMapping:
+      sensible = take_mapping(message.value);
+      break;
+    case Kind::kControl:
+      got.disconnect = message.value == static_cast<std::uint32_t>(Control::kDisconnect);
+      got.shutdown |= message.value == static_cast<std::uint32_t>(Control::kShutdown);
+      sensible = message.value <= static_cast<std::uint32_t>(Control::kShutdown);
+      break;
+  }
+  if (!sensible) got.error = EPROTO;
+}
+
+// Handles a message that grants credits. If the next entry of the table of targets is not empty,
+// the message also grants the memory in this entry.
+bool Endpoint::take_credits(std::uint32_t value) {
+  if (!outbound_->allow(static_cast<std::uint16_t>(value))) return false;
+  const auto entry = tables_.octets().subspan(own_entry_ * kTargetSize).first<kTargetSize>();
+  const Target target = decode_target(entry, std::endian::native);
+  if (target.length == 0) return true;
+  if (!outbound_->add(target)) return false;
+  const auto none = encode(Target{}, std::endian::native);
+  std::copy(none.begin(), none.end(), entry.begin());
+  own_entry_ = (own_entry_ + 1) % kTargets;
+  return true;
+}
+
+bool Endpoint::take_mapping(std::uint32_t index) {
+  if (index >= mappings_.size() || !inbound_.counted()) return false;
+  const auto entry =
+      tables_.octets().subspan(kTargets * kTargetSize + index * kMappingSize).first<kMappingSize>();
+  mappings_[index] = decode_mapping(entry, std::endian::native);
+  return true;
 }
 
 }  // namespace iwarp::rdma_core::rsockets

@@ -14,12 +14,13 @@
 
 #include <cstdint>
 #include <expected>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "rsockets/common/options.hpp"
-#include "rsockets/common/pages.hpp"
+#include "rsockets/common/verbs.hpp"
 #include "rsockets/streams/inbound.hpp"
 #include "rsockets/streams/outbound.hpp"
 #include "rsockets/streams/wire.hpp"
@@ -31,9 +32,6 @@ class Endpoint {
   /// Makes the queue pair of an id that has a device, and posts its receives. Sets `sizes` to the
   /// sizes of the queues and rings that were created. Throws std::system_error or std::bad_alloc.
   Endpoint(rdma_cm_id* id, Sizes& sizes);
-  ~Endpoint();
-  Endpoint(const Endpoint&) = delete;
-  Endpoint& operator=(const Endpoint&) = delete;
 
   Greeting greeting() const;
   /// Starts the stream, with the parameters in the greeting that the peer has sent. The connection
@@ -52,11 +50,11 @@ class Endpoint {
   Received listen();
 
   // The functions below are for callers that wait for events.
-  int fd() const { return id_->recv_cq_channel->fd; }
-  void arm();
-  /// Consumes the events that made fd() readable. Returns whether there were any events. If there
-  /// were, the caller must call arm() again.
-  bool take_events();
+  int fd() const { return cq_.fd(); }
+  void arm() {
+    if (started()) cq_.arm();
+  }
+  bool take_events() { return cq_.take_events(); }
 
   // The functions below read and write the stream.
   std::size_t readable() const { return inbound_.readable(); }
@@ -75,7 +73,8 @@ class Endpoint {
     const auto piece = outbound_->take(wanted);
     if (!piece) return 0;
     copy(send_ring_.octets().subspan(piece->at, piece->length));
-    if (const int code = write_piece(*piece)) return std::unexpected(code);
+    const Message message{Kind::kData, piece->length};
+    if (const int code = write_piece(*piece, message)) return std::unexpected(code);
     return piece->length;
   }
   /// Writes directly into the memory that the peer's application has mapped at `offset`. Returns
@@ -109,10 +108,11 @@ class Endpoint {
   /// has credits.
   static constexpr unsigned kControlReceives = 8;
 
-  void make_queue(Sizes& sizes);
-  ibv_mr* registered(const Pages& pages, int access);
-  void release();
-  std::size_t receives() const { return slots_.size() / sizeof(std::uint32_t); }
+  struct DestroyQp {
+    void operator()(rdma_cm_id* id) const { rdma_destroy_qp(id); }
+  };
+
+  std::uint32_t receives() const { return credits_ + kControlReceives; }
   int post_receive(std::uint64_t slot);
   void received(const ibv_wc& wc, Received& got);
   void sent(const ibv_wc& wc, Received& got);
@@ -124,21 +124,20 @@ class Endpoint {
   int post_message(Message message, std::uint64_t wr_id);
   int post_write(const ibv_sge& from, unsigned flags, std::uint64_t to, std::uint32_t key,
                  std::optional<Message> message, std::uint64_t wr_id);
-  int write_piece(const Outbound::Piece& piece);
+  int write_piece(const Outbound::Piece& piece, std::optional<Message> message);
+  int write_table(std::span<const std::byte> entry, std::uint64_t offset, Message message,
+                  std::uint64_t wr_id);
+  Target half_at(std::size_t at) const;
 
   rdma_cm_id* const id_;
   const std::uint16_t credits_;
-  Pages send_ring_;
-  Pages receive_ring_;
-  Pages tables_;  ///< the tables into which the peer writes: first the targets, then the mappings
-  Pages slots_;   ///< receive buffers for messages that the peer sends as Sends
-  ibv_mr* send_mr_ = nullptr;
-  ibv_mr* receive_mr_ = nullptr;
-  ibv_mr* tables_mr_ = nullptr;
-  ibv_mr* slots_mr_ = nullptr;
-  bool armed_ = false;
   /// Number of send requests, without the requests for control messages.
-  std::uint32_t requests_ = 0;
+  const std::uint32_t requests_;
+  Buffer send_ring_;
+  Buffer receive_ring_;
+  Buffer tables_;  ///< the tables into which the peer writes: first the targets, then the mappings
+  Buffer slots_;   ///< receive buffers for messages that the peer sends as Sends
+  SocketCq cq_;
 
   Greeting peer_{};
   /// Whether messages are sent as Sends and not as immediate data; set by start().
@@ -150,6 +149,8 @@ class Endpoint {
   /// Index of the next entry of the peer's table that this end will fill.
   std::uint32_t peer_entry_ = 1;
   std::vector<Mapping> mappings_;
+  /// The id whose queue pair is destroyed first, before the memory and the completion queue.
+  std::unique_ptr<rdma_cm_id, DestroyQp> qp_;
 };
 
 }  // namespace iwarp::rdma_core::rsockets

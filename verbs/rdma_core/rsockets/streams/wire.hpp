@@ -53,6 +53,9 @@ enum class Kind : std::uint8_t { kData = 0, kCredits = 4, kMapping = 6, kControl
 inline constexpr std::uint32_t kMaxValue = (1U << 29) - 1;
 enum class Control : std::uint8_t { kDisconnect = 0, kKeepalive = 1, kShutdown = 2 };
 
+/// The size of a message in octets.
+inline constexpr std::uint32_t kMessageSize = 4;
+
 struct Message {
   Kind kind{};  ///< may have a value that is not an enumerator
   std::uint32_t value = 0;
