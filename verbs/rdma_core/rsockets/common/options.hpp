@@ -3,13 +3,11 @@
 #pragma once
 
 #include <sys/socket.h>
-#include <sys/time.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <expected>
 
 namespace iwarp::rdma_core::rsockets {
 
@@ -56,14 +54,8 @@ int write_value(const T& from, void* value, socklen_t* length) {
   return 0;
 }
 
-/// Sets `limit` from the value of the option SO_RCVTIMEO or SO_SNDTIMEO. Returns 0 or an errno.
-int set_limit(std::chrono::microseconds& limit, const void* value, socklen_t length);
-timeval timeval_of(std::chrono::microseconds limit);
-/// Sets the size of a ring from the value of the option SO_RCVBUF or SO_SNDBUF.
-void set_buffer(std::uint32_t& ring, int value);
-/// Sets an option of the level SOL_RDMA. Returns 0 or an errno.
-int set_of_rdma(Sizes& sizes, int name, int value);
-std::expected<std::int64_t, int> size_of_rdma(const Sizes& sizes, int name);
+/// Stores an address as getsockname(2) does: truncates it to `*length` bytes, and sets `*length` to
+/// its full size.
 void copy_address(const sockaddr& from, sockaddr* out, socklen_t* length);
 
 }  // namespace iwarp::rdma_core::rsockets

@@ -8,17 +8,18 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <expected>
 #include <utility>
+
+#include "process/refusal.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 
 class ReservedFd {
  public:
-  /// Reserves the lowest free descriptor number. Fails with an errno.
-  static std::expected<ReservedFd, int> reserve() {
+  /// Reserves the lowest free descriptor number. Throws std::system_error if there is none.
+  static ReservedFd reserve() {
     const int fd = ::eventfd(0, EFD_CLOEXEC);
-    if (fd < 0) return std::unexpected(errno);
+    if (fd < 0) fail(errno);
     return ReservedFd(fd);
   }
   ReservedFd() = default;

@@ -9,18 +9,8 @@
 #include <cerrno>
 
 #include "process/polling.hpp"
-#include "rsockets/common/await.hpp"
 
 namespace iwarp::rdma_core::rsockets {
-
-int sleep_on(int first, int second, Socket::Deadline deadline) {
-  std::array<pollfd, 2> waiting{pollfd{.fd = first, .events = POLLIN, .revents = 0},
-                                pollfd{.fd = second, .events = POLLIN, .revents = 0}};
-  const int timeout = poll_timeout(deadline.value_or(Socket::Time::max()));
-  if (::poll(waiting.data(), waiting.size(), timeout) >= 0) return 0;
-  if (errno != EINTR) return errno;
-  return has_interrupting_handler() ? EINTR : 0;
-}
 
 void Socket::wake() {
   for (net::EventFd* const waiter : waiters_) waiter->signal();
@@ -37,17 +27,16 @@ bool Socket::is_nonblocking(int flags) const {
 
 int Socket::sleep(Lock& lock, net::EventFd& waiter, Deadline deadline) {
   waiters_.push_back(&waiter);
-  const int other = fd();
+  std::array<pollfd, 2> waiting{pollfd{.fd = waiter.fd(), .events = POLLIN, .revents = 0},
+                                pollfd{.fd = fd(), .events = POLLIN, .revents = 0}};
   lock.unlock();
-  const int code = sleep_on(waiter.fd(), other, deadline);
+  const int timeout = poll_timeout(deadline.value_or(Time::max()));
+  const int code = ::poll(waiting.data(), waiting.size(), timeout) < 0 ? errno : 0;
+  end_waiting(waiter);
   lock.lock();
-  std::erase(waiters_, &waiter);
   while (waiter.take()) {
   }
-  // If this thread has consumed an event, the completion queue is no longer armed. In that case,
-  // wakes up the other waiting threads, which must arm the queue again.
-  if (!closed_ && take_events()) wake();
-  return code;
+  return code == EINTR && !has_interrupting_handler() ? 0 : code;
 }
 
 short Socket::events(short wanted) {
@@ -70,6 +59,8 @@ std::optional<int> Socket::begin_waiting(net::EventFd& waiter, short wanted) {
 void Socket::end_waiting(net::EventFd& waiter) {
   const Lock lock(mutex_);
   std::erase(waiters_, &waiter);
+  // If this thread has consumed an event, the completion queue is no longer armed. In that case,
+  // wakes up the other waiting threads, which must arm the queue again.
   if (!closed_ && take_events()) wake();
 }
 

@@ -28,6 +28,10 @@
 
 namespace iwarp::rdma_core::rsockets {
 
+/// How long a thread busy-polls before it sleeps. An answer often arrives in less time than a
+/// thread needs to fall asleep and wake up.
+inline constexpr auto kLooking = std::chrono::microseconds(10);
+
 /// Details of a received message.
 struct Arrival {
   sockaddr_storage sender{};  ///< the sender's address; its family is 0 if the sender is unknown
@@ -55,7 +59,7 @@ class Socket {
     return std::unexpected(EOPNOTSUPP);
   }
   virtual int connect(const sockaddr* address, socklen_t length) = 0;
-  virtual int shutdown(int how) = 0;
+  virtual int shutdown(int /*how*/) { return EOPNOTSUPP; }
   /// Closes the socket for all threads that use it. A second call of this function fails with
   /// EBADF.
   virtual int close() = 0;
@@ -79,8 +83,8 @@ class Socket {
 
   virtual int local_address(sockaddr* out, socklen_t* length) = 0;
   virtual int peer_address(sockaddr* out, socklen_t* length) = 0;
-  virtual int set_option(int level, int name, const void* value, socklen_t length) = 0;
-  virtual int get_option(int level, int name, void* value, socklen_t* length) = 0;
+  int set_option(int level, int name, const void* value, socklen_t length);
+  int get_option(int level, int name, void* value, socklen_t* length);
   std::expected<int, int> control(int command, int argument);
 
   /// Returns the events in `wanted` that poll(2) would report now.
@@ -113,11 +117,21 @@ class Socket {
   /// were, the caller must call arm() again.
   virtual bool take_events() = 0;
 
+  /// Sets an option that set_option() does not set itself. `number` is the value if it is a number.
+  virtual int set_own_option(int level, int name, const void* value, socklen_t length,
+                             std::optional<int> number) = 0;
+  virtual int get_own_option(int level, int name, void* value, socklen_t* length) = 0;
+  /// Returns whether the options of the level SOL_RDMA can no longer be set.
+  virtual bool has_fixed_sizes() const = 0;
+  /// Returns whether the buffers were created, so that their sizes can no longer be set.
+  virtual bool has_buffers() const = 0;
+
   bool is_nonblocking(int flags) const;
   static Deadline deadline(std::chrono::microseconds limit);
   void wake();
-  /// Waits until `ready` returns true. Returns 0 or an errno: EAGAIN if `nonblocking` is set or the
-  /// deadline has passed, and EBADF if the socket was closed.
+  /// Waits until `ready` returns true: busy-polls for a short time and then sleeps. Returns 0 or an
+  /// errno: EAGAIN if `nonblocking` is set or the deadline has passed, EBADF if the socket was
+  /// closed, and EINTR if a signal arrived and the program has a signal handler without SA_RESTART.
   template <typename Ready>
   int await(Lock& lock, bool nonblocking, Deadline deadline, Ready ready);
   int sleep(Lock& lock, net::EventFd& waiter, Deadline deadline);
@@ -128,5 +142,32 @@ class Socket {
   Options options_;
   std::vector<net::EventFd*> waiters_;
 };
+
+template <typename Ready>
+int Socket::await(Lock& lock, bool nonblocking, Deadline deadline, Ready ready) {
+  using Clock = std::chrono::steady_clock;
+  progress();
+  if (ready()) return 0;
+  if (nonblocking) return EAGAIN;
+  for (const auto until = Clock::now() + kLooking; fd() >= 0 && Clock::now() < until;) {
+    lock.unlock();
+    lock.lock();
+    if (closed_) return EBADF;
+    progress();
+    if (ready()) return 0;
+  }
+  net::EventFd waiter;
+  while (true) {
+    arm();
+    progress();
+    if (ready()) return 0;
+    if (deadline && Clock::now() >= *deadline) return EAGAIN;
+    const int code = sleep(lock, waiter, deadline);
+    if (closed_) return EBADF;
+    if (code != 0) return code;
+    progress();
+    if (ready()) return 0;
+  }
+}
 
 }  // namespace iwarp::rdma_core::rsockets

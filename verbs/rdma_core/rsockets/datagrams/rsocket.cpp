@@ -3,17 +3,12 @@
 // options.
 #include "rsockets/datagrams/rsocket.hpp"
 
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <rdma/rsocket.h>
 #include <sys/epoll.h>
 
 #include <cerrno>
-#include <system_error>
 
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
-#include "rsockets/common/await.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 namespace {
@@ -23,7 +18,7 @@ namespace {
 constexpr auto kEndTimeout = std::chrono::seconds(2);
 
 net::UniqueFd opened(int fd) {
-  if (fd < 0) throw std::system_error(errno, std::generic_category());
+  if (fd < 0) fail(errno);
   return net::UniqueFd(fd);
 }
 
@@ -76,8 +71,6 @@ int DatagramRSocket::connect(const sockaddr* address, socklen_t length) {
   return guarded([&] { return open(); });
 }
 
-int DatagramRSocket::shutdown(int /*how*/) { return EOPNOTSUPP; }
-
 int DatagramRSocket::close() {
   Lock lock(mutex_);
   if (closed_) return EBADF;
@@ -125,55 +118,13 @@ int DatagramRSocket::peer_address(sockaddr* out, socklen_t* length) {
   return ::getpeername(udp_.get(), out, length) == 0 ? 0 : errno;
 }
 
-// Sets an option. An option that this library does not handle is set on the UDP socket.
-int DatagramRSocket::set_option(int level, int name, const void* value, socklen_t length) {
-  const Lock lock(mutex_);
-  if (closed_) return EBADF;
-  int number = 0;
-  const bool is_number = read_value(number, value, length);
-  if (level == SOL_RDMA) {
-    if (!is_number || endpoint_ != nullptr) return EINVAL;
-    return set_of_rdma(options_.sizes, name, number);
-  }
-  if (level == SOL_SOCKET && name == SO_RCVTIMEO) {
-    return set_limit(options_.receive_limit, value, length);
-  }
-  if (level == SOL_SOCKET && name == SO_SNDTIMEO) {
-    return set_limit(options_.send_limit, value, length);
-  }
-  if (level == SOL_SOCKET && is_number && endpoint_ == nullptr) {
-    if (name == SO_RCVBUF) set_buffer(options_.sizes.receive_ring, number);
-    if (name == SO_SNDBUF) set_buffer(options_.sizes.send_ring, number);
-  }
+// Sets an option of the UDP socket.
+int DatagramRSocket::set_own_option(int level, int name, const void* value, socklen_t length,
+                                    std::optional<int> /*number*/) {
   return ::setsockopt(udp_.get(), level, name, value, length) == 0 ? 0 : errno;
 }
 
-int DatagramRSocket::get_option(int level, int name, void* value, socklen_t* length) {
-  const Lock lock(mutex_);
-  if (closed_) return EBADF;
-  if (value == nullptr || length == nullptr) return EFAULT;
-  const auto number = [&](std::int64_t what) {
-    return write_value(static_cast<int>(what), value, length);
-  };
-  const Sizes& sizes = options_.sizes;
-  if (level == SOL_RDMA) {
-    const auto size = size_of_rdma(sizes, name);
-    return size ? number(*size) : size.error();
-  }
-  if (level == SOL_SOCKET) {
-    switch (name) {
-      case SO_RCVTIMEO:
-        return write_value(timeval_of(options_.receive_limit), value, length);
-      case SO_SNDTIMEO:
-        return write_value(timeval_of(options_.send_limit), value, length);
-      case SO_RCVBUF:
-        return number(sizes.receive_ring);
-      case SO_SNDBUF:
-        return number(sizes.send_ring);
-      default:
-        break;
-    }
-  }
+int DatagramRSocket::get_own_option(int level, int name, void* value, socklen_t* length) {
   return ::getsockopt(udp_.get(), level, name, value, length) == 0 ? 0 : errno;
 }
 

@@ -27,15 +27,12 @@ class DatagramRSocket final : public Socket {
 
   int bind(const sockaddr* address, socklen_t length) override;
   int connect(const sockaddr* address, socklen_t length) override;
-  int shutdown(int how) override;
   int close() override;
   Result receive(Pieces into, int flags, Arrival* arrival) override;
   Result send(Pieces from, int flags, const sockaddr* to, socklen_t length) override;
   bool names_peers() const override { return true; }
   int local_address(sockaddr* out, socklen_t* length) override;
   int peer_address(sockaddr* out, socklen_t* length) override;
-  int set_option(int level, int name, const void* value, socklen_t length) override;
-  int get_option(int level, int name, void* value, socklen_t* length) override;
 
  private:
   void progress() override;
@@ -43,6 +40,11 @@ class DatagramRSocket final : public Socket {
   void arm() override;
   int fd() const override { return endpoint_ != nullptr ? either_.get() : -1; }
   bool take_events() override;
+  int set_own_option(int level, int name, const void* value, socklen_t length,
+                     std::optional<int> number) override;
+  int get_own_option(int level, int name, void* value, socklen_t* length) override;
+  bool has_fixed_sizes() const override { return has_buffers(); }
+  bool has_buffers() const override { return endpoint_ != nullptr; }
 
   struct Message {
     UdpAddress from;

@@ -13,7 +13,6 @@
 
 #include "cm/address.hpp"
 #include "process/errno_table.hpp"
-#include "rsockets/common/await.hpp"
 #include "rsockets/common/pieces.hpp"
 #include "rsockets/datagrams/rsocket.hpp"
 

@@ -29,14 +29,9 @@ int make(int family, int type, int protocol) {
     refuse("rsocket() for datagrams", why);
     return minus_one(ENOTSUP);
   }
-  std::expected<int, int> made = std::unexpected(ENOMEM);
-  const int code = guarded([&] {
-    Service& service = Service::get();
-    made = stream ? service.make_stream(family, type & kFlags)
-                  : service.make_datagrams(family, type & kFlags);
-    return made ? 0 : made.error();
-  });
-  return code == 0 ? *made : minus_one(code);
+  int made = -1;
+  const int code = guarded([&] { made = Service::get().make(family, stream, type & kFlags); });
+  return code == 0 ? made : minus_one(code);
 }
 
 /// Calls `use` with the rsocket that has this number. `use` must return 0 or an errno. If the errno

@@ -7,14 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "process/errno_table.hpp"
 #include "process/polling.hpp"
-#include "rsockets/common/await.hpp"
 #include "rsockets/service/service.hpp"
 
 namespace iwarp::rdma_core::rsockets {

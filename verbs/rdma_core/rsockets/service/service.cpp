@@ -13,7 +13,6 @@
 #include <chrono>
 #include <new>
 #include <optional>
-#include <string>
 #include <system_error>
 #include <utility>
 
@@ -79,7 +78,7 @@ void Service::start() {
   if (channel_ != nullptr) return;
   auto waiter = std::make_unique<net::EventFd>();
   rdma_event_channel* const channel = rdma_create_event_channel();
-  if (channel == nullptr) throw std::system_error(errno, std::generic_category());
+  if (channel == nullptr) fail(errno);
   ::fcntl(channel->fd, F_SETFL, O_NONBLOCK);
   try {
     net::quiet_thread([this, channel, at = waiter.get()] { run(channel, *at); }).detach();
@@ -182,24 +181,24 @@ void* Service::add_token(std::weak_ptr<RSocket> of) {
   return reinterpret_cast<void*>(next_token_++);
 }
 
-std::expected<int, int> Service::make_stream(int family, int type_flags) {
+std::shared_ptr<Socket> Service::make_stream(int family) {
   {
     const std::lock_guard lock(mutex_);
     start();
   }
-  auto number = ReservedFd::reserve();
-  if (!number) return std::unexpected(number.error());
   rdma_cm_id* id = nullptr;
-  if (rdma_create_id(channel_, &id, nullptr, RDMA_PS_TCP) != 0) return std::unexpected(errno);
+  if (rdma_create_id(channel_, &id, nullptr, RDMA_PS_TCP) != 0) fail(errno);
   auto socket = std::make_shared<RSocket>(id, family);
   id->context = add_token(socket);
-  return adopt_new(std::move(socket), std::move(*number), type_flags);
+  return socket;
 }
 
-std::expected<int, int> Service::make_datagrams(int family, int type_flags) {
+int Service::make(int family, bool is_stream, int type_flags) {
   auto number = ReservedFd::reserve();
-  if (!number) return std::unexpected(number.error());
-  return adopt_new(std::make_shared<DatagramRSocket>(family), std::move(*number), type_flags);
+  const auto socket = is_stream ? make_stream(family) : std::make_shared<DatagramRSocket>(family);
+  if ((type_flags & SOCK_NONBLOCK) != 0) (void)socket->control(F_SETFL, O_NONBLOCK);
+  if ((type_flags & SOCK_CLOEXEC) != 0) (void)socket->control(F_SETFD, FD_CLOEXEC);
+  return adopt(socket, std::move(number));
 }
 
 // Reserves the descriptor number of the connection here, and not when the request arrives. So the
@@ -208,17 +207,10 @@ std::expected<int, int> Service::make_datagrams(int family, int type_flags) {
 // descriptor.
 std::expected<int, int> Service::accept(Socket& listener, sockaddr* address, socklen_t* length) {
   auto number = ReservedFd::reserve();
-  if (!number) return std::unexpected(number.error());
   auto accepted = listener.accept();
   if (!accepted) return std::unexpected(accepted.error());
   if (address != nullptr && length != nullptr) (void)(*accepted)->peer_address(address, length);
-  return adopt(std::move(*accepted), std::move(*number));
-}
-
-int Service::adopt_new(std::shared_ptr<Socket> socket, ReservedFd number, int type_flags) {
-  if ((type_flags & SOCK_NONBLOCK) != 0) (void)socket->control(F_SETFL, O_NONBLOCK);
-  if ((type_flags & SOCK_CLOEXEC) != 0) (void)socket->control(F_SETFD, FD_CLOEXEC);
-  return adopt(std::move(socket), std::move(number));
+  return adopt(std::move(*accepted), std::move(number));
 }
 
 std::shared_ptr<Socket> Service::find(int number) {

@@ -22,17 +22,16 @@ class Service {
  public:
   static Service& get();
 
-  /// make_stream() makes a stream rsocket, and make_datagrams() makes a datagram rsocket. Both
-  /// return the descriptor number of the new rsocket, or an errno.
-  std::expected<int, int> make_stream(int family, int type_flags);
-  std::expected<int, int> make_datagrams(int family, int type_flags);
+  /// Makes a stream rsocket or a datagram rsocket. Returns its descriptor number. Throws
+  /// std::system_error if that fails.
+  int make(int family, bool is_stream, int type_flags);
   /// Returns the rsocket with this descriptor number. Returns null if there is none, or if this
   /// process is the child of a fork and its parent made the rsocket.
   std::shared_ptr<Socket> find(int number);
   bool has_any();
   /// Accepts the next connection of `listener`. Returns the descriptor number of the rsocket for
   /// the connection, or an errno. Stores the peer's address in `address` if `address` and `length`
-  /// are not null.
+  /// are not null. Throws std::system_error if no descriptor can be reserved.
   std::expected<int, int> accept(Socket& listener, sockaddr* address, socklen_t* length);
   /// Closes the rsocket with this descriptor number. Returns 0 or an errno.
   int close(int number);
@@ -56,7 +55,7 @@ class Service {
   void* add_token(std::weak_ptr<RSocket> of);
   void abandon_in_child();
   int keep_alive();
-  int adopt_new(std::shared_ptr<Socket> socket, ReservedFd number, int type_flags);
+  std::shared_ptr<Socket> make_stream(int family);
   /// Stores the rsocket, so that find() returns it. Returns its descriptor number.
   int adopt(std::shared_ptr<Socket> socket, ReservedFd number);
 

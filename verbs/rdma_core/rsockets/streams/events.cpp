@@ -43,7 +43,7 @@ void RSocket::happened(rdma_cm_event_type type, int status, std::span<const std:
   if (closed_) return;
   note_address();
   const int code = guarded([&] { return advance(type, status, data); });
-  if (code != 0 && phase_ == Phase::kOpening) refuse(code);
+  if (code != 0 && phase_ == Phase::kOpening) end(Phase::kRefused, code);
 }
 
 // Takes the next step of the connection setup after an event. Returns 0, or an errno if the

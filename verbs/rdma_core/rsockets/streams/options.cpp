@@ -62,88 +62,50 @@ int RSocket::peer_address(sockaddr* out, socklen_t* length) {
   return 0;
 }
 
-int RSocket::set_option(int level, int name, const void* value, socklen_t length) {
-  const Lock lock(mutex_);
-  if (closed_) return EBADF;
-  const bool early = phase_ < Phase::kOpening;
-  if (level == SOL_SOCKET) {
-    switch (name) {
-      case SO_LINGER:
-        options_.linger_is_set = read_value(options_.linger_for, value, length);
-        return options_.linger_is_set ? 0 : EINVAL;
-      case SO_RCVTIMEO:
-        return set_limit(options_.receive_limit, value, length);
-      case SO_SNDTIMEO:
-        return set_limit(options_.send_limit, value, length);
-      default:
-        break;
-    }
+int RSocket::set_own_option(int level, int name, const void* value, socklen_t length,
+                            std::optional<int> number) {
+  if (level == SOL_SOCKET && name == SO_LINGER) {
+    options_.linger_is_set = read_value(options_.linger_for, value, length);
+    return options_.linger_is_set ? 0 : EINVAL;
   }
   if (std::ranges::find(kIgnored, std::pair(level, name)) != kIgnored.end()) return 0;
-  int number = 0;
-  if (!read_value(number, value, length)) return EINVAL;
-  if (level == SOL_RDMA) return early ? set_of_rdma(options_.sizes, name, number) : EINVAL;
-  if (level == SOL_SOCKET && name == SO_RCVBUF) {
-    if (endpoint_ == nullptr) set_buffer(options_.sizes.receive_ring, number);
-    return 0;
-  }
-  if (level == SOL_SOCKET && name == SO_SNDBUF) {
-    if (endpoint_ == nullptr) set_buffer(options_.sizes.send_ring, number);
-    return 0;
-  }
+  if (!number) return EINVAL;
+  if (level == SOL_SOCKET && (name == SO_RCVBUF || name == SO_SNDBUF)) return 0;
   const Kept* const option = kept(level, name);
   if (option == nullptr) return ENOTSUP;
-  if (option->number == &Options::keep_alive_seconds && number <= 0) return EINVAL;
+  if (option->number == &Options::keep_alive_seconds && *number <= 0) return EINVAL;
   if (option->number == &Options::v6_only &&
-      rdma_set_option(id_, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &number, sizeof number) != 0) {
+      rdma_set_option(id_, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &*number, sizeof *number) != 0) {
     return errno;
   }
-  options_.*option->number = number;
+  options_.*option->number = *number;
   const bool about_keeping_alive =
       option->number == &Options::keep_alive || option->number == &Options::keep_alive_seconds;
   if (about_keeping_alive) next_keepalive_ = {};
   return 0;
 }
 
-int RSocket::get_option(int level, int name, void* value, socklen_t* length) {
-  const Lock lock(mutex_);
-  if (closed_) return EBADF;
-  if (value == nullptr || length == nullptr) return EFAULT;
+int RSocket::get_own_option(int level, int name, void* value, socklen_t* length) {
   if (const Kept* const option = kept(level, name)) {
     return write_value(options_.*option->number, value, length);
   }
-  const auto number = [&](std::int64_t what) {
-    return write_value(static_cast<int>(what), value, length);
-  };
+  const auto number = [&](int what) { return write_value(what, value, length); };
   if (std::ranges::find(kIgnored, std::pair(level, name)) != kIgnored.end()) {
     constexpr int kSegment = 2048;
     return number(name == TCP_MAXSEG ? kSegment : 1);
   }
-  const Sizes& sizes = options_.sizes;
-  if (level == SOL_RDMA) {
-    const auto size = size_of_rdma(sizes, name);
-    return size ? number(*size) : size.error();
-  }
   if (level == IPPROTO_TCP && name == TCP_INFO) {
     tcp_info info{};
     info.tcpi_state = is_connected() ? TCP_ESTABLISHED : TCP_CLOSE;
-    info.tcpi_snd_cwnd = sizes.send_requests;
+    info.tcpi_snd_cwnd = options_.sizes.send_requests;
     return write_value(info, value, length);
   }
   if (level != SOL_SOCKET) return ENOTSUP;
   switch (name) {
     case SO_ERROR:
       return number(std::exchange(options_.error, 0));
-    case SO_RCVBUF:
-      return number(sizes.receive_ring);
-    case SO_SNDBUF:
-      return number(sizes.send_ring);
     case SO_LINGER:
       return write_value(options_.linger_for, value, length);
-    case SO_RCVTIMEO:
-      return write_value(timeval_of(options_.receive_limit), value, length);
-    case SO_SNDTIMEO:
-      return write_value(timeval_of(options_.send_limit), value, length);
     case SO_TYPE:
       return number(SOCK_STREAM);
     case SO_DOMAIN:

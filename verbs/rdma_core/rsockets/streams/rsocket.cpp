@@ -2,15 +2,12 @@
 // Functions of class RSocket that connect, listen, wait and close.
 #include "rsockets/streams/rsocket.hpp"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "process/errno_table.hpp"
-#include "rsockets/common/await.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 namespace {
@@ -42,22 +39,13 @@ RSocket::~RSocket() { close(); }
 
 void RSocket::fail(int code) {
   if (!is_connected()) return;
-  phase_ = Phase::kFailed;
-  failure_ = code;
-  options_.error = code;
   endpoint_->break_off();
-  wake();
+  end(Phase::kFailed, code);
 }
 
-void RSocket::end() {
-  phase_ = Phase::kEnded;
-  wake();
-}
-
-void RSocket::refuse(int code) {
-  phase_ = Phase::kRefused;
-  failure_ = code;
-  options_.error = code;
+void RSocket::end(Phase how, int code) {
+  phase_ = how;
+  if (code != 0) failure_ = options_.error = code;
   wake();
 }
 
@@ -67,10 +55,10 @@ void RSocket::progress() {
   if (is_connected()) {
     if (got.shutdown) {
       readable_ = false;
-      if (!writable_) end();
+      if (!writable_) end(Phase::kEnded);
     }
     if (got.disconnect) {
-      end();
+      end(Phase::kEnded);
     } else if (got.error != 0) {
       fail(got.error);
     }
@@ -160,7 +148,7 @@ int RSocket::connect(const sockaddr* address, socklen_t length) {
   if (phase_ == Phase::kIdle || phase_ == Phase::kBound) {
     phase_ = Phase::kOpening;
     const int failed = rdma_resolve_addr(id_, nullptr, reinterpret_cast<sockaddr*>(&to), 0);
-    if (failed != 0) refuse(errno);
+    if (failed != 0) end(Phase::kRefused, errno);
     note_address();
   } else if (phase_ != Phase::kOpening) {
     return phase_ == Phase::kListening ? EINVAL : ENOTCONN;
@@ -190,7 +178,7 @@ int RSocket::send_control(Lock& lock, Control what) {
   if (!is_connected()) return 0;
   if (const int code = endpoint_->control(what)) return code;
   const int code = drain(lock);
-  if (what == Control::kDisconnect && is_connected()) end();
+  if (what == Control::kDisconnect && is_connected()) end(Phase::kEnded);
   return code == EAGAIN ? ETIMEDOUT : code;
 }
 

@@ -56,8 +56,6 @@ class RSocket final : public Socket {
 
   int local_address(sockaddr* out, socklen_t* length) override;
   int peer_address(sockaddr* out, socklen_t* length) override;
-  int set_option(int level, int name, const void* value, socklen_t length) override;
-  int get_option(int level, int name, void* value, socklen_t* length) override;
 
   // Service calls the functions below.
   void happened(rdma_cm_event_type type, int status, std::span<const std::byte> data);
@@ -85,15 +83,20 @@ class RSocket final : public Socket {
   void arm() override;
   int fd() const override;
   bool take_events() override;
+  int set_own_option(int level, int name, const void* value, socklen_t length,
+                     std::optional<int> number) override;
+  int get_own_option(int level, int name, void* value, socklen_t* length) override;
+  bool has_fixed_sizes() const override { return phase_ >= Phase::kOpening; }
+  bool has_buffers() const override { return endpoint_ != nullptr; }
 
   bool closes_at_once();
   bool is_connected() const { return phase_ == Phase::kConnected; }
   bool may_read() const { return is_connected() && readable_; }
   bool may_write() const { return is_connected() && writable_; }
   int why_not_write() const;
+  /// Ends an established connection with an error.
   void fail(int code);
-  void end();
-  void refuse(int code);
+  void end(Phase how, int code = 0);
   void open_endpoint();
   int advance(rdma_cm_event_type type, int status, std::span<const std::byte> data);
   /// Checks the greeting that the peer has sent, and sets peer_.

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <utility>
 
 #include "cm/address.hpp"
-#include "rsockets/common/await.hpp"
 #include "rsockets/common/pieces.hpp"
 #include "rsockets/streams/rsocket.hpp"
 
