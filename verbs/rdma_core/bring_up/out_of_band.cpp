@@ -208,7 +208,17 @@ int OutOfBand::ready_to_send(RcQp& qp, std::uint32_t sq_psn) {
 }
 
 void OutOfBand::await_posted() {
-  for (const auto& [number, since] : coming_up()) {
+  // The queue pairs that are in RTS and not connected, with the times of their steps to RTS.
+  std::vector<std::pair<std::uint32_t, Clock::time_point>> coming_up;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [number, awaited] : awaited_) {
+      if (awaited.sends_since && awaited.state != PeerState::kConnected) {
+        coming_up.emplace_back(number, *awaited.sends_since);
+      }
+    }
+  }
+  for (const auto& [number, since] : coming_up) {
     bool has_posted = false;
     core_.with_qp(number,
                   [&](RcQp& qp) { has_posted = qp.sender().query().send_outstanding != 0; });
@@ -220,16 +230,6 @@ void OutOfBand::await_posted() {
              awaited->sends_since != since;
     });
   }
-}
-
-std::vector<std::pair<std::uint32_t, OutOfBand::Clock::time_point>> OutOfBand::coming_up() {
-  std::vector<std::pair<std::uint32_t, Clock::time_point>> out;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [number, awaited] : awaited_) {
-    const bool is_connected = awaited.state == PeerState::kConnected;
-    if (awaited.sends_since && !is_connected) out.emplace_back(number, *awaited.sends_since);
-  }
-  return out;
 }
 
 void OutOfBand::forget(std::uint32_t number) {
@@ -443,17 +443,18 @@ void OutOfBand::log_end(const RcQp& qp, const net::CmEvent& event) const {
   log_stream_end(*event.end, event.why, {{"peer", to_string(event.peer)}, {"qp", number_of(qp)}});
 }
 
-std::string OutOfBand::unanswered_by(std::uint32_t number) {
-  const std::lock_guard lock(mutex_);
-  const AwaitedPeer* const awaited = find(number);
-  if (awaited == nullptr) return "the peer did not connect in time";
-  return fmt::format(
-      "queue pair {:#08x} at {} did not connect in the time that timeout and retry_cnt allow",
-      awaited->of_peer.from, to_text(awaited->route.peer));
-}
-
-void OutOfBand::peer_never_connected(RcQp& qp, const std::string& why) {
-  log_not_found(qp, why.empty() ? unanswered_by(number_of(qp)) : why);
+void OutOfBand::peer_never_connected(RcQp& qp, std::string why) {
+  if (why.empty()) {
+    const std::lock_guard lock(mutex_);
+    const AwaitedPeer* const awaited = find(number_of(qp));
+    why = "the peer did not connect in time";
+    if (awaited != nullptr) {
+      why = fmt::format(
+          "queue pair {:#08x} at {} did not connect in the time that timeout and retry_cnt allow",
+          awaited->of_peer.from, to_text(awaited->route.peer));
+    }
+  }
+  log_not_found(qp, why);
   forget(number_of(qp));
   core_.rnic().cancel(qp.sender());
   (void)verbs::QueuePairPort::give_up(qp.sender());

@@ -60,8 +60,7 @@ class OutOfBand final : public BringUp {
   /// until one second after its step to RTS.
   void await_posted() override;
 
-  int fd() const override { return unanswered_.fd(); }
-  void check() override { unanswered_.check(); }
+  TimePoint finish_turn() override { return unanswered_.check(); }
 
   // The dispatcher calls the functions below.
   /// Returns whether the request is for a queue pair that is connected without the CM. If it is,
@@ -76,7 +75,7 @@ class OutOfBand final : public BringUp {
   /// Call when requests of the queue pair have waited too long for the peer. Stops waiting, and
   /// notifies the program with failed completions. If an attempt to connect failed, `why` is the
   /// reason; otherwise it is empty.
-  void peer_never_connected(RcQp& qp, const std::string& why);
+  void peer_never_connected(RcQp& qp, std::string why);
 
  private:
   static constexpr std::size_t kMaxWaiting = 256;
@@ -113,11 +112,6 @@ class OutOfBand final : public BringUp {
   void keep(Waiting&& waiting);
   void drop_requests_to(std::uint32_t number);
   AwaitedPeer* find(std::uint32_t number);
-  /// Returns a text that says which peer has not connected to the queue pair.
-  std::string unanswered_by(std::uint32_t number);
-  /// Returns the number of each queue pair that is in RTS and not connected, with the time of its
-  /// step to RTS.
-  std::vector<std::pair<std::uint32_t, Clock::time_point>> coming_up();
 
   Core& core_;
   const OutOfBandPeers peers_;  ///< which peers are allowed

@@ -5,11 +5,7 @@
 // one such interval and less than two.
 #include "bring_up/unanswered.hpp"
 
-#include <sys/timerfd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
 #include <vector>
 
 #include "bring_up/out_of_band.hpp"
@@ -48,10 +44,7 @@ Unanswered::Unanswered(Core& core, OutOfBand& bring_up, const Settings& settings
     : core_(core),
       bring_up_(bring_up),
       requests_wait_(settings.persona == Persona::kRoce ||
-                     settings.connection.completions == verbs::Completions::kAcknowledged),
-      timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
-  if (!timer_) throw std::system_error(errno, std::generic_category(), "timerfd_create");
-}
+                     settings.connection.completions == verbs::Completions::kAcknowledged) {}
 
 void Unanswered::await(verbs::QpNum num, std::chrono::nanoseconds limit) {
   if (!requests_wait_) return;
@@ -63,7 +56,7 @@ void Unanswered::await(verbs::QpNum num, std::chrono::nanoseconds limit) {
   wait.has_requests = false;
   const bool is_limited = limit != 0ns || fails;
   wait.due = is_limited ? Clock::now() + wait.limit : Clock::time_point::max();
-  arm();
+  core_.recheck();
 }
 
 bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
@@ -74,7 +67,6 @@ bool Unanswered::peer_unreachable(verbs::QpNum num, const std::string& why) {
   wait.why = why;
   wait.limit = kBetweenLooks;
   if (wait.state == WaitState::kFails) wait.due = Clock::now();
-  arm();
   return true;
 }
 
@@ -93,7 +85,6 @@ bool Unanswered::peer_left(RcQp& qp) {
   wait.due = next_look(Clock::now(), wait.limit);
   const std::lock_guard lock(mutex_);
   waits_[qp.core->num()] = std::move(wait);
-  arm();
   return true;
 }
 
@@ -102,20 +93,12 @@ void Unanswered::forget(verbs::QpNum num) {
   waits_.erase(num);
 }
 
-void Unanswered::check() {
-  std::uint64_t expirations = 0;
-  if (::read(timer_.get(), &expirations, sizeof expirations) < 0) return;
-  const auto rearm = [this] {
-    const std::lock_guard lock(mutex_);
-    arm();
-  };
-  try {
-    look_at_due(Clock::now());
-  } catch (...) {
-    rearm();
-    throw;
-  }
-  rearm();
+Unanswered::Clock::time_point Unanswered::check() {
+  look_at_due(Clock::now());
+  auto next = Clock::time_point::max();
+  const std::lock_guard lock(mutex_);
+  for (const auto& [num, wait] : waits_) next = std::min(next, wait.due);
+  return next;
 }
 
 void Unanswered::look_at_due(Clock::time_point now) {
@@ -160,18 +143,6 @@ bool Unanswered::look_at(RcQp& qp, Wait& wait, Clock::time_point now) {
     bring_up_.peer_never_connected(qp, wait.why);
   }
   return false;
-}
-
-void Unanswered::arm() {
-  const auto first =
-      std::ranges::min_element(waits_, {}, [](const auto& entry) { return entry.second.due; });
-  itimerspec at{};  // the value 0 disarms the timer
-  if (first != waits_.end() && first->second.due != Clock::time_point::max()) {
-    const auto since = first->second.due.time_since_epoch();
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
-    at.it_value = {.tv_sec = seconds.count(), .tv_nsec = (since - seconds).count()};
-  }
-  ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
 }
 
 }  // namespace iwarp::rdma_core

@@ -13,7 +13,6 @@
 #include <unordered_map>
 
 #include "bring_up/bring_up_fsm.hpp"
-#include "iwarp/net/unique_fd.hpp"
 #include "iwarp/verbs/region.hpp"
 #include "process/settings.hpp"
 
@@ -25,32 +24,31 @@ struct RcQp;
 
 class Unanswered {
  public:
-  /// Throws std::system_error if no descriptor can be opened.
+  using Clock = std::chrono::steady_clock;
+
   Unanswered(Core& core, OutOfBand& bring_up, const Settings& settings);
 
-  /// Returns a descriptor that is readable when check() must be called.
-  int fd() const { return timer_.get(); }
   /// Call when the queue pair is in RTS and not connected. Its requests then wait at least `limit`
   /// for the peer, or forever if `limit` is 0.
   void await(verbs::QpNum num, std::chrono::nanoseconds limit);
-  /// Call when the queue pair could not be connected. Its requests fail at the next check, which
-  /// also logs `why`. If requests never wait for a peer, the function does nothing and returns
-  /// false.
+  /// Call in the dispatcher when the queue pair could not be connected. Its requests fail at the
+  /// next check, which also logs `why`. If requests never wait for a peer, the function does
+  /// nothing and returns false.
   bool peer_unreachable(verbs::QpNum num, const std::string& why);
-  /// Call when the connection is over and no event reports this to the program. After that,
-  /// outstanding requests and requests that are posted later fail when they have waited for at
-  /// least one interval, but less than two. The interval is the time that the program has set with
-  /// `timeout` and `retry_cnt`, but at most two seconds, and two seconds with `timeout` 0. If
-  /// requests never wait for a peer, the function does nothing and returns false.
+  /// Call in the dispatcher when the connection is over and no event reports this to the program.
+  /// After that, outstanding requests and requests that are posted later fail when they have waited
+  /// for at least one interval, but less than two. The interval is the time that the program has
+  /// set with `timeout` and `retry_cnt`, but at most two seconds, and two seconds with `timeout` 0.
+  /// If requests never wait for a peer, the function does nothing and returns false.
   bool peer_left(RcQp& qp);
   /// Call when the queue pair was reset or destroyed. Stops watching it.
   void forget(verbs::QpNum num);
 
-  // Only the dispatcher calls check().
-  void check();
+  /// Checks the queue pairs whose checks are due. Returns the time of the next check. Only the
+  /// dispatcher calls this function.
+  Clock::time_point check();
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Wait {
     Clock::duration limit{};
     Clock::time_point due = Clock::time_point::max();
@@ -64,15 +62,12 @@ class Unanswered {
   /// its peer.
   bool look_at(RcQp& qp, Wait& wait, Clock::time_point now);
   void look_at_due(Clock::time_point now);
-  /// Sets the timer to the time of the next check. Call with mutex_ locked.
-  void arm();
 
   Core& core_;
   OutOfBand& bring_up_;
   /// Whether requests wait for a peer that is not connected: as RoCE, because a program written for
   /// InfiniBand expects that, and with acknowledged completions.
   const bool requests_wait_;
-  net::UniqueFd timer_;
   /// No other lock is taken while this mutex is locked, so it is unlocked while a queue pair is
   /// checked.
   std::mutex mutex_;

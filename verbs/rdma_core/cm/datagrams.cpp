@@ -193,8 +193,9 @@ int connect_datagrams(CmId& id, const rdma_conn_param* param) {
                            .request = request.id};
     id.core->service<Sidr>().add(id.sidr, id);
     (void)id.life.step(IdEvent::kConnect);
-    id.core->service<Sidr>().ask(*id.sidr, to, request);
+    Sidr::ask(*id.sidr, to, request);
   }
+  id.core->recheck();
   return wait_for_event(id);
 }
 

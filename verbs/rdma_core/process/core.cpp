@@ -80,7 +80,7 @@ Core* Core::make(TlsCarriers carriers, const Parts& parts) {
     const bool filtered = code == EPERM || code == ENOSYS;
     log_refusal(
         "the device cannot be opened: " + std::generic_category().message(code) +
-        (filtered ? " (the sandbox must allow eventfd(2), epoll(7) and timerfd_create(2))" : ""));
+        (filtered ? " (the sandbox must allow eventfd(2) and epoll(7))" : ""));
     throw;
   }
 }

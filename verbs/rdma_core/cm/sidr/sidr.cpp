@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
-#include <sys/timerfd.h>
 
 #include <algorithm>
 #include <array>
@@ -24,16 +23,6 @@ constexpr unsigned kRequests = 9;
 // The maximum number of batches of messages that are received from one port before the next port is
 // served.
 constexpr int kTurn = 16;
-
-net::UniqueFd opened(int fd) {
-  if (fd < 0) throw std::system_error(errno, std::generic_category());
-  return net::UniqueFd(fd);
-}
-
-bool watch(int epoll, int fd) {
-  epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
-  return ::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0;
-}
 
 }  // namespace
 
@@ -57,19 +46,15 @@ void SidrEnd::log_dropped() const {
 }
 
 Sidr::Sidr(const Calls& calls, std::mutex& mutex)
-    : calls_(calls),
-      mutex_(mutex),
-      epoll_(opened(::epoll_create1(EPOLL_CLOEXEC))),
-      timer_(opened(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC))) {
-  if (!watch(epoll_.get(), timer_.get())) throw std::system_error(errno, std::generic_category());
+    : calls_(calls), mutex_(mutex), epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  if (!epoll_) fail(errno);
 }
 
 void Sidr::add(std::shared_ptr<SidrEnd> end, CmId& owner) {
   end->owner = &owner;
   const int fd = end->socket.fd();
-  if (!ends_.contains(fd) && !watch(epoll_.get(), fd)) {
-    throw std::system_error(errno, std::generic_category());
-  }
+  epoll_event event{.events = EPOLLIN, .data = {.fd = fd}};
+  if (!ends_.contains(fd) && ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) fail(errno);
   ends_[fd] = std::move(end);
 }
 
@@ -87,7 +72,6 @@ void Sidr::ask(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& message
                 .due = SidrEnd::Clock::now(),
                 .wait = kFirstWait,
                 .left = kRequests};
-  look_at_clock();
 }
 
 bool Sidr::answer(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& message) {
@@ -112,7 +96,6 @@ void Sidr::check() {
     const auto end = it->second;
     receive(*end);
   }
-  look_at_clock();
 }
 
 void Sidr::receive(SidrEnd& end) {
@@ -168,17 +151,18 @@ void Sidr::request_received(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage
   }
 }
 
-// Retransmits requests that are due, and sets the timer.
-void Sidr::look_at_clock() {
+// Sends the requests that are due. Returns the time at which the next request is due.
+Sidr::TimePoint Sidr::finish_turn() {
+  const std::lock_guard lock(mutex_);
   const auto now = SidrEnd::Clock::now();
-  auto next = SidrEnd::Clock::time_point::max();
+  auto next = TimePoint::max();
   for (const auto& [fd, end] : ends_) {
     if (!end->asking) continue;
     auto& asking = *end->asking;
     if (now >= asking.due) {
       if (asking.left == 0) {
-        end->asking.reset();
         calls_.unanswered(*end->owner);
+        end->asking.reset();
         continue;
       }
       end->send(asking.octets, asking.to);
@@ -188,12 +172,7 @@ void Sidr::look_at_clock() {
     }
     next = std::min(next, asking.due);
   }
-  itimerspec at{};  // the value 0 disarms the timer
-  if (next != SidrEnd::Clock::time_point::max()) {
-    const auto left = std::max<std::chrono::nanoseconds>(next - now, 1us);
-    at.it_value = {.tv_sec = left / 1s, .tv_nsec = (left % 1s).count()};
-  }
-  ::timerfd_settime(timer_.get(), 0, &at, nullptr);
+  return next;
 }
 
 }  // namespace iwarp::rdma_core

@@ -87,12 +87,15 @@ class Sidr final : public Service {
   /// Returns a descriptor that is readable while check() has work to do.
   int fd() const override { return epoll_.get(); }
   void check() override;
+  TimePoint finish_turn() override;
 
   // Call the functions below with the mutex locked.
   /// Starts to receive messages for `end`. Throws std::system_error if that fails.
   void add(std::shared_ptr<SidrEnd> end, CmId& owner);
   void remove(SidrEnd& end);
-  void ask(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& message);
+  /// Sets the request that `end` sends. The caller must call Core::recheck() afterwards, so that
+  /// the dispatcher sends it.
+  static void ask(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& message);
   /// Sends and stores the answer to a request. Returns false if `end` has forgotten the request.
   static bool answer(SidrEnd& end, const SidrEnd::Peer& to, const SidrMessage& message);
 
@@ -100,12 +103,10 @@ class Sidr final : public Service {
   void receive(SidrEnd& end);
   void came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message);
   void request_received(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message);
-  void look_at_clock();
 
   const Calls calls_;
   std::mutex& mutex_;
   net::UniqueFd epoll_;
-  net::UniqueFd timer_;
   /// The ports, by the file descriptor of their socket.
   std::map<int, std::shared_ptr<SidrEnd>> ends_;
 };
