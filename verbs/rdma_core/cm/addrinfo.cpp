@@ -11,7 +11,6 @@
 #include <memory>
 #include <new>
 
-#include "cm/address.hpp"
 #include "process/errno_table.hpp"
 
 namespace iwarp::rdma_core {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
 
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
@@ -46,10 +45,10 @@ void reserve_port(CmId& id) {
 /// Sets the source address of the id. If the program passes the source address `from`, binds the id
 /// to it, as rdma_bind_addr() does. Otherwise uses the source address that the routing table
 /// selects for `to`. Returns 0 or an errno.
-int choose_source(CmId& id, const sockaddr* from, const sockaddr& to) {
-  const bool chosen = is_ip(from) && (!is_any(*from) || port_of(*from) != 0);
+int choose_source(CmId& id, const sockaddr& from, const sockaddr& to) {
+  const bool chosen = is_ip(&from) && (!is_any(from) || port_of(from) != 0);
   if (chosen && id.life.is(IdState::kIdle)) {
-    if (const int code = bind_to(id, *from)) return code;
+    if (const int code = bind_to(id, from)) return code;
   }
   const bool fixed = id.life.is(IdState::kBound) && !is_any(id.source());
   const auto source = find_source(to, fixed ? &id.source() : nullptr);
@@ -74,16 +73,11 @@ sockaddr_storage destination_of(const sockaddr& to) {
   return out;
 }
 
-/// Returns a copy of the address, or nullopt if `address` is null. Converts an IPv4-mapped IPv6
-/// address to IPv4, because some programs pass an address that they got from accept(2) on a
-/// dual-stack socket.
-std::optional<sockaddr_storage> plain(const sockaddr* address) {
-  if (address == nullptr) return std::nullopt;
-  return unmapped(copy_of(*address));
-}
-
-const sockaddr* pointer_to(const std::optional<sockaddr_storage>& address) {
-  return address ? reinterpret_cast<const sockaddr*>(&*address) : nullptr;
+/// Returns a copy of the address, or an address of family 0 if `address` is null. Converts an
+/// IPv4-mapped IPv6 address to IPv4, because some programs pass an address that they got from
+/// accept(2) on a dual-stack socket.
+sockaddr_storage plain(const sockaddr* address) {
+  return address != nullptr ? unmapped(copy_of(*address)) : sockaddr_storage{};
 }
 
 int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) {
@@ -94,14 +88,14 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
   }
   const auto plain_from = plain(program_from);
   const auto plain_to = plain(program_to);
-  const sockaddr* const from = pointer_to(plain_from);
-  const sockaddr* const to = pointer_to(plain_to);
+  const auto& from = reinterpret_cast<const sockaddr&>(plain_from);
+  const auto& to = reinterpret_cast<const sockaddr&>(plain_to);
   if (!id.life.allows(IdEvent::kResolveAddress)) {
     return refuse_in_state(
         id, "call rdma_resolve_addr() once, after rdma_create_id() or rdma_bind_addr()");
   }
-  if (const int code = cm().ports.check(*to)) return code;
-  id.abi.route.addr.dst_storage = destination_of(*to);
+  if (const int code = cm().ports.check(to)) return code;
+  id.abi.route.addr.dst_storage = destination_of(to);
   if (const int code = choose_source(id, from, id.destination())) {
     // Fails at once if the program cannot use the source address. Other errors are reported to the
     // program in an event.
@@ -165,13 +159,6 @@ int refuse_port(const std::error_code& error, const std::string& at) {
                  at);
 }
 
-/// Binds an id to the IPv4 wildcard address. Called if an unbound id starts to listen, because the
-/// kernel binds such an id in the same way.
-int bind_anywhere(CmId& id) {
-  const sockaddr_in any{.sin_family = AF_INET};
-  return bind_to(id, reinterpret_cast<const sockaddr&>(any));
-}
-
 /// Tells the presence library, if it is loaded, that an id is bound to this TCP port.
 void note_used_port(std::uint16_t tcp_port) {
   static auto* const kNote =
@@ -180,21 +167,24 @@ void note_used_port(std::uint16_t tcp_port) {
 }
 
 int listen(CmId& id, int backlog) {
-  if (is_datagram(id)) return listen_datagrams(id, backlog);
   if (id.life.is(IdState::kIdle)) {
-    if (const int code = bind_anywhere(id)) return code;
+    // As in the kernel, an id that is not bound yet listens at the IPv4 wildcard address.
+    const sockaddr_in any{.sin_family = AF_INET};
+    if (const int code = bind_to(id, reinterpret_cast<const sockaddr&>(any))) return code;
   }
   if (!id.life.allows(IdEvent::kListen)) {
     return refuse_in_state(id, "call rdma_listen() once, after rdma_bind_addr()");
   }
+  use_core(id);
+  backlog = backlog > 0 ? std::min(backlog, kMaxBacklog) : kMaxBacklog;
+  if (is_datagram(id)) return listen_datagrams(id, backlog);
   // As in the kernel, only an id that does not share its address can listen.
   const std::string at = cm().ports.describe(cm().ports.to_tcp(id.source()));
   if (id.reuses_address && is_reused(id, id.source())) {
     return refuse_port(std::make_error_code(std::errc::address_in_use), at);
   }
-  use_core(id);
   auto options = listen_options();
-  options.backlog = backlog > 0 ? std::min(backlog, kMaxBacklog) : kMaxBacklog;
+  options.backlog = backlog;
   // The mutex is locked before the first request can arrive, and stays locked until the id is in
   // Cm::listening, because the dispatcher looks there for the id of a request.
   const std::lock_guard lock(cm().mutex);
@@ -202,7 +192,7 @@ int listen(CmId& id, int backlog) {
   if (!listener) return refuse_port(listener.error(), at);
   id.bound.reset();
   id.listener = std::move(*listener);
-  id.backlog = options.backlog;
+  id.backlog = backlog;
   (void)id.life.step(IdEvent::kListen);
   cm().listening.push_back(&id);
   std::erase(cm().reusing, &id);
@@ -259,12 +249,12 @@ int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
     const auto at = plain(address);
     // Fails for an IPv4-mapped IPv6 address if RDMA_OPTION_ID_AFONLY is set. The address would bind
     // the id to IPv4, which that option forbids.
-    if (self.v6_only && address->sa_family != at->ss_family) {
+    if (self.v6_only && address->sa_family != at.ss_family) {
       return refused(
           EADDRNOTAVAIL,
           "addr is an IPv4-mapped address, but RDMA_OPTION_ID_AFONLY is set (clear this option)");
     }
-    return bind_to(self, *pointer_to(at));
+    return bind_to(self, reinterpret_cast<const sockaddr&>(at));
   });
 }
 

@@ -7,7 +7,6 @@
 #include <chrono>
 #include <thread>
 
-#include "cm/address.hpp"
 #include "cm/datagrams.hpp"
 #include "cm/events.hpp"
 #include "cm/id.hpp"

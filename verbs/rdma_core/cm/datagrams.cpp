@@ -13,14 +13,12 @@
 #include "cm/ib_attr.hpp"
 #include "device/port.hpp"
 #include "objects/address_handle.hpp"
-#include "objects/objects.hpp"
 #include "process/connection_options.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
 
 constexpr std::uint8_t kHopLimit = 64;
-constexpr int kMaxRequests = 1024;
 
 // Returns a number that identifies a request. The number must be unpredictable, so that no third
 // party can forge an answer to the request.
@@ -130,8 +128,7 @@ ibv_ah_attr way_to(const CmId& id, const ibv_gid& peer) {
   out.grh.dgid = peer;
   out.grh.hop_limit = kHopLimit;
   const Port port = look_at_port();
-  out.grh.sgid_index = index_of(
-      shown_gid(reinterpret_cast<const sockaddr&>(id.abi.route.addr.src_storage), port), port);
+  out.grh.sgid_index = index_of(shown_gid(id.source(), port), port);
   return out;
 }
 
@@ -156,18 +153,8 @@ int bind_datagrams(CmId& id, const sockaddr& address) {
 }
 
 int listen_datagrams(CmId& id, int backlog) {
-  if (id.life.is(IdState::kIdle)) {
-    const sockaddr_in everywhere{.sin_family = AF_INET};
-    if (const int code = bind_datagrams(id, reinterpret_cast<const sockaddr&>(everywhere))) {
-      return code;
-    }
-  }
-  if (!id.life.allows(IdEvent::kListen)) {
-    return refuse_in_state(id, "call rdma_listen() once, after rdma_bind_addr()");
-  }
-  use_core(id);
   const std::lock_guard lock(cm().mutex);
-  id.backlog = backlog > 0 ? std::min(backlog, kMaxRequests) : kMaxRequests;
+  id.backlog = backlog;
   (void)id.life.step(IdEvent::kListen);
   id.core->service<Sidr>().add(id.sidr, id);
   return 0;

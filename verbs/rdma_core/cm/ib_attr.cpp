@@ -9,7 +9,6 @@
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
 #include "device/gid_table.hpp"
-#include "device/limits.hpp"
 #include "device/peer_address.hpp"
 #include "device/persona.hpp"
 #include "device/port.hpp"
@@ -39,14 +38,7 @@ void ready_to_receive(const CmId& id, const CmNumbers& numbers, ibv_qp_attr& att
   attr.rq_psn = 0;
   attr.max_dest_rd_atomic = numbers.responder_resources;
   attr.min_rnr_timer = kMinRnrTimer;
-  attr.ah_attr = {};
-  attr.ah_attr.is_global = 1;
-  attr.ah_attr.port_num = id.abi.port_num;
-  attr.ah_attr.grh.hop_limit = kHops;
-  attr.ah_attr.grh.dgid =
-      shown_gid(reinterpret_cast<const sockaddr&>(id.abi.route.addr.dst_storage), port);
-  attr.ah_attr.grh.sgid_index = index_of(
-      shown_gid(reinterpret_cast<const sockaddr&>(id.abi.route.addr.src_storage), port), port);
+  attr.ah_attr = way_to(id, shown_gid(id.destination(), port));
 }
 
 /// Returns the packet life time, which is half of the acknowledgement timeout. The encoding is

@@ -76,7 +76,9 @@ struct CmId {
   CmId& operator=(const CmId&) = delete;
   static CmId& of(rdma_cm_id* id) { return *reinterpret_cast<CmId*>(id); }
   sockaddr& source() { return abi.route.addr.src_addr; }
+  const sockaddr& source() const { return abi.route.addr.src_addr; }
   sockaddr& destination() { return abi.route.addr.dst_addr; }
+  const sockaddr& destination() const { return abi.route.addr.dst_addr; }
   EventChannel& channel() { return EventChannel::of(abi.channel); }
   /// Returns whether the id may be used. Returns false in the child of a fork if the id uses the
   /// Core of the parent.

@@ -9,7 +9,6 @@
 #include "cm/datagrams.hpp"
 #include "objects/address_handle.hpp"
 #include "process/refusal.hpp"
-#include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <cerrno>
 
-#include "cm/address.hpp"
 #include "cm/events.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"

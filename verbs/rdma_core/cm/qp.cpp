@@ -10,7 +10,6 @@
 #include "cm/ib_attr.hpp"
 #include "cm/id.hpp"
 #include "objects/calls.hpp"
-#include "objects/objects.hpp"
 #include "process/call_site.hpp"
 #include "qp/calls.hpp"
 #include "qp/peer_timeouts.hpp"
@@ -44,20 +43,22 @@ void destroy_cqs(rdma_cm_id& id) {
   }
 }
 
-int make_missing_cqs(CmId& id, ibv_qp_init_attr_ex& attr) {
-  if (attr.send_cq == nullptr) {
-    if (id.abi.send_cq == nullptr) {
-      id.abi.send_cq = make_cq(id, id.abi.send_cq_channel, attr.cap.max_send_wr);
-    }
-    attr.send_cq = id.abi.send_cq;
-  }
-  if (attr.recv_cq == nullptr) {
-    if (id.abi.recv_cq == nullptr) {
-      id.abi.recv_cq = make_cq(id, id.abi.recv_cq_channel, attr.cap.max_recv_wr);
-    }
-    attr.recv_cq = id.abi.recv_cq;
-  }
-  return attr.send_cq != nullptr && attr.recv_cq != nullptr ? 0 : errno;
+/// If `cq` is null, sets it to the completion queue of the id, which is created if necessary.
+/// Returns false and sets errno if that fails.
+bool set_cq(CmId& id, ibv_cq*& cq, ibv_cq*& own, ibv_comp_channel*& channel,
+            std::uint32_t requests) {
+  if (cq != nullptr) return true;
+  if (own == nullptr) own = make_cq(id, channel, requests);
+  cq = own;
+  return cq != nullptr;
+}
+
+/// Sets the protection domain to that of the id, unless the program has passed one.
+template <typename Attributes>
+void set_pd(const CmId& id, Attributes& attr, std::uint32_t has_pd) {
+  if ((attr.comp_mask & has_pd) != 0 && attr.pd != nullptr) return;
+  attr.comp_mask |= has_pd;
+  attr.pd = id.abi.pd;
 }
 
 int change_state(rdma_cm_id* id, ibv_qp* qp, ibv_qp_state to) {
@@ -94,12 +95,13 @@ int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
         "qp_type {}: the port space of the id requires {} (IBV_QPT_RC is 2, IBV_QPT_UD is 4)",
         static_cast<int>(attr.qp_type), static_cast<int>(id.abi.qp_type));
   }
-  if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || attr.pd == nullptr) {
-    attr.comp_mask |= IBV_QP_INIT_ATTR_PD;
-    attr.pd = id.abi.pd;
-  }
+  set_pd(id, attr, IBV_QP_INIT_ATTR_PD);
   if (attr.srq == nullptr) attr.srq = id.abi.srq;
-  int code = make_missing_cqs(id, attr);
+  auto& own = id.abi;
+  const bool has_cqs =
+      set_cq(id, attr.send_cq, own.send_cq, own.send_cq_channel, attr.cap.max_send_wr) &&
+      set_cq(id, attr.recv_cq, own.recv_cq, own.recv_cq_channel, attr.cap.max_recv_wr);
+  int code = has_cqs ? 0 : errno;
   ibv_qp* qp = nullptr;
   if (code == 0) {
     qp = create_qp_ex(id.abi.verbs, &attr);
@@ -138,10 +140,7 @@ int create_basic_qp(CmId& id, ibv_pd* pd, ibv_qp_init_attr& attr) {
 int create_srq(CmId& id, ibv_srq_init_attr_ex& attr) {
   if (id.abi.verbs == nullptr) return refuse_without_device();
   if (id.abi.srq != nullptr) return refused(EINVAL, "the id already has a shared receive queue");
-  if ((attr.comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0 || attr.pd == nullptr) {
-    attr.comp_mask |= IBV_SRQ_INIT_ATTR_PD;
-    attr.pd = id.abi.pd;
-  }
+  set_pd(id, attr, IBV_SRQ_INIT_ATTR_PD);
   ibv_srq* const srq = create_srq_ex(id.abi.verbs, &attr);
   if (srq == nullptr) return errno;
   id.abi.pd = attr.pd;
