@@ -15,8 +15,8 @@
 #include <string_view>
 
 #include "presence/inside.hpp"
-#include "presence/next.hpp"
 #include "presence/warn.hpp"
+#include "process/next.hpp"
 #include "process/used_ports.hpp"
 
 namespace iwarp::rdma_core::presence {
@@ -58,8 +58,7 @@ extern "C" {
 void iwarp_used_port(std::uint16_t tcp_port) { used_by_rdma[tcp_port] = true; }
 
 int bind(int fd, const sockaddr* address, socklen_t size) noexcept {
-  static Next<int(int, const sockaddr*, socklen_t)> next("bind");
-  const int result = next(fd, address, size);
+  const int result = iwarp::rdma_core::call_next<"bind", int>(fd, address, size);
   if (result == 0 || errno != EADDRINUSE) return result;
   const Inside guard;  // restores errno
   const std::uint16_t port = port_of(address, size);

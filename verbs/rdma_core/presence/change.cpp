@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "presence/next.hpp"
 #include "presence/resolve.hpp"
 
 namespace iwarp::rdma_core::presence {
@@ -28,9 +27,30 @@ int change(int directory, const char* path, int refusal, System system) {
   return redirect(place, directory, path, system);
 }
 
-template <typename System>
-int change(const char* path, int refusal, System system) {
-  return change(AT_FDCWD, path, refusal, [&](int, const char* to) { return system(to); });
+/// Calls the function `kName` of the C library, whose first parameter is the path of a file.
+template <FunctionName kName, typename... Rest>
+int change_path(int refusal, const char* path, Rest... rest) {
+  return change(AT_FDCWD, path, refusal,
+                [=](int, const char* to) { return call_next<kName, int>(to, rest...); });
+}
+
+/// Calls the function `kName` of the C library, whose first parameters are a directory and a path.
+template <FunctionName kName, typename... Rest>
+int change_at(int refusal, int directory, const char* path, Rest... rest) {
+  return change(directory, path, refusal,
+                [=](int at, const char* to) { return call_next<kName, int>(at, to, rest...); });
+}
+
+/// Calls the function `kName` of the C library, which renames a file. `flags` is empty, or the
+/// flags of renameat2(2).
+template <FunctionName kName, typename... Flags>
+int rename_at(int from_directory, const char* from, int to_directory, const char* to,
+              Flags... flags) {
+  return change(from_directory, from, EACCES, [=](int at, const char* old_path) {
+    return change(to_directory, to, EACCES, [=](int to_at, const char* new_path) {
+      return call_next<kName, int>(at, old_path, to_at, new_path, flags...);
+    });
+  });
 }
 
 }  // namespace
@@ -38,92 +58,62 @@ int change(const char* path, int refusal, System system) {
 
 // NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
 using namespace iwarp::rdma_core::presence;
+using iwarp::rdma_core::call_next;
 
 extern "C" {
 
 int mkdir(const char* path, mode_t mode) noexcept {
-  static Next<int(const char*, mode_t)> next("mkdir");
-  return change(path, EACCES, [=](const char* to) { return next(to, mode); });
+  return change_path<"mkdir">(EACCES, path, mode);
 }
 int mkdirat(int directory, const char* path, mode_t mode) noexcept {
-  static Next<int(int, const char*, mode_t)> next("mkdirat");
-  return change(directory, path, EACCES,
-                [=](int at, const char* to) { return next(at, to, mode); });
+  return change_at<"mkdirat">(EACCES, directory, path, mode);
 }
 
 int symlink(const char* text, const char* path) noexcept {
-  static Next<int(const char*, const char*)> next("symlink");
-  return change(path, EACCES, [=](const char* to) { return next(text, to); });
+  return change(AT_FDCWD, path, EACCES,
+                [=](int, const char* to) { return call_next<"symlink", int>(text, to); });
 }
 int symlinkat(const char* text, int directory, const char* path) noexcept {
-  static Next<int(const char*, int, const char*)> next("symlinkat");
   return change(directory, path, EACCES,
-                [=](int at, const char* to) { return next(text, at, to); });
+                [=](int at, const char* to) { return call_next<"symlinkat", int>(text, at, to); });
 }
 
-int unlink(const char* path) noexcept {
-  static Next<int(const char*)> next("unlink");
-  return change(path, EACCES, [](const char* to) { return next(to); });
-}
-int rmdir(const char* path) noexcept {
-  static Next<int(const char*)> next("rmdir");
-  return change(path, EACCES, [](const char* to) { return next(to); });
-}
-int remove(const char* path) noexcept {
-  static Next<int(const char*)> next("remove");
-  return change(path, EACCES, [](const char* to) { return next(to); });
-}
+int unlink(const char* path) noexcept { return change_path<"unlink">(EACCES, path); }
+int rmdir(const char* path) noexcept { return change_path<"rmdir">(EACCES, path); }
+int remove(const char* path) noexcept { return change_path<"remove">(EACCES, path); }
 int unlinkat(int directory, const char* path, int flags) noexcept {
-  static Next<int(int, const char*, int)> next("unlinkat");
-  return change(directory, path, EACCES,
-                [=](int at, const char* to) { return next(at, to, flags); });
+  return change_at<"unlinkat">(EACCES, directory, path, flags);
 }
 
 int rename(const char* from, const char* to) noexcept {
-  static Next<int(const char*, const char*)> next("rename");
-  return change(from, EACCES, [=](const char* old_path) {
-    return change(to, EACCES, [=](const char* new_path) { return next(old_path, new_path); });
+  return change(AT_FDCWD, from, EACCES, [=](int, const char* old_path) {
+    return change(AT_FDCWD, to, EACCES, [=](int, const char* new_path) {
+      return call_next<"rename", int>(old_path, new_path);
+    });
   });
 }
 int renameat(int from_directory, const char* from, int to_directory, const char* to) noexcept {
-  static Next<int(int, const char*, int, const char*)> next("renameat");
-  return change(from_directory, from, EACCES, [=](int at, const char* old_path) {
-    return change(to_directory, to, EACCES, [=](int to_at, const char* new_path) {
-      return next(at, old_path, to_at, new_path);
-    });
-  });
+  return rename_at<"renameat">(from_directory, from, to_directory, to);
 }
 int renameat2(int from_directory, const char* from, int to_directory, const char* to,
               unsigned flags) noexcept {
-  static Next<int(int, const char*, int, const char*, unsigned)> next("renameat2");
-  return change(from_directory, from, EACCES, [=](int at, const char* old_path) {
-    return change(to_directory, to, EACCES, [=](int to_at, const char* new_path) {
-      return next(at, old_path, to_at, new_path, flags);
-    });
-  });
+  return rename_at<"renameat2">(from_directory, from, to_directory, to, flags);
 }
 
 int chmod(const char* path, mode_t mode) noexcept {
-  static Next<int(const char*, mode_t)> next("chmod");
-  return change(path, EPERM, [=](const char* to) { return next(to, mode); });
+  return change_path<"chmod">(EPERM, path, mode);
 }
 int fchmodat(int directory, const char* path, mode_t mode, int flags) noexcept {
-  static Next<int(int, const char*, mode_t, int)> next("fchmodat");
-  return change(directory, path, EPERM,
-                [=](int at, const char* to) { return next(at, to, mode, flags); });
+  return change_at<"fchmodat">(EPERM, directory, path, mode, flags);
 }
 int chown(const char* path, uid_t user, gid_t group) noexcept {
-  static Next<int(const char*, uid_t, gid_t)> next("chown");
-  return change(path, EPERM, [=](const char* to) { return next(to, user, group); });
+  return change_path<"chown">(EPERM, path, user, group);
 }
 int lchown(const char* path, uid_t user, gid_t group) noexcept {
-  static Next<int(const char*, uid_t, gid_t)> next("lchown");
-  return change(path, EPERM, [=](const char* to) { return next(to, user, group); });
+  return change_path<"lchown">(EPERM, path, user, group);
 }
 int fchownat(int directory, const char* path, uid_t user, gid_t group, int flags) noexcept {
-  static Next<int(int, const char*, uid_t, gid_t, int)> next("fchownat");
-  return change(directory, path, EPERM,
-                [=](int at, const char* to) { return next(at, to, user, group, flags); });
+  return change_at<"fchownat">(EPERM, directory, path, user, group, flags);
 }
 
 }  // extern "C"

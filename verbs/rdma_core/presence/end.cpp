@@ -6,40 +6,36 @@
 #include <cstdlib>
 
 #include "presence/folder.hpp"
-#include "presence/next.hpp"
+#include "process/next.hpp"
 
 // NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
 using namespace iwarp::rdma_core::presence;
+using iwarp::rdma_core::call_next;
 
 extern "C" {
 
 void _exit(int status) {
-  static Next<void(int)> next("_exit");
   give_back(End::kProcess);
-  next(status);
+  call_next<"_exit", void>(status);
   __builtin_unreachable();
 }
 void _Exit(int status) noexcept { _exit(status); }
 
 int execve(const char* path, char* const* words, char* const* variables) noexcept {
-  static Next<int(const char*, char* const*, char* const*)> next("execve");
   give_back(End::kProgram);
-  return next(path, words, variables);
+  return call_next<"execve", int>(path, words, variables);
 }
 int execv(const char* path, char* const* words) noexcept {
-  static Next<int(const char*, char* const*)> next("execv");
   give_back(End::kProgram);
-  return next(path, words);
+  return call_next<"execv", int>(path, words);
 }
 int execvp(const char* file, char* const* words) noexcept {
-  static Next<int(const char*, char* const*)> next("execvp");
   give_back(End::kProgram);
-  return next(file, words);
+  return call_next<"execvp", int>(file, words);
 }
 int execvpe(const char* file, char* const* words, char* const* variables) noexcept {
-  static Next<int(const char*, char* const*, char* const*)> next("execvpe");
   give_back(End::kProgram);
-  return next(file, words, variables);
+  return call_next<"execvpe", int>(file, words, variables);
 }
 
 }  // extern "C"

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -86,9 +87,7 @@ std::string digest(const std::vector<Entry>& all) {
     add(entry.path);
     add(entry.text);
   }
-  std::array<char, kStateSize + 1> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(hash));
-  return text.data();
+  return fmt::format("{:016x}", hash);
 }
 
 bool is_same(int fd, const std::string& path) {

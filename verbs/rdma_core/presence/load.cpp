@@ -14,15 +14,15 @@
 #include <string>
 #include <string_view>
 
-#include "presence/next.hpp"
 #include "presence/warn.hpp"
+#include "process/next.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {
 
 // The functions are noexcept because a noexcept function can jump only to such a function.
-Next<void*(const char*, int) noexcept> next_dlopen("dlopen");
-Next<void*(Lmid_t, const char*, int) noexcept> next_dlmopen("dlmopen");
+constexpr auto next_dlopen = next_function<"dlopen", void*(const char*, int) noexcept>;
+constexpr auto next_dlmopen = next_function<"dlmopen", void*(Lmid_t, const char*, int) noexcept>;
 
 /// Returns the folder that contains this library, libibverbs.so.1 and librdmacm.so.1.
 std::string own_folder() {
@@ -84,13 +84,13 @@ void report_copy(const char* function, const char* path, void* handle, const std
 }
 
 [[gnu::noinline]] void* open_deep(const char* path, int flags) {
-  void* const handle = next_dlopen(path, flags);
+  void* const handle = next_dlopen()(path, flags);
   report_copy("dlopen", path, handle, "open the library without RTLD_DEEPBIND");
   return handle;
 }
 
 [[gnu::noinline]] void* open_in_namespace(Lmid_t space, const char* path, int flags) {
-  void* const handle = next_dlmopen(space, path, flags);
+  void* const handle = next_dlmopen()(space, path, flags);
   if (space != LM_ID_BASE) {
     report_copy("dlmopen", path, handle, "set LD_LIBRARY_PATH=" + folder_of_libraries());
   }
@@ -111,13 +111,13 @@ extern "C" {
 void* dlopen(const char* path, int flags) noexcept {
   path = replaced(path);
   if ((flags & RTLD_DEEPBIND) != 0 && is_same_for_all(path)) return open_deep(path, flags);
-  return next_dlopen.get()(path, flags);
+  return next_dlopen()(path, flags);
 }
 
 void* dlmopen(Lmid_t space, const char* path, int flags) noexcept {
   path = replaced(path);
   if (is_same_for_all(path)) return open_in_namespace(space, path, flags);
-  return next_dlmopen.get()(space, path, flags);
+  return next_dlmopen()(space, path, flags);
 }
 
 }  // extern "C"

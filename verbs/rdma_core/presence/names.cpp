@@ -16,20 +16,14 @@
 
 #include "presence/folder.hpp"
 #include "presence/inside.hpp"
-#include "presence/next.hpp"
 #include "presence/resolve.hpp"
+#include "process/next.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {
 
-template <typename Name>
-using Select = int (*)(const Name*);
-template <typename Name>
-using Compare = int (*)(const Name**, const Name**);
-using Scan = int(const char*, dirent***, Select<dirent>, Compare<dirent>);
-using Scan64 = int(const char*, dirent64***, Select<dirent64>, Compare<dirent64>);
-using ScanAt = int(int, const char*, dirent***, Select<dirent>, Compare<dirent>);
-using ScanAt64 = int(int, const char*, dirent64***, Select<dirent64>, Compare<dirent64>);
+using Select = int (*)(const dirent*);
+using Compare = int (*)(const dirent**, const dirent**);
 
 /// Copies as much of the text to `out` as fits, without a terminating zero. Returns the number of
 /// bytes that were copied.
@@ -52,15 +46,15 @@ ssize_t read_link(int directory, const char* path, char* out, size_t size, Syste
 }
 
 ssize_t read_link(const char* path, char* out, size_t size) {
-  static Next<ssize_t(const char*, char*, size_t)> next("readlink");
-  return read_link(AT_FDCWD, path, out, size,
-                   [=](int, const char* to) { return next(to, out, size); });
+  return read_link(AT_FDCWD, path, out, size, [=](int, const char* to) {
+    return call_next<"readlink", ssize_t>(to, out, size);
+  });
 }
 
 ssize_t read_link_at(int directory, const char* path, char* out, size_t size) {
-  static Next<ssize_t(int, const char*, char*, size_t)> next("readlinkat");
-  return read_link(directory, path, out, size,
-                   [=](int at, const char* to) { return next(at, to, out, size); });
+  return read_link(directory, path, out, size, [=](int at, const char* to) {
+    return call_next<"readlinkat", ssize_t>(at, to, out, size);
+  });
 }
 
 char* copy_out(const std::string& name, char* out) {
@@ -69,17 +63,17 @@ char* copy_out(const std::string& name, char* out) {
 }
 
 char* real_path(const char* path, char* out) {
-  static Next<char*(const char*, char*)> next("realpath");
+  const auto next = [out](const char* of) { return call_next<"realpath", char*>(of, out); };
   const ResolvedPath place = resolve(AT_FDCWD, path, true);
-  if (place.path.empty()) return next(path, out);
-  if (!place.synthetic) return next(place.path.c_str(), out);
+  if (place.path.empty()) return next(path);
+  if (!place.synthetic) return next(place.path.c_str());
   struct stat about{};
   if (::stat(place.path.c_str(), &about) != 0) return nullptr;
   return copy_out(place.name, out);
 }
 
 char* working_folder(char* out, size_t size) {
-  static Next<char*(char*, size_t)> next("getcwd");
+  const auto next = [](char* to, size_t room) { return call_next<"getcwd", char*>(to, room); };
   if (Inside::now() || !folder_matters()) return next(out, size);
   char real[PATH_MAX];
   if (next(real, sizeof real) == nullptr) return nullptr;
@@ -91,18 +85,9 @@ char* working_folder(char* out, size_t size) {
   return nullptr;
 }
 
-/// Makes glob(3) read folders with the functions of this library. Call only if the program has not
-/// set GLOB_ALTDIRFUNC.
-template <typename Glob>
-void add_synthetic_matches(Glob& result) {
-  result.gl_opendir = [](const char* path) -> void* { return ::opendir(path); };
-  result.gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
-}
-
 /// If a regular file was made instead of a device node, makes readdir(3) report the file as a
 /// device, because find(1) and other programs check only the type that readdir(3) reports.
-template <typename Entry>
-Entry* typed(DIR* folder, Entry* entry) {
+dirent* typed(DIR* folder, dirent* entry) {
   if (entry == nullptr || entry->d_type != DT_REG) return entry;
   const ResolvedPath place = resolve_opened(::dirfd(folder));
   if (place.synthetic && place.name.starts_with("/dev/")) entry->d_type = DT_CHR;
@@ -114,6 +99,7 @@ Entry* typed(DIR* folder, Entry* entry) {
 
 // NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
 using namespace iwarp::rdma_core::presence;
+using iwarp::rdma_core::call_next;
 
 extern "C" {
 
@@ -139,10 +125,7 @@ char* __realpath_chk(const char* path, char* out, size_t room) {
 }
 char* canonicalize_file_name(const char* path) noexcept { return real_path(path, nullptr); }
 
-int chdir(const char* path) noexcept {
-  static Next<int(const char*)> next("chdir");
-  return redirect(AT_FDCWD, path, true, [](int, const char* to) { return next(to); });
-}
+int chdir(const char* path) noexcept { return redirect<"chdir", int>(path, true); }
 char* getcwd(char* out, size_t size) noexcept { return working_folder(out, size); }
 char* __getcwd_chk(char* out, size_t size, size_t room) {
   if (size > room) std::abort();
@@ -150,60 +133,37 @@ char* __getcwd_chk(char* out, size_t size, size_t room) {
 }
 char* get_current_dir_name() noexcept { return working_folder(nullptr, 0); }
 
-DIR* opendir(const char* path) {
-  static Next<DIR*(const char*)> next("opendir");
-  return redirect(AT_FDCWD, path, true, [](int, const char* to) { return next(to); });
+DIR* opendir(const char* path) { return redirect<"opendir", DIR*>(path, true); }
+dirent* readdir(DIR* folder) { return typed(folder, call_next<"readdir", dirent*>(folder)); }
+int scandir(const char* path, dirent*** names, Select select, Compare compare) {
+  return redirect<"scandir", int>(path, true, names, select, compare);
 }
-dirent* readdir(DIR* folder) {
-  static Next<dirent*(DIR*)> next("readdir");
-  return typed(folder, next(folder));
-}
-dirent64* readdir64(DIR* folder) {
-  static Next<dirent64*(DIR*)> next("readdir64");
-  return typed(folder, next(folder));
-}
-int scandir(const char* path, dirent*** names, Select<dirent> select, Compare<dirent> compare) {
-  static Next<Scan> next("scandir");
-  return redirect(AT_FDCWD, path, true,
-                  [=](int, const char* to) { return next(to, names, select, compare); });
-}
-int scandir64(const char* path, dirent64*** names, Select<dirent64> select,
-              Compare<dirent64> compare) {
-  static Next<Scan64> next("scandir64");
-  return redirect(AT_FDCWD, path, true,
-                  [=](int, const char* to) { return next(to, names, select, compare); });
-}
-int scandirat(int directory, const char* path, dirent*** names, Select<dirent> select,
-              Compare<dirent> compare) {
-  static Next<ScanAt> next("scandirat");
-  return redirect(directory, path, true,
-                  [=](int at, const char* to) { return next(at, to, names, select, compare); });
-}
-int scandirat64(int directory, const char* path, dirent64*** names, Select<dirent64> select,
-                Compare<dirent64> compare) {
-  static Next<ScanAt64> next("scandirat64");
-  return redirect(directory, path, true,
-                  [=](int at, const char* to) { return next(at, to, names, select, compare); });
+int scandirat(int directory, const char* path, dirent*** names, Select select, Compare compare) {
+  return redirect_at<"scandirat", int>(directory, path, true, names, select, compare);
 }
 
+// Makes glob(3) read folders with the functions of this library.
 int glob(const char* pattern, int flags, int (*failed)(const char*, int), glob_t* result) noexcept {
-  static Next<int(const char*, int, int (*)(const char*, int), glob_t*)> next("glob");
-  if ((flags & GLOB_ALTDIRFUNC) != 0) return next(pattern, flags, failed, result);
-  add_synthetic_matches(*result);
-  result->gl_readdir = [](void* folder) { return ::readdir(static_cast<DIR*>(folder)); };
-  result->gl_stat = [](const char* path, struct stat* about) { return ::stat(path, about); };
-  result->gl_lstat = [](const char* path, struct stat* about) { return ::lstat(path, about); };
-  return next(pattern, flags | GLOB_ALTDIRFUNC, failed, result);
+  if ((flags & GLOB_ALTDIRFUNC) == 0) {
+    flags |= GLOB_ALTDIRFUNC;
+    result->gl_opendir = [](const char* path) -> void* { return ::opendir(path); };
+    result->gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
+    result->gl_readdir = [](void* folder) { return ::readdir(static_cast<DIR*>(folder)); };
+    result->gl_stat = [](const char* path, struct stat* about) { return ::stat(path, about); };
+    result->gl_lstat = [](const char* path, struct stat* about) { return ::lstat(path, about); };
+  }
+  return call_next<"glob", int>(pattern, flags, failed, result);
 }
-int glob64(const char* pattern, int flags, int (*failed)(const char*, int),
-           glob64_t* result) noexcept {
-  static Next<int(const char*, int, int (*)(const char*, int), glob64_t*)> next("glob64");
-  if ((flags & GLOB_ALTDIRFUNC) != 0) return next(pattern, flags, failed, result);
-  add_synthetic_matches(*result);
-  result->gl_readdir = [](void* folder) { return ::readdir64(static_cast<DIR*>(folder)); };
-  result->gl_stat = [](const char* path, struct stat64* about) { return ::stat64(path, about); };
-  result->gl_lstat = [](const char* path, struct stat64* about) { return ::lstat64(path, about); };
-  return next(pattern, flags | GLOB_ALTDIRFUNC, failed, result);
-}
+
+// off_t has 64 bits, so these functions do not differ from the ones above. stat.cpp asserts this.
+[[gnu::alias("readdir")]] dirent64* readdir64(DIR* folder);
+[[gnu::alias("scandir")]] int scandir64(const char* path, dirent64*** names,
+                                        int (*select)(const dirent64*),
+                                        int (*compare)(const dirent64**, const dirent64**));
+[[gnu::alias("scandirat")]] int scandirat64(int directory, const char* path, dirent64*** names,
+                                            int (*select)(const dirent64*),
+                                            int (*compare)(const dirent64**, const dirent64**));
+[[gnu::alias("glob")]] int glob64(const char* pattern, int flags, int (*failed)(const char*, int),
+                                  glob64_t* result) noexcept;
 
 }  // extern "C"

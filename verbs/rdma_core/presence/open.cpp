@@ -12,8 +12,8 @@
 #include <cstring>
 
 #include "presence/inside.hpp"
-#include "presence/next.hpp"
 #include "presence/resolve.hpp"
+#include "process/next.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {
@@ -82,12 +82,11 @@ int failed(int error) {
   return -1;
 }
 
-Next<int(int, const char*, int, ...)> next_openat("openat");
-
 int open_at(int directory, const char* path, int flags, mode_t mode) {
   const Opening how = opening(directory, path, flags);
   if (how.error != 0) return failed(how.error);
-  return next_openat(how.directory, how.path, how.flags, mode);
+  return next_function<"openat", int(int, const char*, int, ...)>()(how.directory, how.path,
+                                                                    how.flags, mode);
 }
 
 int flags_of(const char* mode) {
@@ -102,10 +101,11 @@ int flags_of(const char* mode) {
   }
 }
 
-template <typename System>
-FILE* open_stream(const char* path, const char* mode, System system) {
+/// Opens a stream with the function `kName` of the C library.
+template <FunctionName kName, typename... Rest>
+FILE* open_stream(const char* path, const char* mode, Rest... rest) {
   const Opening how = opening(AT_FDCWD, path, flags_of(mode));
-  if (how.error == 0) return system(how.path);
+  if (how.error == 0) return call_next<kName, FILE*>(how.path, mode, rest...);
   errno = how.error;
   return nullptr;
 }
@@ -121,63 +121,46 @@ mode_t mode_in(va_list& list, int flags) {
 // NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
 using namespace iwarp::rdma_core::presence;
 
-#define IWARP_OPEN(name)                         \
-  int name(const char* path, int flags, ...) {   \
-    va_list list;                                \
-    va_start(list, flags);                       \
-    const mode_t mode = mode_in(list, flags);    \
-    va_end(list);                                \
-    return open_at(AT_FDCWD, path, flags, mode); \
-  }
-#define IWARP_OPENAT(name)                                    \
-  int name(int directory, const char* path, int flags, ...) { \
-    va_list list;                                             \
-    va_start(list, flags);                                    \
-    const mode_t mode = mode_in(list, flags);                 \
-    va_end(list);                                             \
-    return open_at(directory, path, flags, mode);             \
-  }
-
 extern "C" {
 
-IWARP_OPEN(open)
-IWARP_OPEN(open64)
-IWARP_OPENAT(openat)
-IWARP_OPENAT(openat64)
+int open(const char* path, int flags, ...) {
+  va_list list;
+  va_start(list, flags);
+  const mode_t mode = mode_in(list, flags);
+  va_end(list);
+  return open_at(AT_FDCWD, path, flags, mode);
+}
+int openat(int directory, const char* path, int flags, ...) {
+  va_list list;
+  va_start(list, flags);
+  const mode_t mode = mode_in(list, flags);
+  va_end(list);
+  return open_at(directory, path, flags, mode);
+}
 
 // Programs that were compiled with _FORTIFY_SOURCE call these functions to open files without
 // O_CREAT.
 int __open_2(const char* path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
-int __open64_2(const char* path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
 int __openat_2(int directory, const char* path, int flags) {
-  return open_at(directory, path, flags, 0);
-}
-int __openat64_2(int directory, const char* path, int flags) {
   return open_at(directory, path, flags, 0);
 }
 
 int creat(const char* path, mode_t mode) {
   return open_at(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode);
 }
-int creat64(const char* path, mode_t mode) {
-  return open_at(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, mode);
+
+FILE* fopen(const char* path, const char* mode) { return open_stream<"fopen">(path, mode); }
+FILE* freopen(const char* path, const char* mode, FILE* stream) {
+  return open_stream<"freopen">(path, mode, stream);
 }
 
-FILE* fopen(const char* path, const char* mode) {
-  static Next<FILE*(const char*, const char*)> next("fopen");
-  return open_stream(path, mode, [mode](const char* to) { return next(to, mode); });
-}
-FILE* fopen64(const char* path, const char* mode) {
-  static Next<FILE*(const char*, const char*)> next("fopen64");
-  return open_stream(path, mode, [mode](const char* to) { return next(to, mode); });
-}
-FILE* freopen(const char* path, const char* mode, FILE* stream) {
-  static Next<FILE*(const char*, const char*, FILE*)> next("freopen");
-  return open_stream(path, mode, [=](const char* to) { return next(to, mode, stream); });
-}
-FILE* freopen64(const char* path, const char* mode, FILE* stream) {
-  static Next<FILE*(const char*, const char*, FILE*)> next("freopen64");
-  return open_stream(path, mode, [=](const char* to) { return next(to, mode, stream); });
-}
+// off_t has 64 bits, so these functions do not differ from the ones above. stat.cpp asserts this.
+[[gnu::alias("open")]] int open64(const char* path, int flags, ...);
+[[gnu::alias("openat")]] int openat64(int directory, const char* path, int flags, ...);
+[[gnu::alias("__open_2")]] int __open64_2(const char* path, int flags);
+[[gnu::alias("__openat_2")]] int __openat64_2(int directory, const char* path, int flags);
+[[gnu::alias("creat")]] int creat64(const char* path, mode_t mode);
+[[gnu::alias("fopen")]] FILE* fopen64(const char* path, const char* mode);
+[[gnu::alias("freopen")]] FILE* freopen64(const char* path, const char* mode, FILE* stream);
 
 }  // extern "C"

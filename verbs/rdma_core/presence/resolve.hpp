@@ -6,6 +6,8 @@
 
 #include <string>
 
+#include "process/next.hpp"
+
 namespace iwarp::rdma_core::presence {
 
 struct ResolvedPath {
@@ -28,10 +30,20 @@ template <typename System>
 auto redirect(const ResolvedPath& place, int directory, const char* path, System system) {
   return place.path.empty() ? system(directory, path) : system(AT_FDCWD, place.path.c_str());
 }
-template <typename System>
-auto redirect(int directory, const char* path, bool follow, System system) {
-  return redirect(resolve(directory, path, follow), directory, path, system);
+/// Calls the function `kName` of the C library, whose first parameter is the path of a file.
+template <FunctionName kName, typename Result, typename... Rest>
+Result redirect(const char* path, bool follow, Rest... rest) {
+  return redirect(resolve(AT_FDCWD, path, follow), AT_FDCWD, path,
+                  [=](int, const char* to) { return call_next<kName, Result>(to, rest...); });
 }
+/// Calls the function `kName` of the C library, whose first parameters are a directory and a path.
+template <FunctionName kName, typename Result, typename... Rest>
+Result redirect_at(int directory, const char* path, bool follow, Rest... rest) {
+  return redirect(resolve(directory, path, follow), directory, path, [=](int at, const char* to) {
+    return call_next<kName, Result>(at, to, rest...);
+  });
+}
+
 /// Returns the name of the file to which an open descriptor refers, and whether the file is
 /// simulated. ResolvedPath::path is empty. Returns quickly if the descriptor cannot belong to a
 /// simulated file.

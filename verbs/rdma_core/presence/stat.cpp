@@ -11,9 +11,9 @@
 
 #include <cerrno>
 
-#include "presence/next.hpp"
 #include "presence/resolve.hpp"
 #include "presence/tree.hpp"
+#include "process/next.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {
@@ -22,8 +22,7 @@ constexpr unsigned kPage = 4096;
 
 bool is_in_sysfs(const ResolvedPath& place) { return place.name.starts_with("/sys/"); }
 
-template <typename Stat>
-void disguise(const ResolvedPath& place, Stat& about) {
+void disguise(const ResolvedPath& place, struct stat& about) {
   about.st_uid = about.st_gid = 0;
   about.st_blocks = 0;
   if (is_in_sysfs(place)) {
@@ -76,49 +75,25 @@ int look(int directory, const char* path, int flags, Stat* about, System system)
   return code;
 }
 
-Next<int(int, const char*, struct stat*, int)> next_fstatat("fstatat");
-Next<int(int, const char*, struct stat64*, int)> next_fstatat64("fstatat64");
-
 int stat_at(int directory, const char* path, struct stat* about, int flags) {
-  return look(directory, path, flags, about,
-              [=](int at, const char* to) { return next_fstatat(at, to, about, flags); });
+  return look(directory, path, flags, about, [=](int at, const char* to) {
+    return call_next<"fstatat", int>(at, to, about, flags);
+  });
 }
-
-int stat_at(int directory, const char* path, struct stat64* about, int flags) {
-  return look(directory, path, flags, about,
-              [=](int at, const char* to) { return next_fstatat64(at, to, about, flags); });
-}
-
-// The versions of struct stat that have the same layout as the kernel's struct stat on all 64-bit
-// machines.
-constexpr int kOldest = 0;
-constexpr int kNewest = 1;
-
-Next<int(int, struct stat*)> next_fstat("fstat");
-Next<int(int, struct stat64*)> next_fstat64("fstat64");
 
 int stat_of(int descriptor, struct stat* about) {
-  return look(descriptor, about, [=](int of) { return next_fstat(of, about); });
+  return look(descriptor, about, [=](int of) { return call_next<"fstat", int>(of, about); });
 }
 
-int stat_of(int descriptor, struct stat64* about) {
-  return look(descriptor, about, [=](int of) { return next_fstat64(of, about); });
-}
-
-/// Implements the functions that a program calls instead of stat(2) if it was linked to glibc 2.32
-/// or older.
-template <typename Stat>
-int versioned(int version, int directory, const char* path, Stat* about, int flags) {
-  if (version == kOldest || version == kNewest) return stat_at(directory, path, about, flags);
+/// Returns whether `version` is a version of struct stat that has the same layout as the kernel's
+/// struct stat on all 64-bit machines. Programs that were linked to glibc 2.32 or older call
+/// functions with a version instead of stat(2).
+bool is_known(int version) {
+  constexpr int kOldest = 0;
+  constexpr int kNewest = 1;
+  if (version == kOldest || version == kNewest) return true;
   errno = EINVAL;
-  return -1;
-}
-
-template <typename Stat>
-int versioned(int version, int descriptor, Stat* about) {
-  if (version == kOldest || version == kNewest) return stat_of(descriptor, about);
-  errno = EINVAL;
-  return -1;
+  return false;
 }
 
 }  // namespace
@@ -126,97 +101,80 @@ int versioned(int version, int descriptor, Stat* about) {
 
 // NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
 using namespace iwarp::rdma_core::presence;
+using iwarp::rdma_core::call_next;
 
 extern "C" {
 
 int stat(const char* path, struct stat* about) noexcept {
   return stat_at(AT_FDCWD, path, about, 0);
 }
-int stat64(const char* path, struct stat64* about) noexcept {
-  return stat_at(AT_FDCWD, path, about, 0);
-}
 int lstat(const char* path, struct stat* about) noexcept {
   return stat_at(AT_FDCWD, path, about, AT_SYMLINK_NOFOLLOW);
 }
-int lstat64(const char* path, struct stat64* about) noexcept {
-  return stat_at(AT_FDCWD, path, about, AT_SYMLINK_NOFOLLOW);
-}
 int fstat(int descriptor, struct stat* about) noexcept { return stat_of(descriptor, about); }
-int fstat64(int descriptor, struct stat64* about) noexcept { return stat_of(descriptor, about); }
 int fstatat(int directory, const char* path, struct stat* about, int flags) noexcept {
-  return stat_at(directory, path, about, flags);
-}
-int fstatat64(int directory, const char* path, struct stat64* about, int flags) noexcept {
   return stat_at(directory, path, about, flags);
 }
 
 // The functions below have the names that the C library used before version 2.33.
-int __xstat(int version, const char* path, struct stat* about) {
-  return versioned(version, AT_FDCWD, path, about, 0);
+int __fxstatat(int version, int directory, const char* path, struct stat* about, int flags) {
+  return is_known(version) ? stat_at(directory, path, about, flags) : -1;
 }
-int __xstat64(int version, const char* path, struct stat64* about) {
-  return versioned(version, AT_FDCWD, path, about, 0);
+int __xstat(int version, const char* path, struct stat* about) {
+  return __fxstatat(version, AT_FDCWD, path, about, 0);
 }
 int __lxstat(int version, const char* path, struct stat* about) {
-  return versioned(version, AT_FDCWD, path, about, AT_SYMLINK_NOFOLLOW);
-}
-int __lxstat64(int version, const char* path, struct stat64* about) {
-  return versioned(version, AT_FDCWD, path, about, AT_SYMLINK_NOFOLLOW);
+  return __fxstatat(version, AT_FDCWD, path, about, AT_SYMLINK_NOFOLLOW);
 }
 int __fxstat(int version, int descriptor, struct stat* about) {
-  return versioned(version, descriptor, about);
+  return is_known(version) ? stat_of(descriptor, about) : -1;
 }
-int __fxstat64(int version, int descriptor, struct stat64* about) {
-  return versioned(version, descriptor, about);
-}
-int __fxstatat(int version, int directory, const char* path, struct stat* about, int flags) {
-  return versioned(version, directory, path, about, flags);
-}
-int __fxstatat64(int version, int directory, const char* path, struct stat64* about, int flags) {
-  return versioned(version, directory, path, about, flags);
-}
+
+// The functions for large files do not differ from the ones above, because off_t has 64 bits.
+static_assert(sizeof(off_t) == sizeof(off64_t) && sizeof(struct stat) == sizeof(struct stat64));
+[[gnu::alias("stat")]] int stat64(const char* path, struct stat64* about) noexcept;
+[[gnu::alias("lstat")]] int lstat64(const char* path, struct stat64* about) noexcept;
+[[gnu::alias("fstat")]] int fstat64(int descriptor, struct stat64* about) noexcept;
+[[gnu::alias("fstatat")]] int fstatat64(int directory, const char* path, struct stat64* about,
+                                        int flags) noexcept;
+[[gnu::alias("__fxstatat")]] int __fxstatat64(int version, int directory, const char* path,
+                                              struct stat64* about, int flags);
+[[gnu::alias("__xstat")]] int __xstat64(int version, const char* path, struct stat64* about);
+[[gnu::alias("__lxstat")]] int __lxstat64(int version, const char* path, struct stat64* about);
+[[gnu::alias("__fxstat")]] int __fxstat64(int version, int descriptor, struct stat64* about);
+
 int statx(int directory, const char* path, int flags, unsigned mask, struct statx* about) noexcept {
-  static Next<int(int, const char*, int, unsigned, struct statx*)> next("statx");
-  return look(directory, path, flags, about,
-              [=](int at, const char* to) { return next(at, to, flags, mask, about); });
+  return look(directory, path, flags, about, [=](int at, const char* to) {
+    return call_next<"statx", int>(at, to, flags, mask, about);
+  });
 }
 
 int access(const char* path, int mode) noexcept {
-  static Next<int(const char*, int)> next("access");
-  return redirect(AT_FDCWD, path, true, [=](int, const char* to) { return next(to, mode); });
+  return redirect<"access", int>(path, true, mode);
 }
 int euidaccess(const char* path, int mode) noexcept {
-  static Next<int(const char*, int)> next("euidaccess");
-  return redirect(AT_FDCWD, path, true, [=](int, const char* to) { return next(to, mode); });
+  return redirect<"euidaccess", int>(path, true, mode);
 }
 int eaccess(const char* path, int mode) noexcept {
-  static Next<int(const char*, int)> next("eaccess");
-  return redirect(AT_FDCWD, path, true, [=](int, const char* to) { return next(to, mode); });
+  return redirect<"eaccess", int>(path, true, mode);
 }
 int faccessat(int directory, const char* path, int mode, int flags) noexcept {
-  static Next<int(int, const char*, int, int)> next("faccessat");
-  return redirect(directory, path, (flags & AT_SYMLINK_NOFOLLOW) == 0,
-                  [=](int at, const char* to) { return next(at, to, mode, flags); });
+  const bool follow = (flags & AT_SYMLINK_NOFOLLOW) == 0;
+  return redirect_at<"faccessat", int>(directory, path, follow, mode, flags);
 }
 
 // Replaces the functions for extended attributes, because ls(1) calls them for each file.
 ssize_t getxattr(const char* path, const char* name, void* value, size_t size) noexcept {
-  static Next<ssize_t(const char*, const char*, void*, size_t)> next("getxattr");
-  return redirect(AT_FDCWD, path, true,
-                  [=](int, const char* to) { return next(to, name, value, size); });
+  return redirect<"getxattr", ssize_t>(path, true, name, value, size);
 }
 ssize_t lgetxattr(const char* path, const char* name, void* value, size_t size) noexcept {
-  static Next<ssize_t(const char*, const char*, void*, size_t)> next("lgetxattr");
-  return redirect(AT_FDCWD, path, false,
-                  [=](int, const char* to) { return next(to, name, value, size); });
+  return redirect<"lgetxattr", ssize_t>(path, false, name, value, size);
 }
 ssize_t listxattr(const char* path, char* list, size_t size) noexcept {
-  static Next<ssize_t(const char*, char*, size_t)> next("listxattr");
-  return redirect(AT_FDCWD, path, true, [=](int, const char* to) { return next(to, list, size); });
+  return redirect<"listxattr", ssize_t>(path, true, list, size);
 }
 ssize_t llistxattr(const char* path, char* list, size_t size) noexcept {
-  static Next<ssize_t(const char*, char*, size_t)> next("llistxattr");
-  return redirect(AT_FDCWD, path, false, [=](int, const char* to) { return next(to, list, size); });
+  return redirect<"llistxattr", ssize_t>(path, false, list, size);
 }
 
 }  // extern "C"

@@ -5,11 +5,11 @@
 #include "presence/tree.hpp"
 
 #include <arpa/inet.h>
+#include <fmt/format.h>
 #include <net/if.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstring>
 
 #include "device/persona.hpp"
@@ -31,13 +31,11 @@ constexpr DeviceNumber kRdmaCm{10, 124};
 
 std::string operator+(std::string_view a, std::string_view b) { return std::string(a).append(b); }
 
-std::string number_text(DeviceNumber n) {
-  return std::to_string(n.major) + ":" + std::to_string(n.minor);
-}
+std::string number_text(DeviceNumber n) { return fmt::format("{}:{}", n.major, n.minor); }
 
 std::string uevent(DeviceNumber n, std::string_view name) {
-  return "MAJOR=" + std::to_string(n.major) + "\nMINOR=" + std::to_string(n.minor) +
-         "\nDEVNAME=infiniband/" + std::string(name) + "\nDEVMODE=0666";
+  return fmt::format("MAJOR={}\nMINOR={}\nDEVNAME=infiniband/{}\nDEVMODE=0666", n.major, n.minor,
+                     name);
 }
 
 /// Formats octets as groups of four hexadecimal digits, as the kernel prints GUIDs and GIDs.
@@ -45,9 +43,7 @@ std::string groups(const void* octets, std::size_t size) {
   const auto* raw = static_cast<const std::uint8_t*>(octets);
   std::string out;
   for (std::size_t i = 0; i < size; i += 2) {
-    std::array<char, 8> text{};
-    std::snprintf(text.data(), text.size(), "%s%02x%02x", i == 0 ? "" : ":", raw[i], raw[i + 1]);
-    out += text.data();
+    out += fmt::format("{}{:02x}{:02x}", i == 0 ? "" : ":", raw[i], raw[i + 1]);
   }
   return out;
 }
@@ -66,8 +62,8 @@ std::string rate(const Port& port) {
   const Speed& speed = *std::ranges::find(kSpeeds, link.speed, &Speed::value);
   const unsigned lanes = link.width == 1 ? 1 : 4;
   const unsigned tenths = speed.tenths * lanes;
-  return std::to_string(tenths / 10) + (tenths % 10 != 0 ? ".5" : "") + " Gb/sec (" +
-         std::to_string(lanes) + "X " + speed.name + ")";
+  return fmt::format("{}{} Gb/sec ({}X {})", tenths / 10, tenths % 10 != 0 ? ".5" : "", lanes,
+                     speed.name);
 }
 
 class Tree {
@@ -98,9 +94,7 @@ void add_port(Tree& tree, const std::string& at, const Port& port) {
   tree.text(at + "/rate", rate(port));
   tree.text(at + "/link_layer", "Ethernet");
   tree.text(at + "/cap_mask", "0x00010000");
-  std::array<char, 16> lid{};
-  std::snprintf(lid.data(), lid.size(), "0x%x", port.lid());
-  tree.text(at + "/lid", lid.data());
+  tree.text(at + "/lid", fmt::format("{:#x}", port.lid()));
   tree.text(at + "/lid_mask_count", "0");
   tree.text(at + "/sm_lid", "0x0");
   tree.text(at + "/sm_sl", "0");
