@@ -47,6 +47,13 @@ class WireScript {
     return out;
   }
 
+  /// Adds a frame that this script's options do not determine.
+  void startup(const mpa::StartupFrame& frame) {
+    std::vector<std::byte> octets(mpa::startup_frame_size(frame.private_data.size()));
+    bytes::Writer writer(octets);
+    encode(frame, writer);
+    sent.push_back({frame.kind == mpa::FrameKind::kRequest, std::move(octets)});
+  }
   void request(bytes::View private_data = {}) {
     startup({.kind = mpa::FrameKind::kRequest,
              .markers = options_.near_markers,
@@ -122,13 +129,6 @@ class WireScript {
   std::vector<Sent> sent;  ///< one element for each frame
 
  private:
-  void startup(const mpa::StartupFrame& frame) {
-    std::vector<std::byte> octets(mpa::startup_frame_size(frame.private_data.size()));
-    bytes::Writer writer(octets);
-    encode(frame, writer);
-    sent.push_back({frame.kind == mpa::FrameKind::kRequest, std::move(octets)});
-  }
-
   Options options_;
   mpa::Framer near_, far_;
 };

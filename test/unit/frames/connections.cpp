@@ -16,9 +16,6 @@
 #include "wire_script.hpp"
 
 namespace iwarp::test {
-
-namespace frames = apps::frames;
-
 namespace {
 
 using frames::Closing;
@@ -143,6 +140,7 @@ TEST_CASE("a late packet releases the octets that wait for it, and nothing is re
     // them as missing at once. This test then has nothing to check.
     if (seen.endings[0].tcp[0].missing + seen.endings[0].tcp[1].missing != 0) continue;
     CHECK(seen.frames == 12);
+    if (late == 6) CHECK(seen.violations == 1);  // Packets 6 and 7 are segments of one Write.
     CHECK(seen.skips.empty());
   }
 }
@@ -293,15 +291,12 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("duplicated and reordered packets change nothing") {
+TEST_CASE("duplicated packets change nothing") {
   auto wire = whole();
   for (std::size_t i = 3; i + 1 < wire.packets.size(); i += 3) {
     wire.packets.insert(wire.packets.begin() + static_cast<std::ptrdiff_t>(i), wire.packets[i - 1]);
   }
-  CHECK(look_at(wire).frames == 12);
-  auto swapped = whole();
-  std::swap(swapped.packets[6], swapped.packets[7]);  // Swaps two segments of one Write.
-  const auto seen = look_at(swapped);
+  const auto seen = look_at(wire);
   CHECK(seen.frames == 12);
   CHECK(seen.violations == 1);
 }

@@ -10,32 +10,14 @@
 
 #include "frames/model/ends.hpp"
 #include "frames/model/memory.hpp"
-#include "iwarp/rdmap/atomic_header.hpp"
-#include "iwarp/trace/stream_decoder.hpp"
-#include "wire_script.hpp"
+#include "support.hpp"
 
 namespace iwarp::test {
-
-namespace frames = apps::frames;
-
 namespace {
 
 using frames::Field;
 using rdmap::Opcode;
 using trace::Side;
-
-constexpr bool kByNear = true;
-constexpr bool kByFar = false;
-
-/// Calls look(Explained) for each frame of the script.
-template <typename Look>
-void explain_each(const WireScript& script, Look look) {
-  frames::Session session;
-  trace::StreamDecoder decoder([&](const trace::Frame& frame) { look(session.see(frame)); });
-  for (const auto& sent : script.sent) {
-    decoder.octets(sent.outbound ? Side::kNear : Side::kFar, sent.octets);
-  }
-}
 
 struct Shown {
   std::size_t size;
@@ -93,21 +75,18 @@ WireScript every_kind() {
   WireScript script({.near_markers = true, .far_markers = true});
   script.request(counting(9));
   script.reply();
-  script.send(kByNear, 1, counting(5));
-  script.send(kByFar, 1, counting(700), Opcode::kSendInvalidate, 0x1234);
-  script.tagged(kByNear, Opcode::kWrite, 7, 0x1000, counting(1400));
-  script.read_request(kByNear, 1,
+  script.send(kNear, 1, counting(5));
+  script.send(kFar, 1, counting(700), Opcode::kSendInvalidate, 0x1234);
+  script.tagged(kNear, Opcode::kWrite, 7, 0x1000, counting(1400));
+  script.read_request(kNear, 1,
                       {.sink_stag = {3}, .sink_to = {16}, .size = 99, .source_stag = {4}});
-  script.tagged(kByFar, Opcode::kReadResponse, 3, 16, counting(99));
-  std::array<std::byte, rdmap::kAtomicRequestSize> atomic;
-  bytes::Writer request(atomic);
-  encode(rdmap::AtomicRequest{.id = 5, .stag = {6}, .to = {8}, .add_or_swap = 1}, request);
-  script.fpdu(kByNear, header_of(Opcode::kAtomicRequest), atomic);
-  bytes::Writer response(atomic);
-  encode(rdmap::AtomicResponse{.id = 5, .original = 41}, response);
-  script.fpdu(kByFar, header_of(Opcode::kAtomicResponse), response.written());
-  script.fpdu(kByNear, header_of(Opcode::kImmediate), counting(8));
-  script.terminate(kByFar, {bytes::Layer::kDdp, 1, 0x00, ""});
+  script.tagged(kFar, Opcode::kReadResponse, 3, 16, counting(99));
+  script.fpdu(kNear, header_of(Opcode::kAtomicRequest),
+              encoded(rdmap::AtomicRequest{.id = 5, .stag = {6}, .to = {8}, .add_or_swap = 1}));
+  script.fpdu(kFar, header_of(Opcode::kAtomicResponse),
+              encoded(rdmap::AtomicResponse{.id = 5, .original = 41}));
+  script.fpdu(kNear, header_of(Opcode::kImmediate), counting(8));
+  script.terminate(kFar, {bytes::Layer::kDdp, 1, 0x00, ""});
   return script;
 }
 
@@ -171,7 +150,7 @@ TEST_CASE("each field has a name, a layer, a section and a reason") {
 
 TEST_CASE("octets that were not captured are in no field") {
   auto script = WireScript::started();
-  script.send(kByNear, 1, counting(100));
+  script.send(kNear, 1, counting(100));
   frames::Session session;
   std::vector<frames::FieldAt> fields;
   trace::StreamDecoder decoder([&](const trace::Frame& f) { fields = fields_of(session.see(f)); });
@@ -215,9 +194,9 @@ TEST_CASE("frames report how they access their receiver's memory") {
 
 TEST_CASE("a use of memory after its invalidation is recognized, also with TOs near 2^64") {
   auto script = WireScript::started();
-  script.tagged(kByNear, Opcode::kWrite, 7, ~std::uint64_t{0} - 3, counting(40));
-  script.send(kByNear, 1, counting(4), Opcode::kSendInvalidate, 7);
-  script.tagged(kByNear, Opcode::kWrite, 7, 16, counting(4));
+  script.tagged(kNear, Opcode::kWrite, 7, ~std::uint64_t{0} - 3, counting(40));
+  script.send(kNear, 1, counting(4), Opcode::kSendInvalidate, 7);
+  script.tagged(kNear, Opcode::kWrite, 7, 16, counting(4));
   frames::MemoryBook book;
   std::optional<frames::Access> last;
   explain_each(script, [&](const frames::Explained& e) {

@@ -4,15 +4,10 @@
 #include <doctest/doctest.h>
 
 #include "frames/model/fields.hpp"
-#include "frames/session/session.hpp"
 #include "iwarp/trace/smb_direct.hpp"
-#include "iwarp/trace/stream_decoder.hpp"
-#include "wire_script.hpp"
+#include "support.hpp"
 
 namespace iwarp::test {
-
-namespace frames = apps::frames;
-
 namespace {
 
 using frames::Field;
@@ -52,14 +47,9 @@ struct Last {
 
 Last last_of(const WireScript& script) {
   Last out;
-  frames::Session session;
-  trace::StreamDecoder decoder([&](const trace::Frame& frame) {
-    const auto& e = session.see(frame);
+  explain_each(script, [&out](const frames::Explained& e) {
     out = {e.rtr, e.violations.size(), frames::fields_of(e)};
   });
-  for (const auto& sent : script.sent) {
-    decoder.octets(sent.outbound ? Side::kNear : Side::kFar, sent.octets);
-  }
   return out;
 }
 
@@ -82,29 +72,24 @@ TEST_CASE("the numbers of SMB Direct are fields of the Request") {
 constexpr rdmap::ReadRequest kNothing{.sink_stag = {1}, .size = 0, .source_stag = {1}};
 constexpr rdmap::ReadRequest kSomething{.sink_stag = {1}, .size = 4, .source_stag = {1}};
 
-WireScript started() {
-  auto script = WireScript::started();
-  return script;
-}
-
 TEST_CASE("the first message of revision 1 is a ready-to-receive message if it transfers no data") {
-  auto read = started();
+  auto read = WireScript::started();
   read.read_request(kNear, 1, kNothing);
   CHECK(last_of(read).rtr == Rtr::kRevisionOne);
   read.read_request(kNear, 2, kNothing);
   CHECK(last_of(read).rtr == Rtr::kNone);
-  auto write = started();
+  auto write = WireScript::started();
   write.tagged(kNear, Opcode::kWrite, 1, 0, {});
   CHECK(last_of(write).rtr == Rtr::kRevisionOne);
-  auto more = started();
+  auto more = WireScript::started();
   more.read_request(kNear, 1, kSomething);
   CHECK(last_of(more).rtr == Rtr::kNone);
   // A Send is not reported as an RTR: it consumes a receive, so the program may have meant it as a
   // message.
-  auto send = started();
+  auto send = WireScript::started();
   send.send(kNear, 1, {});
   CHECK(last_of(send).rtr == Rtr::kNone);
-  auto answer = started();
+  auto answer = WireScript::started();
   answer.read_request(kFar, 1, kNothing);
   CHECK(last_of(answer).rtr == Rtr::kNone);
 }
@@ -117,10 +102,7 @@ TEST_CASE("an agreed Read of no octets is the ready-to-receive message [EMPA-38]
     bytes::store_be(data.data(), mpa::encode(word));
     WireScript out({});
     for (const auto kind : {mpa::FrameKind::kRequest, mpa::FrameKind::kReply}) {
-      std::vector<std::byte> octets(mpa::startup_frame_size(data.size()));
-      bytes::Writer writer(octets);
-      mpa::encode({.kind = kind, .enhanced = true, .revision = 2, .private_data = data}, writer);
-      out.sent.push_back({kind == mpa::FrameKind::kRequest, octets});
+      out.startup({.kind = kind, .enhanced = true, .revision = 2, .private_data = data});
     }
     out.read_request(kNear, 1, request);
     return last_of(out);

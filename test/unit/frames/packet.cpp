@@ -8,9 +8,6 @@
 #include "wire_script.hpp"
 
 namespace iwarp::test {
-
-namespace frames = apps::frames;
-
 namespace {
 
 using frames::PacketKind;

@@ -10,14 +10,9 @@
 
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/fpdu.hpp"
-#include "iwarp/rdmap/atomic_header.hpp"
-#include "iwarp/trace/stream_decoder.hpp"
-#include "wire_script.hpp"
+#include "support.hpp"
 
 namespace iwarp::test {
-
-namespace frames = apps::frames;
-
 namespace {
 
 using frames::Rule;
@@ -35,15 +30,11 @@ struct Said {
 
 std::vector<Said> look_at(const WireScript& script, frames::Session& session) {
   std::vector<Said> out;
-  trace::StreamDecoder decoder([&](const trace::Frame& frame) {
-    const auto& e = session.see(frame);
+  explain_each(script, session, [&out](const frames::Explained& e) {
     Said said{e.number, e.operation, e.request, e.cause, e.stag_origin, {}};
     for (const auto& violation : e.violations) said.rules.push_back(violation.rule);
     out.push_back(said);
   });
-  for (const auto& sent : script.sent) {
-    decoder.octets(sent.outbound ? Side::kNear : Side::kFar, sent.octets);
-  }
   return out;
 }
 
@@ -80,18 +71,8 @@ ddp::SegmentHeader untagged(Opcode opcode, std::uint32_t msn, std::uint32_t mo =
           .mo = mo};
 }
 
-std::vector<std::byte> atomic_request(const rdmap::AtomicRequest& request) {
-  std::vector<std::byte> octets(rdmap::kAtomicRequestSize);
-  bytes::Writer writer(octets);
-  encode(request, writer);
-  return octets;
-}
-
 std::vector<std::byte> atomic_response(std::uint32_t id) {
-  std::vector<std::byte> octets(rdmap::kAtomicResponseSize);
-  bytes::Writer writer(octets);
-  encode(rdmap::AtomicResponse{.id = id, .original = 5}, writer);
-  return octets;
+  return encoded(rdmap::AtomicResponse{.id = id, .original = 5});
 }
 
 TEST_CASE(
@@ -129,8 +110,7 @@ TEST_CASE("frames of which the decoder is unsure break no rule") {
     copy.unsure = true;
     violations += session.see(copy).violations.size();
   });
-  for (const auto& sent : script.sent)
-    decoder.octets(sent.outbound ? Side::kNear : Side::kFar, sent.octets);
+  decode(script, decoder);
   CHECK(violations == 0);
 }
 
@@ -331,7 +311,7 @@ TEST_CASE("rules about Reads and their responses [RDMAP-13] [RDMAP-29] [RDMAP-37
 TEST_CASE("rules about atomics and their responses [EXT-21] [EXT-22] [EXT-27] [EXT-37] [EXT-38]") {
   const auto one = [](const rdmap::AtomicRequest& request, auto add) {
     Started script;
-    script.fpdu(kNear, untagged(Opcode::kAtomicRequest, 1), atomic_request(request));
+    script.fpdu(kNear, untagged(Opcode::kAtomicRequest, 1), encoded(request));
     add(script);
     return look_at(script);
   };
@@ -349,7 +329,7 @@ TEST_CASE("rules about atomics and their responses [EXT-21] [EXT-22] [EXT-27] [E
   CHECK(one({.id = 7, .to = {20}}, respond(7U))[3].rules == Rules{Rule::kAtomicAligned});
   seen = one(request, [](auto& s) {
     s.fpdu(kNear, untagged(Opcode::kAtomicResponse, 1), atomic_response(7));
-    auto octets = atomic_request({.id = 8});
+    auto octets = encoded(rdmap::AtomicRequest{.id = 8});
     octets[3] = std::byte{1};
     s.fpdu(kNear, untagged(Opcode::kAtomicRequest, 2), octets);
     octets.pop_back();
@@ -397,10 +377,7 @@ struct Startup {
     for (auto frame : {request, reply}) {
       const bool asks = frame.kind == mpa::FrameKind::kRequest;
       if (frame.enhanced && frame.private_data.empty()) frame.private_data = asks ? a : b;
-      std::vector<std::byte> octets(mpa::startup_frame_size(frame.private_data.size()));
-      bytes::Writer writer(octets);
-      encode(frame, writer);
-      out.sent.push_back({asks, octets});
+      out.startup(frame);
     }
     return out;
   }
@@ -456,8 +433,8 @@ TEST_CASE("which end may send first, and what [MPA-93] [EMPA-38] [RDMAP-83]") {
 }
 
 TEST_CASE("missing frames do not count as violations") {
-  // Drops the first half of the session.
   auto script = short_session({});
+  script.sent = {script.sent.begin() + 6, script.sent.begin() + 10};  // the second half
   std::vector<Rule> rules;
   frames::Session session;
   trace::StreamDecoder decoder(
@@ -465,9 +442,7 @@ TEST_CASE("missing frames do not count as violations") {
         for (const auto& violation : session.see(frame).violations) rules.push_back(violation.rule);
       },
       {.search = true});
-  for (std::size_t i = 6; i < 10; ++i) {
-    decoder.octets(script.sent[i].outbound ? Side::kNear : Side::kFar, script.sent[i].octets);
-  }
+  decode(script, decoder);
   CHECK(session.unanswered(Side::kNear) == 0);
   CHECK(rules.empty());
 }

@@ -23,15 +23,10 @@
 namespace iwarp::test {
 namespace {
 
-using std::chrono::nanoseconds;
-using std::chrono::seconds;
 using trace::CaptureEnds;
 using trace::CaptureFile;
 using trace::CaptureTap;
 
-constexpr trace::CaptureClock kClock{
-    .wall = std::chrono::system_clock::time_point(seconds(1'700'000'000)),
-    .steady = mpa::TimePoint(seconds(50))};
 const CaptureEnds kV4{{"10.1.2.3", 40001}, {"10.1.2.4", 7174}};
 const CaptureEnds kV6{{"fd00::1", 40001}, {"fd00::2", 7174}, false};
 
@@ -40,8 +35,6 @@ std::shared_ptr<CaptureFile> create(const TemporaryFile& file) {
   REQUIRE_MESSAGE(capture.has_value(), (capture ? "" : capture.error()));
   return *capture;
 }
-
-mpa::TimePoint later(int nanos) { return kClock.steady + nanoseconds(nanos); }
 
 void tap(CaptureTap& tap, const WireScript& script) {
   int nanos = 0;

@@ -21,16 +21,10 @@
 namespace iwarp::test::logs {
 namespace {
 
-using std::chrono::seconds;
 using trace::QlogFile;
 using trace::QlogTap;
 
-constexpr trace::CaptureClock kClock{
-    .wall = std::chrono::system_clock::time_point(seconds(1'700'000'000)),
-    .steady = mpa::TimePoint(seconds(50))};
 const trace::CaptureEnds kEnds{{"10.1.2.3", 40001}, {"fd00::1", 7174}, false};
-
-mpa::TimePoint later(int nanos) { return kClock.steady + std::chrono::nanoseconds(nanos); }
 
 std::shared_ptr<QlogFile> create(const std::string& path) {
   auto log = QlogFile::create(path, kClock, [] { return later(5); });

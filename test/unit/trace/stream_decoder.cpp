@@ -198,7 +198,7 @@ TEST_CASE("two Requests do not make a connection") {
 TEST_CASE("if a stream ends inside a frame, the received part of the frame is reported") {
   const auto script = short_session({});
   Observer observer;
-  for (std::size_t i = 0; i < 4; ++i) observer.see(script.sent[i].outbound, script.sent[i].octets);
+  observer.see(script, 4);
   observer.see(true, bytes::View(script.sent[4].octets).first(99));
   CHECK(observer.found.size() == 4);
   observer.decoder.ended(Side::kNear);

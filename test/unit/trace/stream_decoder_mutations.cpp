@@ -3,7 +3,6 @@
 // invent none, and never accept an altered FPDU as valid.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <string>
 
 #include "support.hpp"
@@ -43,9 +42,7 @@ TEST_CASE("every vector that is split in two at any octet gives the same frame")
     const auto& last = script.sent.back().octets;
     for (std::size_t cut = 0; cut <= last.size(); ++cut) {
       Observer observer;
-      for (std::size_t i = 0; i + 1 < script.sent.size(); ++i) {
-        observer.see(script.sent[i].outbound, script.sent[i].octets);
-      }
+      observer.see(script, script.sent.size() - 1);
       observer.see(true, bytes::View(last).first(cut));
       observer.see(true, bytes::View(last).subspan(cut));
       REQUIRE(observer.found.size() == script.sent.size());
@@ -60,9 +57,7 @@ TEST_CASE("every vector that is truncated at any octet is reported up to that oc
     const auto& last = script.sent.back().octets;
     for (std::size_t size = 1; size < last.size(); ++size) {
       Observer observer;
-      for (std::size_t i = 0; i + 1 < script.sent.size(); ++i) {
-        observer.see(script.sent[i].outbound, script.sent[i].octets);
-      }
+      observer.see(script, script.sent.size() - 1);
       observer.see(true, bytes::View(last).first(size));
       observer.decoder.ended(Side::kNear);
       REQUIRE(observer.count(FrameKind::kUndecodable) == 1);
@@ -108,27 +103,6 @@ TEST_CASE("startup vectors are split, truncated and altered at every octet") {
     observer.decoder.ended(Side::kFar);
     REQUIRE(observer.stream(Side::kNear) == altered);
     REQUIRE(observer.stream(Side::kFar) == reply);
-  }
-}
-
-TEST_CASE("a whole connection is fed octet by octet, and in equal pieces of up to 700 octets") {
-  for (const bool markers : {false, true}) {
-    const auto script = short_session({markers, markers, true});
-    const Octets near = stream_of(script, true);
-    const Octets far = stream_of(script, false);
-    for (std::size_t step = 1; step < 700; step += step < 64 ? 1 : 37) {
-      Observer observer;
-      const auto feed = [&](bool outbound, const Octets& stream, std::size_t at) {
-        if (at >= stream.size()) return;
-        observer.see(outbound, bytes::View(stream).subspan(at, std::min(step, stream.size() - at)));
-      };
-      for (std::size_t at = 0; at < std::max(near.size(), far.size()); at += step) {
-        feed(true, near, at);
-        feed(false, far, at);
-      }
-      REQUIRE(observer.found.size() == script.sent.size());
-      REQUIRE(observer.count(CrcVerdict::kGood) == 10);
-    }
   }
 }
 

@@ -15,7 +15,6 @@ namespace iwarp::test {
 namespace {
 
 using trace::CrcVerdict;
-using trace::DecoderOptions;
 using trace::FrameKind;
 using trace::Side;
 
@@ -52,7 +51,7 @@ TEST_CASE(
     for (std::size_t from = 0; from < 700; ++from) {
       CAPTURE(markers);
       CAPTURE(from);
-      Observer seen{DecoderOptions{.search = true}};
+      Searching seen;
       seen.see(true, bytes::View(stream).subspan(from));
       seen.decoder.ended(Side::kNear);
       CHECK(seen.decoder.is_mpa());
@@ -71,7 +70,7 @@ TEST_CASE(
     "a direction whose peer was not captured is decoded once it is clear that no peer follows") {
   for (const bool markers : {false, true}) {
     const auto script = long_stream({.far_markers = markers});
-    Observer seen{DecoderOptions{.search = true}};
+    Searching seen;
     for (const auto& sent : script.sent) {
       if (sent.outbound) seen.see(true, sent.octets);
     }
@@ -92,9 +91,7 @@ TEST_CASE("a hole anywhere loses the FPDUs that it touches, and no other") {
         CAPTURE(markers);
         CAPTURE(crc);
         CAPTURE(at);
-        Observer seen{DecoderOptions{.search = true}};
-        seen.see(true, script.sent[0].octets);
-        seen.see(false, script.sent[1].octets);
+        Searching seen(script);
         seen.see(true, bytes::View(stream).first(at));
         seen.decoder.missing(Side::kNear, 300);
         seen.see(true, bytes::View(stream).subspan(at + 300));
@@ -104,13 +101,7 @@ TEST_CASE("a hole anywhere loses the FPDUs that it touches, and no other") {
         // decoder has to search for the next frame and may miss a few more.
         CHECK(whole >= 80 - 12);
         CHECK(seen.count(CrcVerdict::kBad) == 0);
-        std::uint64_t octets = 0;
-        for (const auto& f : seen.found) {
-          CHECK(f.frame.offset == (f.frame.from == Side::kNear ? octets : 0));
-          if (f.frame.from != Side::kNear) continue;
-          octets += f.octets.empty() ? f.frame.missing : f.octets.size();
-        }
-        CHECK(octets == stream.size() + script.sent[0].octets.size());
+        CHECK(seen.near_octets() == stream.size() + script.sent[0].octets.size());
       }
     }
   }
@@ -120,7 +111,7 @@ TEST_CASE("an FPDU whose payload was not captured still shows where the next one
   auto script = WireScript::started();
   script.tagged(true, rdmap::Opcode::kWrite, 7, 0, counting(1000));
   script.send(true, 1, counting(8));
-  Observer seen{DecoderOptions{.search = true}};
+  Searching seen;
   for (const auto& sent : script.sent) {
     const bytes::View octets(sent.octets);
     seen.see(sent.outbound, octets.first(std::min<std::size_t>(octets.size(), 60)));
@@ -141,9 +132,7 @@ TEST_CASE("a length that was altered in transit loses one FPDU") {
   const auto script = long_stream({});
   auto stream = without_startup(script);
   stream[0] ^= std::byte{0x40};
-  Observer seen{DecoderOptions{.search = true}};
-  seen.see(true, script.sent[0].octets);
-  seen.see(false, script.sent[1].octets);
+  Searching seen(script);
   seen.see(true, stream);
   seen.decoder.ended(Side::kNear);
   CHECK(seen.count(CrcVerdict::kGood) == 79);
@@ -170,9 +159,7 @@ TEST_CASE("without CRCs, markers with any value lose no FPDU and cost no extra t
     for (const std::size_t piece : {std::size_t{1}, std::size_t{333}, std::size_t{100'000}}) {
       auto stream = without_startup(script);
       change_markers(stream, change);
-      Observer seen{DecoderOptions{.search = true}};
-      seen.see(true, script.sent[0].octets);
-      seen.see(false, script.sent[1].octets);
+      Searching seen(script);
       seen.see_pieces(true, stream, piece);
       seen.decoder.ended(Side::kNear);
       CHECK(seen.count(FrameKind::kFpdu) == 80);
@@ -223,7 +210,7 @@ TEST_CASE(
       if (i % 3 == 0) script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(40 * i));
     }
     const auto stream = with_late_markers(script, 2, size % 8 == 0);
-    Observer seen{DecoderOptions{.search = true}};
+    Searching seen;
     seen.see(true, script.sent[0].octets);
     // Sets the M flag of the Reply, in the octet after the key.
     script.sent[1].octets[16] |= std::byte{0x80};
@@ -250,9 +237,7 @@ TEST_CASE(
   }
   auto stream = without_startup(script);
   change_markers(stream, [](std::uint32_t m) { return m >> 8 | (m & 0xFF) << 8; });
-  Observer seen{DecoderOptions{.search = true}};
-  seen.see(true, script.sent[0].octets);
-  seen.see(false, script.sent[1].octets);
+  Searching seen(script);
   seen.see_pieces(true, stream, 1400);
   seen.decoder.ended(Side::kNear);
   CHECK(seen.count(FrameKind::kFpdu) == 300);
@@ -271,7 +256,7 @@ TEST_CASE("whatever octets are where FPDUs may begin, each octet is reported onc
                                                static_cast<std::uint32_t>(random() & 0xFFFC)};
       bytes::store_be(stream.data() + at, words[random() % words.size()]);
     }
-    Observer seen{DecoderOptions{.search = true}};
+    Searching seen;
     if (round % 8 < 6) seen.see(script);
     for (std::size_t at = 0; at < stream.size();) {
       const std::size_t piece = std::min<std::size_t>(1 + random() % 900, stream.size() - at);
@@ -283,13 +268,7 @@ TEST_CASE("whatever octets are where FPDUs may begin, each octet is reported onc
       at += piece;
     }
     seen.decoder.ended(Side::kNear);
-    std::uint64_t next = 0;
-    for (const auto& f : seen.found) {
-      if (f.frame.from != Side::kNear) continue;
-      CHECK(f.frame.offset == next);
-      next += f.octets.empty() ? f.frame.missing : f.octets.size();
-    }
-    CHECK(next == stream.size() + (round % 8 < 6 ? script.sent[0].octets.size() : 0));
+    CHECK(seen.near_octets() == stream.size() + (round % 8 < 6 ? script.sent[0].octets.size() : 0));
   }
 }
 
@@ -302,7 +281,7 @@ TEST_CASE("without CRCs, FPDUs of a stream that begins anywhere are unsure, and 
   change_markers(stream, [](std::uint32_t) { return 0x02020202U; });
   for (std::size_t from = 4; from < 600; from += 4) {
     CAPTURE(from);
-    Observer seen{DecoderOptions{.search = true}};
+    Searching seen;
     seen.see_pieces(true, bytes::View(stream).subspan(from), 52);
     seen.decoder.ended(Side::kNear);
     CHECK(seen.stream(Side::kNear).size() == stream.size() - from);
@@ -316,7 +295,7 @@ TEST_CASE("without CRCs, FPDUs of a stream that begins anywhere are unsure, and 
 }
 
 TEST_CASE("the search in a stream of another protocol ends at a limit") {
-  Observer seen{DecoderOptions{.search = true}};
+  Searching seen;
   const auto other = counting(4096);
   std::size_t given = 0;
   while (!seen.decoder.is_lost(Side::kNear) && given < 1'000'000) {
@@ -328,7 +307,7 @@ TEST_CASE("the search in a stream of another protocol ends at a limit") {
 }
 
 TEST_CASE("a hole of gigabytes costs nothing") {
-  Observer seen{DecoderOptions{.search = true}};
+  Searching seen;
   const auto script = long_stream({});
   seen.see(script);
   for (int i = 0; i < 100'000; ++i) seen.decoder.missing(Side::kNear, 1U << 31);
@@ -337,7 +316,7 @@ TEST_CASE("a hole of gigabytes costs nothing") {
 }
 
 TEST_CASE("startup is found after data that the programs exchanged before it [MPA-63]") {
-  Observer seen{DecoderOptions{.search = true}};
+  Searching seen;
   const auto script = long_stream({});
   const auto login = counting(333);
   seen.see(true, login);

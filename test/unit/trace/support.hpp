@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collects what a StreamDecoder reports, so that tests can examine it.
+// Collects what a StreamDecoder reports, so that tests can examine it, and a clock for the tests of
+// trace files.
 #pragma once
+
+#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <string>
 #include <vector>
 
+#include "iwarp/trace/capture_file.hpp"
 #include "iwarp/trace/stream_decoder.hpp"
 #include "wire_script.hpp"
 
@@ -37,8 +41,11 @@ class Observer {
       see(outbound, octets.subspan(at, std::min(piece, octets.size() - at)));
     }
   }
-  void see(const WireScript& script) {
-    for (const auto& sent : script.sent) see(sent.outbound, sent.octets);
+  /// Passes the first `frames` frames of the script.
+  void see(const WireScript& script, std::size_t frames = SIZE_MAX) {
+    for (std::size_t i = 0; i < std::min(frames, script.sent.size()); ++i) {
+      see(script.sent[i].outbound, script.sent[i].octets);
+    }
   }
   /// Returns all octets reported for `side`, reassembled.
   Octets stream(trace::Side side) const {
@@ -73,6 +80,23 @@ class Observer {
   }
 };
 
+/// An Observer of a stream that may begin in the middle or have holes.
+struct Searching : Observer {
+  Searching() : Observer({.search = true}) {}
+  /// Begins with the startup frames of the script.
+  explicit Searching(const WireScript& script) : Searching() { see(script, 2); }
+  /// Checks that all octets of the near end were reported once, in order. Returns their number.
+  std::uint64_t near_octets() const {
+    std::uint64_t next = 0;
+    for (const auto& f : found) {
+      CHECK(f.frame.offset == (f.frame.from == trace::Side::kNear ? next : 0));
+      if (f.frame.from != trace::Side::kNear) continue;
+      next += f.octets.empty() ? f.frame.missing : f.octets.size();
+    }
+    return next;
+  }
+};
+
 /// Returns the octets of one side of a script, in order.
 inline Octets stream_of(const WireScript& script, bool outbound) {
   Octets out;
@@ -83,5 +107,11 @@ inline Octets stream_of(const WireScript& script, bool outbound) {
   }
   return out;
 }
+
+inline const trace::CaptureClock kClock{
+    .wall = std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000)),
+    .steady = mpa::TimePoint(std::chrono::seconds(50))};
+
+inline mpa::TimePoint later(int nanos) { return kClock.steady + std::chrono::nanoseconds(nanos); }
 
 }  // namespace iwarp::test

@@ -42,10 +42,6 @@ std::string printed_vector(const std::string& file, const std::string& name,
   return printed(script, options).back();
 }
 
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST_CASE("a Send is printed as four layers, each indented below the layer that carries it") {
   CHECK(printed_vector("messages.hex", "D") ==
         "+0.000002 client --> server  FPDU, 32 octets\n"
@@ -59,22 +55,21 @@ TEST_CASE("a Send is printed as four layers, each indented below the layer that 
 TEST_CASE("the tag of RFC 7306 is not printed as private data, except in a rejection") {
   const auto meaning = [](mpa::FrameKind kind, bool rejected, std::string_view data) {
     WireScript script({});
-    std::vector<std::byte> octets(mpa::startup_frame_size(data.size()));
-    bytes::Writer out(octets);
-    mpa::encode(
-        {.kind = kind, .rejected = rejected, .private_data = std::as_bytes(std::span(data))}, out);
-    script.sent.push_back({true, octets});
+    script.startup(
+        {.kind = kind, .rejected = rejected, .private_data = std::as_bytes(std::span(data))});
+    script.sent[0].outbound = true;
     return printed(script).at(0);
   };
   using mpa::FrameKind;
-  CHECK(contains(meaning(FrameKind::kRequest, false, "RFC 7306"),
-                 "verbs client asks server for a connection, and supports RFC 7306\n"));
-  CHECK(contains(meaning(FrameKind::kReply, false, "yes7306 too"),
-                 "client accepts, with 3 octets of private data, and supports RFC 7306: both"));
-  CHECK(contains(meaning(FrameKind::kReply, false, "imm. too"),
-                 "client accepts, and supports RFC 7306 and Send with Immediate: both"));
-  CHECK(contains(meaning(FrameKind::kReply, true, "7306 too"),
-                 "client rejects the connection, with 8 octets of private data\n"));
+  CHECK(meaning(FrameKind::kRequest, false, "RFC 7306")
+            .contains("verbs client asks server for a connection, and supports RFC 7306\n"));
+  CHECK(
+      meaning(FrameKind::kReply, false, "yes7306 too")
+          .contains("client accepts, with 3 octets of private data, and supports RFC 7306: both"));
+  CHECK(meaning(FrameKind::kReply, false, "imm. too")
+            .contains("client accepts, and supports RFC 7306 and Send with Immediate: both"));
+  CHECK(meaning(FrameKind::kReply, true, "7306 too")
+            .contains("client rejects the connection, with 8 octets of private data\n"));
 }
 
 TEST_CASE(
@@ -86,13 +81,13 @@ TEST_CASE(
   const auto texts = printed(script);
   REQUIRE(texts.size() == 2);
   CHECK(
-      contains(texts[0], "+0.000000 client --> server  MPA Request, 28 octets\n    MPA   Request"));
-  CHECK(contains(texts[0],
-                 "verbs client asks server for a connection, with 4 octets of private data\n"));
-  CHECK(contains(texts[0], "48454c4f  \"HELO\"\n"));
-  CHECK(contains(texts[1], "+0.000001 client <-- server  MPA Reply, 24 octets\n"));
-  CHECK(contains(texts[1], "verbs server accepts: both Queue Pairs enter RTS\n"));
-  CHECK_FALSE(contains(texts[0] + texts[1], "DDP"));
+      texts[0].contains("+0.000000 client --> server  MPA Request, 28 octets\n    MPA   Request"));
+  CHECK(texts[0].contains(
+      "verbs client asks server for a connection, with 4 octets of private data\n"));
+  CHECK(texts[0].contains("48454c4f  \"HELO\"\n"));
+  CHECK(texts[1].contains("+0.000001 client <-- server  MPA Reply, 24 octets\n"));
+  CHECK(texts[1].contains("verbs server accepts: both Queue Pairs enter RTS\n"));
+  CHECK_FALSE((texts[0] + texts[1]).contains("DDP"));
 }
 
 TEST_CASE("the verbs line describes the effect of each message on the programs") {
@@ -111,10 +106,10 @@ TEST_CASE("the verbs line describes the effect of each message on the programs")
   };
   for (const auto& [name, words] : expected) {
     const auto text = printed_vector("messages.hex", name);
-    CHECK_MESSAGE(contains(text, words), text);
+    CHECK_MESSAGE(text.contains(words), text);
   }
-  CHECK(contains(printed_vector("terminates.hex", "L"),
-                 "Terminate: client ends the stream because of \"invalid STag\""));
+  CHECK(printed_vector("terminates.hex", "L")
+            .contains("Terminate: client ends the stream because of \"invalid STag\""));
 }
 
 TEST_CASE("messages of RFC 7306 are printed with all their fields") {
@@ -140,7 +135,7 @@ TEST_CASE("messages of RFC 7306 are printed with all their fields") {
   };
   for (const auto& [name, words] : expected) {
     const auto text = printed_vector("extensions.hex", name);
-    CHECK_MESSAGE(contains(text, words), text);
+    CHECK_MESSAGE(text.contains(words), text);
   }
 }
 
@@ -153,17 +148,17 @@ TEST_CASE("malformed messages of RFC 7306 are printed as malformed") {
     return printed(script).back();
   };
   const auto swap = printed_altered("J", 2 + 18 + 3, std::byte{1});
-  CHECK_MESSAGE(contains(swap, "RDMAP Atomic Request unknown AOpCode 1\n"), swap);
-  CHECK_MESSAGE(contains(swap, "an Atomic Request that is truncated or has an unknown operation"),
+  CHECK_MESSAGE(swap.contains("RDMAP Atomic Request unknown AOpCode 1\n"), swap);
+  CHECK_MESSAGE(swap.contains("an Atomic Request that is truncated or has an unknown operation"),
                 swap);
   const auto reserved = printed_altered("J", 3, std::byte{0x4C});
-  CHECK_MESSAGE(contains(reserved, "an operation that server does not support"), reserved);
+  CHECK_MESSAGE(reserved.contains("an operation that server does not support"), reserved);
 }
 
 TEST_CASE("segments of one message are numbered") {
   const auto texts = printed(short_session({}));
-  CHECK(contains(texts[4], "one part of an RDMA Write: 700 octets"));
-  CHECK(contains(texts[6], "RDMA Write of 33 octets"));
+  CHECK(texts[4].contains("one part of an RDMA Write: 700 octets"));
+  CHECK(texts[6].contains("RDMA Write of 33 octets"));
   auto script = WireScript::started();
   const ddp::SegmentHeader first{.rsvd_ulp = rdmap::control_octet(rdmap::Opcode::kSend)};
   auto last = first;
@@ -172,29 +167,29 @@ TEST_CASE("segments of one message are numbered") {
   script.fpdu(true, first, counting(700));
   script.fpdu(true, last, counting(10));
   const auto parts = printed(script);
-  CHECK(contains(parts[2],
-                 "first 700 octets of a Send, which consumes one receive posted by server"));
-  CHECK(contains(parts[3], "last 10 octets of a Send of 710 octets; the receive is complete"));
+  CHECK(
+      parts[2].contains("first 700 octets of a Send, which consumes one receive posted by server"));
+  CHECK(parts[3].contains("last 10 octets of a Send of 710 octets; the receive is complete"));
 }
 
 TEST_CASE("a bad CRC is reported, and no line below it claims that the message was accepted") {
   auto script = short_session({});
   script.sent[6].octets[30] ^= std::byte{1};
   const auto texts = printed(script);
-  CHECK(contains(texts[6], " BAD\n"));
-  CHECK(contains(texts[6], "nothing: the FPDU is damaged; server discards it and ends the stream"));
+  CHECK(texts[6].contains(" BAD\n"));
+  CHECK(texts[6].contains("nothing: the FPDU is damaged; server discards it and ends the stream"));
 }
 
 TEST_CASE("the MPA line shows markers and that the CRC is off") {
-  CHECK(contains(printed(short_session({false, false, false}))[3], "CRC not in use"));
-  CHECK(contains(printed_vector("marked.hex", "S"), "PAD 2, markers 0000 01fc 03fc, CRC"));
+  CHECK(printed(short_session({false, false, false}))[3].contains("CRC not in use"));
+  CHECK(printed_vector("marked.hex", "S").contains("PAD 2, markers 0000 01fc 03fc, CRC"));
 }
 
 TEST_CASE("payload is truncated at the limit, and limit 0 prints none") {
   const auto cut = printed_vector("messages.hex", "H", {.max_payload = 4});
-  CHECK(contains(cut, "00010203  \"....\" and 60 more\n"));
+  CHECK(cut.contains("00010203  \"....\" and 60 more\n"));
   const auto none = printed_vector("messages.hex", "D", {.max_payload = 0});
-  CHECK_FALSE(contains(none, "hello"));
+  CHECK_FALSE(none.contains("hello"));
   CHECK(none.ends_with("consumes one receive posted by server\n"));
 }
 
@@ -214,7 +209,7 @@ TEST_CASE("header octets, if requested, are printed below their layer") {
 }
 
 TEST_CASE("colour distinguishes the directions and is off by default") {
-  CHECK_FALSE(contains(printed(short_session({}))[0], "\033["));
+  CHECK_FALSE(printed(short_session({}))[0].contains("\033["));
   const auto texts = printed(short_session({}), {.colour = true});
   CHECK(texts[0].starts_with("\033[36m"));
   CHECK(texts[1].starts_with("\033[33m"));

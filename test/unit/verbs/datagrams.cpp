@@ -82,7 +82,7 @@ struct End {
   }
   std::error_code receive(std::size_t at = 0, std::uint32_t length = 1064) {
     const Sge sge = piece(at, length);
-    return qp.post_recv({.wr_id = at, .sgl = {&sge, 1}});
+    return post({.wr_id = at, .sgl = {&sge, 1}});
   }
   /// Posts a receive to the queue that the queue pair uses.
   std::error_code post(const RecvWr& wr) {
@@ -103,6 +103,12 @@ struct End {
     std::vector<WorkCompletion> out(16);
     out.resize(receives.poll(out));
     return out;
+  }
+  /// Returns the completion of the only datagram that has arrived.
+  WorkCompletion arrival() {
+    const auto all = came();
+    REQUIRE(all.size() == 1);
+    return all[0];
   }
 };
 
@@ -164,15 +170,14 @@ TEST_CASE("a delivered datagram has a GRH before it, which names the sender") {
   auto head = header();
   head.immediate = 0x01020304;
   end.qp.arrived(whole(head, text("hello")), kFromThere);
-  const auto came = end.came();
-  REQUIRE(came.size() == 1);
-  CHECK(came[0].status == WcStatus::kSuccess);
-  CHECK(came[0].opcode == WcOpcode::kRecvDatagramImmediate);
-  CHECK(came[0].byte_len == kGrhSize + 5);
-  CHECK(came[0].source_qp == kPeer);
-  CHECK(came[0].immediate == 0x01020304);
+  const auto came = end.arrival();
+  CHECK(came.status == WcStatus::kSuccess);
+  CHECK(came.opcode == WcOpcode::kRecvDatagramImmediate);
+  CHECK(came.byte_len == kGrhSize + 5);
+  CHECK(came.source_qp == kPeer);
+  CHECK(came.immediate == 0x01020304);
   CHECK(std::ranges::equal(std::span(end.memory).subspan(kGrhSize, 5), text("hello")));
-  CHECK(came[0].over_ipv4);
+  CHECK(came.over_ipv4);
   CHECK(end.memory[20] == std::byte{0x45});  // The IPv4 header is in the last 20 octets.
   CHECK(end.memory[21] == std::byte{0x68});
   CHECK(end.memory[28] == std::byte{9});
@@ -187,9 +192,7 @@ TEST_CASE("over IPv6 the GRH is the IPv6 header itself") {
   const DatagramPath path{
       .own = {0x20, 1, 15, 7}, .peer = {0x20, 1, 15, 9}, .hop_limit = 3, .traffic_class = 0x68};
   end.qp.arrived(whole(header(), text("hello")), path);
-  const auto came = end.came();
-  REQUIRE(came.size() == 1);
-  CHECK_FALSE(came[0].over_ipv4);
+  CHECK_FALSE(end.arrival().over_ipv4);
   CHECK(end.memory[0] == std::byte{0x66});
   CHECK(end.memory[1] == std::byte{0x80});
   CHECK(end.memory[5] == std::byte{8 + kDatagramOverhead + 5});
@@ -236,26 +239,19 @@ TEST_CASE(
     "order") {
   SharedReceiveQueue queue(kDomain, {}, {});
   End end(kOwn, 1024, &queue);
-  const auto post = [&](std::uint64_t wr_id) {
-    const Sge room = end.piece(0, 1064);
-    REQUIRE_FALSE(queue.post_recv({.wr_id = wr_id, .sgl = {&room, 1}}));
-  };
   CHECK(end.qp.deliver_waiting());
   end.qp.arrived(whole(header(1), text("a")), kFromThere);
   end.qp.arrived(whole(header(2), text("bc")), kFromThere);
   CHECK_FALSE(end.qp.deliver_waiting());
   CHECK(end.came().empty());
-  post(1);
+  REQUIRE_FALSE(end.receive(1));
   CHECK_FALSE(end.qp.deliver_waiting());
-  auto came = end.came();
-  REQUIRE(came.size() == 1);
-  CHECK(came[0].wr_id == 1);
-  CHECK(came[0].byte_len == kGrhSize + 1);
-  post(2);
+  const auto came = end.arrival();
+  CHECK(came.wr_id == 1);
+  CHECK(came.byte_len == kGrhSize + 1);
+  REQUIRE_FALSE(end.receive(2));
   CHECK(end.qp.deliver_waiting());
-  came = end.came();
-  REQUIRE(came.size() == 1);
-  CHECK(came[0].byte_len == kGrhSize + 2);
+  CHECK(end.arrival().byte_len == kGrhSize + 2);
   CHECK(end.dropped(DatagramDrop::kNoReceive) == 0);
 
   for (std::uint32_t msn = 3; msn != 103; ++msn) {
@@ -297,10 +293,9 @@ TEST_CASE("a datagram that is longer than the next receive is dropped, and the r
     CHECK(end.qp.receives() == 1);
     CHECK(std::ranges::all_of(end.memory, [](std::byte octet) { return octet == std::byte{}; }));
     end.qp.arrived(whole(header(2), text("hell")), kFromThere);
-    const auto came = end.came();
-    REQUIRE(came.size() == 1);
-    CHECK(came[0].status == WcStatus::kSuccess);
-    CHECK(came[0].wr_id == 5);
+    const auto came = end.arrival();
+    CHECK(came.status == WcStatus::kSuccess);
+    CHECK(came.wr_id == 5);
     CHECK(std::ranges::equal(std::span(end.memory).subspan(100, 4), text("hell")));
   }
 }
@@ -310,8 +305,7 @@ TEST_CASE("datagrams that wait for a shared receive are dropped if they are too 
   End end(kOwn, 1024, &queue);
   end.qp.arrived(whole(header(1), text("hello")), kFromThere);
   end.qp.arrived(whole(header(2), text("hell")), kFromThere);
-  const Sge room = end.piece(0, 44);
-  REQUIRE_FALSE(queue.post_recv({.wr_id = 5, .sgl = {&room, 1}}));
+  REQUIRE_FALSE(end.receive(0, 44));
   CHECK(end.qp.deliver_waiting());
   CHECK(end.dropped(DatagramDrop::kTooLong) == 1);
   REQUIRE(end.came().size() == 1);
@@ -326,9 +320,7 @@ TEST_CASE("a receive into memory that is not registered completes with the error
   const Sge foreign{.address = end.memory.data(), .length = 100, .lkey = Stag{0xABCDEF00}};
   REQUIRE(!end.qp.post_recv({.wr_id = 1, .sgl = {&foreign, 1}}));
   end.qp.arrived(whole(header(2), text("hello")), kFromThere);
-  const auto came = end.came();
-  REQUIRE(came.size() == 1);
-  CHECK(came[0].status == WcStatus::kLocalProtection);
+  CHECK(end.arrival().status == WcStatus::kLocalProtection);
   CHECK(end.qp.state() == DatagramState::kReady);
 }
 
@@ -391,15 +383,14 @@ TEST_CASE(
     std::array<WorkCompletion, 2> done;
     REQUIRE(from.sends.poll(done) == 1);
     to.qp.arrived(datagram, kFromThere);
-    const auto came = to.came();
     if (room < kGrhSize + sent.size()) {
-      CHECK(came.empty());
+      CHECK(to.came().empty());
       CHECK(to.dropped(DatagramDrop::kTooLong) == 1);
       continue;
     }
-    REQUIRE(came.size() == 1);
-    CHECK(came[0].status == WcStatus::kSuccess);
-    CHECK(came[0].byte_len == kGrhSize + sent.size());
+    const auto came = to.arrival();
+    CHECK(came.status == WcStatus::kSuccess);
+    CHECK(came.byte_len == kGrhSize + sent.size());
     Octets joined;
     for (const Sge& piece : scattered) {
       joined.insert(joined.end(), piece.address, piece.address + piece.length);
@@ -477,9 +468,7 @@ TEST_CASE("in Error everything is flushed, and a reset drops the datagrams that 
     CHECK(end.qp.set_state(state) == Errc::kWrongState);
   }
   CHECK(end.qp.state() == DatagramState::kError);
-  const auto came = end.came();
-  REQUIRE(came.size() == 1);
-  CHECK(came[0].status == WcStatus::kWrFlush);
+  CHECK(end.arrival().status == WcStatus::kWrFlush);
   REQUIRE(!end.qp.set_state(DatagramState::kReset));
   std::array<WorkCompletion, 4> done;
   CHECK(end.sends.poll(done) == 0);
