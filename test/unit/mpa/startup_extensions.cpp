@@ -21,12 +21,10 @@ constexpr std::array kAll{Extensions::kNone, Extensions::kRfc7306, Extensions::k
                           Extensions::kAcknowledged};
 
 StartupOptions speaking(Extensions what = Extensions::kRfc7306, std::uint8_t revision = 2) {
-  StartupOptions options;
-  options.revision = revision;
-  options.extensions = what != Extensions::kNone;
-  options.send_immediate = spoken(what) == Extensions::kSendImmediate;
-  options.acknowledged = what == Extensions::kAcknowledged;
-  return options;
+  return {.revision = revision,
+          .extensions = what != Extensions::kNone,
+          .send_immediate = spoken(what) == Extensions::kSendImmediate,
+          .acknowledged = what == Extensions::kAcknowledged};
 }
 
 void check_speaks(const Startup& end, Extensions what) {
@@ -113,8 +111,7 @@ TEST_CASE("the extensions that both ends announce are agreed on, and no ULP sees
 }
 
 TEST_CASE("by default MPA announces no extensions, and Send with Immediate only with RFC 7306") {
-  StartupOptions alone;
-  alone.send_immediate = true;
+  const StartupOptions alone{.send_immediate = true};
   for (const auto& options : {StartupOptions{}, alone}) {
     Startup end(Role::kInitiator, options);
     REQUIRE(end.request(octets("HELO"), kStart));
@@ -266,8 +263,7 @@ TEST_CASE("the meaning of a frame's tag is described in words") {
 }
 
 TEST_CASE("an IRD is rounded down to a power of two if the options say so, an ORD never") {
-  StartupOptions rounding;
-  rounding.round_ird = true;
+  const StartupOptions rounding{.round_ird = true};
   for (const auto& [ird, said] : {std::pair<std::uint16_t, std::uint16_t>{0, 0},
                                   {1, 1},
                                   {2, 2},
@@ -293,8 +289,7 @@ TEST_CASE("an IRD is rounded down to a power of two if the options say so, an OR
 }
 
 TEST_CASE("rounding keeps the one Read that an RTR needs, and is off by default [EMPA-19]") {
-  StartupOptions rounding;
-  rounding.round_ird = true;
+  const StartupOptions rounding{.round_ird = true};
   CHECK(answer(rounding, {.peer_to_peer = true, .ird = 4, .rtr_read = true, .ord = 4}, 0, 4).ird ==
         1);
   CHECK(answer({}, {.ird = 16, .ord = 16}, 5, 7).ird == 5);

@@ -28,9 +28,7 @@ std::vector<Vector> vectors() {
 /// Returns an end that waits for a Request or a Reply, as `kind` says. It supports RFC 7306, and as
 /// initiator it offers every RTR kind.
 Startup receiver_of(FrameKind kind) {
-  StartupOptions options;
-  options.extensions = true;
-  options.rtr = Rtr::kWrite;
+  const StartupOptions options{.rtr = Rtr::kWrite, .extensions = true};
   return kind == FrameKind::kRequest ? listening(options) : requested(options);
 }
 

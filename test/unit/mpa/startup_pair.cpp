@@ -99,9 +99,7 @@ TEST_CASE(
     "EMPA-22, EMPA-23]") {
   for (const std::uint16_t ird : {std::uint16_t{0}, std::uint16_t{1}, std::uint16_t{5}}) {
     for (const std::uint16_t ord : {std::uint16_t{0}, std::uint16_t{6}, std::uint16_t{7}}) {
-      StartupOptions a;
-      a.ird = ird;
-      a.ord = ord;
+      const StartupOptions a{.ird = ird, .ord = ord};
       Pair pair(a, {}, ird * 10U + ord);
       pair.run();
       check_agreement(pair);
@@ -141,8 +139,7 @@ TEST_CASE(
 
 TEST_CASE("a rejection arrives however it is split, in both revisions [MPA-85, MPA-91]") {
   for (std::uint32_t seed = 0; seed < 50; ++seed) {
-    StartupOptions a;
-    a.revision = seed % 2 == 0 ? 1 : 2;
+    const StartupOptions a{.revision = seed % 2 == 0 ? std::uint8_t{1} : std::uint8_t{2}};
     Pair pair(a, {}, seed);
     pair.run(false);
     CHECK(pair.initiator.state() == StartupState::kRejected);

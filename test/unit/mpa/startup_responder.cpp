@@ -22,9 +22,7 @@ TEST_CASE("a responder sends nothing before it has received a complete valid Req
 TEST_CASE(
     "worked frame A is decoded, and worked frame B is its Reply [MPA-67, MPA-87, EMPA-15, "
     "EMPA-45]") {
-  StartupOptions options;
-  options.rtr_supported = {.write = true, .read = false, .send = false};
-  auto end = after(options, hex(kFrameA));
+  auto end = after({.rtr_supported = {.write = true, .read = false, .send = false}}, hex(kFrameA));
   REQUIRE(end.peer_offer());
   CHECK(end.peer_offer()->enhanced);
   CHECK(end.peer_offer()->peer_to_peer);
@@ -54,8 +52,7 @@ TEST_CASE(
                          Row{0x50, 1, 2, "40010004"}, Row{0x40, 2, 2, "40020004"}}) {
     CAPTURE(row.flags);
     CAPTURE(row.revision);
-    StartupOptions options;
-    options.revision = row.own_revision;
+    const StartupOptions options{.revision = row.own_revision};
     // The first four octets are the ULP's data, not an enhanced word.
     const auto data = hex("80048004 70696e67");
     auto end = after(options, frame(FrameKind::kRequest, row.flags, row.revision, data));
@@ -76,8 +73,7 @@ TEST_CASE(
 TEST_CASE(
     "a responder that is limited to Rev 1 closes on an enhanced Request, because of Rev or of S "
     "[EMPA-49]") {
-  StartupOptions options;
-  options.revision = 1;
+  const StartupOptions options{.revision = 1};
   check_failed(after(options, hex(kFrameA)), kBadStartupFrame);
   check_failed(after(options, frame(FrameKind::kRequest, 0x40, 2)), kBadStartupFrame);
   check_failed(after(options, frame(FrameKind::kRequest, 0x50, 1, Octets(4))), kBadStartupFrame);
@@ -158,10 +154,8 @@ TEST_CASE("a rejection has R=1 and private data; TCP stays open [MPA-85, MPA-86,
 
 TEST_CASE(
     "an enhanced rejection carries the responder's enhanced word [EMPA-13, EMPA-25, EMPA-45]") {
-  StartupOptions options;
-  options.ird = 3;
-  options.ord = 5;
-  options.rtr_supported = {.write = false, .read = true, .send = true};
+  const StartupOptions options{
+      .rtr_supported = {.write = false, .read = true, .send = true}, .ird = 3, .ord = 5};
   auto end = after(options, hex(kFrameA));
   REQUIRE(end.reject({}));
   const auto reply = drain(end);
@@ -171,8 +165,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a Request that asks for markers is rejected if they are not allowed [MPA-70, MPA-85]") {
-  StartupOptions options;
-  options.allow_markers = false;
+  const StartupOptions options{.allow_markers = false};
   auto end = after(options, frame(FrameKind::kRequest, 0xC0, 1));
   CHECK(end.state() == StartupState::kRejected);
   CHECK(text(end.transmit()) == kReplyKey + "60010000");
@@ -183,8 +176,7 @@ TEST_CASE("a Request that asks for markers is rejected if they are not allowed [
 TEST_CASE(
     "an IRD below the responder's need is rejected with the needed value; exactly that value is "
     "accepted [EMPA-20, EMPA-21]") {
-  StartupOptions options;
-  options.min_ord = 8;
+  const StartupOptions options{.min_ord = 8};
   auto end = after(options, enhanced_frame(FrameKind::kRequest, {.ird = 7, .ord = 4}));
   CHECK(end.state() == StartupState::kRejected);
   const auto reply = drain(end);
@@ -222,8 +214,7 @@ TEST_CASE("octets after an accepting Reply belong to full operation [MPA-64, MPA
 
 TEST_CASE(
     "the whole startup has one deadline, even if octets arrive one at a time [MPA-99, MPA-102]") {
-  StartupOptions options;
-  options.timeout = 5s;
+  const StartupOptions options{.timeout = 5s};
   const auto request = hex(kFrameA);
   auto end = listening(options);
   REQUIRE(end.timeout() == kStart + 5s);

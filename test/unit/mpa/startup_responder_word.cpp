@@ -39,10 +39,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a responder may send 0x3FFF instead of its IRD and ORD [EMPA-27, EMPA-29]") {
-  StartupOptions options;
-  options.negotiate_ird = false;
-  options.negotiate_ord = false;
-  const auto word = answer(options, kClientServer, 9, 2);
+  const auto word = answer({.negotiate_ird = false, .negotiate_ord = false}, kClientServer, 9, 2);
   CHECK(word.ird == kNoNegotiation);
   CHECK(word.ord == kNoNegotiation);
 }
@@ -69,8 +66,8 @@ TEST_CASE(
     for (unsigned ours = 0; ours < 8; ++ours) {
       CAPTURE(theirs);
       CAPTURE(ours);
-      StartupOptions options;
-      options.rtr_supported = {(ours & 1) != 0, (ours & 2) != 0, (ours & 4) != 0};
+      const StartupOptions options{
+          .rtr_supported = {(ours & 1) != 0, (ours & 2) != 0, (ours & 4) != 0}};
       const auto word = answer(options,
                                {.peer_to_peer = true,
                                 .rtr_send = (theirs & 4) != 0,

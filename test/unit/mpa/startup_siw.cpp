@@ -26,14 +26,12 @@ constexpr std::array kCaptures{
 
 /// Returns options with which Startup produces the same frames as siw.
 StartupOptions like(const Capture& capture) {
-  StartupOptions options;
-  options.revision = capture.enhanced ? 2 : 1;
-  options.crc = capture.crc;
-  options.rtr = capture.peer_to_peer ? Rtr::kWrite : Rtr::kNone;
-  options.rtr_supported = {.write = true, .read = true, .send = false};
-  options.ird = capture.reads;
-  options.ord = capture.reads;
-  return options;
+  return {.revision = capture.enhanced ? std::uint8_t{2} : std::uint8_t{1},
+          .crc = capture.crc,
+          .rtr = capture.peer_to_peer ? Rtr::kWrite : Rtr::kNone,
+          .rtr_supported = {.write = true, .read = true, .send = false},
+          .ird = capture.reads,
+          .ord = capture.reads};
 }
 
 TEST_CASE("our initiator sends the same Request as siw and accepts siw's Reply [MPA-92, EMPA-38]") {
