@@ -140,10 +140,16 @@ void receive(End& end, std::size_t size) {
   REQUIRE(!end.qp->post_recv({.wr_id = 1, .sgl = {&to, 1}}));
 }
 
-void send_text(End& end, std::string_view text) {
-  const Region* from = memory_at(end, 0, text, text.size(), Access::kLocalWrite);
+/// Posts a request about `text`, which it copies to registered memory that begins at `to`.
+void post_text(End& end, std::string_view text, verbs::SendWr request, std::uint64_t to = 0) {
+  const Region* from = memory_at(end, to, text, text.size(), Access::kLocalWrite);
   const verbs::Sge what = sge(from, 0, text.size());
-  REQUIRE(!end.qp->post_send({.wr_id = 2, .opcode = WrOpcode::kSend, .sgl = {&what, 1}}));
+  request.sgl = {&what, 1};
+  REQUIRE(!end.qp->post_send(request));
+}
+
+void send_text(End& end, std::string_view text) {
+  post_text(end, text, {.wr_id = 2, .opcode = WrOpcode::kSend});
 }
 
 /// Sends the TO, STag and length of a buffer to the peer.
@@ -156,22 +162,8 @@ void tell(End& end, const Region* region) {
   send_text(end, {reinterpret_cast<const char*>(octets.data()), octets.size()});
 }
 
-void write(End& end, const Region* from, verbs::RemoteAddress to, std::size_t size) {
-  const verbs::Sge what = sge(from, 0, size);
-  REQUIRE(!end.qp->post_send(
-      {.wr_id = 3, .opcode = WrOpcode::kWrite, .sgl = {&what, 1}, .remote = to}));
-}
-
 void write_text(End& end, std::string_view text, verbs::RemoteAddress to) {
-  write(end, memory_at(end, kServerMemory, text, text.size(), Access::kLocalWrite), to,
-        text.size());
-}
-
-void send_invalidate(End& end, std::string_view text, verbs::Stag stag) {
-  const Region* from = memory_at(end, 0, text, text.size(), Access::kLocalWrite);
-  const verbs::Sge what = sge(from, 0, text.size());
-  REQUIRE(!end.qp->post_send(
-      {.wr_id = 4, .opcode = WrOpcode::kSendInvalidate, .sgl = {&what, 1}, .invalidate = stag}));
+  post_text(end, text, {.wr_id = 3, .opcode = WrOpcode::kWrite, .remote = to}, kServerMemory);
 }
 
 std::string counting_text(std::size_t size) {
@@ -232,7 +224,10 @@ void read_session(const std::string& path) {
 void invalidate_session(const std::string& path) {
   Told s(path, 64, Access::kRemoteWrite);
   write_text(*s.pair.server, kHello, remote(s.buffer));
-  send_invalidate(*s.pair.server, "done", verbs::Stag{s.buffer->stag.load()});
+  post_text(*s.pair.server, "done",
+            {.wr_id = 4,
+             .opcode = WrOpcode::kSendInvalidate,
+             .invalidate = verbs::Stag{s.buffer->stag.load()}});
   s.pair.run();
   write_text(*s.pair.server, "too late", remote(s.buffer));
   s.pair.run();
@@ -301,8 +296,6 @@ void greeting_session(const std::string& path, const ConnectionOptions& client_o
   pair.close();
 }
 
-void silent_session(const std::string& path) { greeting_session(path, plain()); }
-
 void rtr_session(const std::string& path) {
   ConnectionOptions peer_to_peer = plain();
   peer_to_peer.startup.rtr = mpa::Rtr::kWrite;
@@ -347,7 +340,7 @@ const std::map<std::string, std::function<void(const std::string&)>> kSessions{
     {"long-send", long_send_session},
     {"no-receive", no_receive_session},
     {"markers", markers_session},
-    {"silent", silent_session},
+    {"silent", [](const std::string& path) { greeting_session(path, plain()); }},
     {"rtr", rtr_session},
     {"rejected", rejected_session},
     {"atomic", atomic_session},

@@ -47,14 +47,6 @@ TEST_CASE("a Fault is printed as layer/type/code, and only these are compared") 
   CHECK_FALSE(crc == Fault{Layer::kDdp, 0, 0x02, "CRC is wrong"});
 }
 
-TEST_CASE("a Result holds a value or a Fault") {
-  const iwarp::bytes::Result<int> good = 7;
-  const iwarp::bytes::Result<int> bad = iwarp::bytes::fault({Layer::kDdp, 1, 0, "no"});
-  CHECK(good.value() == 7);
-  REQUIRE_FALSE(bad);
-  CHECK(bad.error() == Fault{Layer::kDdp, 1, 0, ""});
-}
-
 TEST_CASE("a Check holds a fault or none") {
   const iwarp::bytes::Check good;
   const iwarp::bytes::Check bad = iwarp::bytes::fault({Layer::kDdp, 1, 0, "no"});
