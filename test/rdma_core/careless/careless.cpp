@@ -14,16 +14,12 @@
 #include <cstring>
 #include <thread>
 
-#include "datagrams.hpp"
 #include "ends.hpp"
-#include "memory.hpp"
+#include "programs.hpp"
 
 using namespace careless;
 
-// The functions are exported, so that a report can name them.
-extern "C" {
-
-void send_changed() {
+CARELESS(send_changed, "send-changed") {
   const Pair p;
   receive(p.b, p.b.sge(0, 64));
   post(p.a, IBV_WR_SEND, p.a.sge(0, 64), p.b);
@@ -31,14 +27,14 @@ void send_changed() {
   poll(p.a.cq);
 }
 
-void write_changed() {
+CARELESS(write_changed, "send-changed") {
   const Pair p;
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 20000), p.b);
   p.a.memory[19999] = 'x';
   poll(p.a.cq);
 }
 
-void second_piece_changed() {
+CARELESS(second_piece_changed, "send-changed") {
   const Pair p;
   std::array<ibv_sge, 2> list{p.a.sge(0, 64), p.a.sge(4096, 64)};
   ibv_send_wr wr{};
@@ -54,7 +50,7 @@ void second_piece_changed() {
   poll(p.a.cq);
 }
 
-void unsignaled_changed() {
+CARELESS(unsignaled_changed, "send-changed") {
   const Pair p;
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b, 0);
   p.a.memory[5] = 'x';
@@ -62,7 +58,7 @@ void unsignaled_changed() {
   poll(p.a.cq);
 }
 
-void built_changed() {
+CARELESS(built_changed, "send-changed") {
   const Pair p({.extended = true});
   ibv_qp_ex* const qp = ibv_qp_to_qp_ex(p.a.qp);
   ibv_wr_start(qp);
@@ -74,7 +70,7 @@ void built_changed() {
   poll(p.a.cq);
 }
 
-void changed_and_polled_by_calls() {
+CARELESS(changed_and_polled_by_calls, "send-changed") {
   const Pair p({.extended_cq = true});
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
   p.a.memory[5] = 'x';
@@ -84,19 +80,19 @@ void changed_and_polled_by_calls() {
   ibv_end_poll(p.a.cq_ex);
 }
 
-void send_received_into() {
+CARELESS(send_received_into, "send-reused") {
   const Pair p;
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
   receive(p.a, p.a.sge(32, 64));
 }
 
-void send_read_into() {
+CARELESS(send_read_into, "send-reused") {
   const Pair p;
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
   post(p.a, IBV_WR_RDMA_READ, p.a.sge(32, 64), p.b);
 }
 
-void receive_written() {
+CARELESS(receive_written, "receive-written") {
   const Pair p;
   receive(p.b, p.b.sge(0, 4096));
   p.b.memory[4000] = 'x';
@@ -104,7 +100,7 @@ void receive_written() {
   poll(p.b.cq);
 }
 
-void shared_receive_written() {
+CARELESS(shared_receive_written, "receive-written") {
   const Pair p({.shared_receives = true});
   receive(p.b, p.b.sge(0, 4096));
   p.b.memory[4000] = 'x';
@@ -112,82 +108,82 @@ void shared_receive_written() {
   poll(p.b.cq);
 }
 
-void receive_sent() {
+CARELESS(receive_sent, "receive-used") {
   const Pair p;
   const Pair other;
   receive(p.a, p.a.sge(0, 64));
   post(other.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), other.b);
 }
 
-void read_sent_unfenced() {
+CARELESS(read_sent_unfenced, "read-unfenced") {
   const Pair p;
   post(p.a, IBV_WR_RDMA_READ, p.a.sge(0, 64), p.b);
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
 }
 
-void read_sent_elsewhere() {
+CARELESS(read_sent_elsewhere, "read-unfenced") {
   const Pair p;
   const Pair other;
   post(p.a, IBV_WR_RDMA_READ, p.a.sge(0, 64), p.b);
   post(other.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), other.b, IBV_SEND_SIGNALED | IBV_SEND_FENCE);
 }
 
-void atomic_result_sent() {
+CARELESS(atomic_result_sent, "read-unfenced") {
   const Pair p;
   post(p.a, IBV_WR_ATOMIC_FETCH_AND_ADD, p.a.sge(0, 8), p.b);
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 8), p.b, IBV_SEND_SIGNALED, 64);
 }
 
-void sent_after_deregistration() {
+CARELESS(sent_after_deregistration, "used-after-deregistration") {
   const Pair p;
   const ibv_sge sge = p.a.sge(0, 64);
   ibv_dereg_mr(p.a.mr);
   post(p.a, IBV_WR_RDMA_WRITE, sge, p.b);
 }
 
-void received_after_deregistration() {
+CARELESS(received_after_deregistration, "used-after-deregistration") {
   const Pair p;
   const ibv_sge sge = p.a.sge(0, 64);
   ibv_dereg_mr(p.a.mr);
   receive(p.a, sge);
 }
 
-void deregistered_while_sent() {
+CARELESS(deregistered_while_sent, "deregistered-in-use") {
   const Pair p;
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
   ibv_dereg_mr(p.a.mr);
 }
 
-void deregistered_while_received() {
+CARELESS(deregistered_while_received, "deregistered-in-use") {
   const Pair p;
   receive(p.a, p.a.sge(0, 64));
   ibv_dereg_mr(p.a.mr);
 }
 
-void unmapped_and_sent() {
+CARELESS(unmapped_and_sent, "unmapped") {
   const Pair p;
   munmap(p.a.memory, kMemory);
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
 }
 
-void receives_overflow() {
+CARELESS(receives_overflow, "cq-overflow") {
   const Pair p({.cqe = 4});
   for (std::size_t i = 0; i < 5; ++i) receive(p.a, p.a.sge(i * 64, 64));
 }
 
-void sends_overflow() {
+CARELESS(sends_overflow, "cq-overflow") {
   const Pair p({.cqe = 4});
   for (std::size_t i = 0; i < 5; ++i) post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b);
 }
 
-void never_signalled() {
+CARELESS(never_signalled, "never-signalled") {
   const Pair p;
   for (std::size_t i = 0; i < 17; ++i) {  // Posts one request more than the queue has room for.
     post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b, 0);
   }
 }
 
-void status_ignored() {
+CARELESS(status_ignored, "status-ignored") {
   const Pair p;
   ibv_sge sge = p.a.sge(0, 64);
   sge.lkey ^= 0xFF;
@@ -196,7 +192,7 @@ void status_ignored() {
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
 }
 
-void slept_without_poll() {
+CARELESS(slept_without_poll, "armed-not-polled") {
   const Pair p;
   ibv_cq* cq = nullptr;
   void* context = nullptr;
@@ -210,6 +206,8 @@ void slept_without_poll() {
   ibv_get_cq_event(p.a.channel, &cq, &context);
   ibv_ack_cq_events(cq, 1);
 }
+
+namespace {
 
 /// Arms a queue with two completions, and polls one of them.
 CARELESS_INLINE void poll_one_of_two(const Pair& p) {
@@ -238,13 +236,15 @@ CARELESS_INLINE bool has_event_by_poll(int fd) {
   return fds[0].revents != 0;
 }
 
-void one_polled_before_poll() {
+}  // namespace
+
+CARELESS(one_polled_before_poll, "queue-not-emptied") {
   const Pair p;
   poll_one_of_two(p);
   check(!has_event_by_poll(p.a.channel->fd), "an event");
 }
 
-void one_polled_before_select() {
+CARELESS(one_polled_before_select, "queue-not-emptied") {
   const Pair p;
   poll_one_of_two(p);
   fd_set readable;
@@ -256,7 +256,7 @@ void one_polled_before_select() {
   check(!FD_ISSET(fd, &readable), "an event");
 }
 
-void one_polled_before_epoll() {
+CARELESS(one_polled_before_epoll, "queue-not-emptied") {
   const Pair p;
   poll_one_of_two(p);
   const int inner = epoll_create1(0);
@@ -268,7 +268,7 @@ void one_polled_before_epoll() {
   epoll_wait(outer, &event, 1, -1);
 }
 
-void one_polled_before_event() {
+CARELESS(one_polled_before_event, "queue-not-emptied") {
   const Pair p;
   poll_one_of_two(p);
   receive(p.a, p.a.sge(128, 64));  // is flushed at once, which causes an event
@@ -278,7 +278,7 @@ void one_polled_before_event() {
   ibv_ack_cq_events(cq, 1);
 }
 
-void events_not_acknowledged() {
+CARELESS(events_not_acknowledged, "events-not-acknowledged") {
   const Pair p;
   ibv_cq* cq = nullptr;
   void* context = nullptr;
@@ -296,28 +296,28 @@ void events_not_acknowledged() {
   ibv_destroy_cq(p.a.cq);
 }
 
-void posted_too_early() {
+CARELESS(posted_too_early, "posted-too-early") {
   const End a(small({}));
   const End b(small({}));
   post(a, IBV_WR_RDMA_WRITE, a.sge(0, 64), b);
 }
 
-void roce_received_in_reset() {
+CARELESS(roce_received_in_reset, "posted-too-early") {
   const End a(small({}));
   receive(a, a.sge(0, 64));
 }
 
-void iova_misaligned() {
+CARELESS(iova_misaligned, "iova-misaligned") {
   const Pair p;
   ibv_dereg_mr(ibv_reg_mr_iova(domain(), p.a.memory + 64, 64, kMemory, kRights));
 }
 
-void atomic_misaligned() {
+CARELESS(atomic_misaligned, "atomic-misaligned") {
   const Pair p;
   post(p.a, IBV_WR_ATOMIC_FETCH_AND_ADD, p.a.sge(0, 8), p.b, IBV_SEND_SIGNALED, 4);
 }
 
-void destroyed_in_use() {
+CARELESS(destroyed_in_use, "destroyed-in-use") {
   const Pair p;
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
   ibv_destroy_qp(p.a.qp);
@@ -325,7 +325,7 @@ void destroyed_in_use() {
 
 /// Fills the send queue with one signaled request and 15 unsignaled ones, and polls the completion
 /// before it posts another.
-void proper_unsignaled() {
+CARELESS(proper_unsignaled, kCorrect) {
   const Pair p;
   for (std::size_t i = 0; i < 16; ++i) {
     post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(i * 64, 64), p.b, i == 0 ? IBV_SEND_SIGNALED : 0);
@@ -337,7 +337,7 @@ void proper_unsignaled() {
 
 /// Waits for events with completions in a queue that another thread polls, with those that came
 /// after the queue was armed, and with none.
-void proper_waits() {
+CARELESS(proper_waits, kCorrect) {
   const Pair p;
   std::thread([&p] { poll_one_of_two(p); }).join();
   check(!has_event_by_poll(p.a.channel->fd), "an event");
@@ -350,13 +350,13 @@ void proper_waits() {
   check(has_event_by_poll(p.a.channel->fd), "no event");
 }
 
-void proper_iova() {
+CARELESS(proper_iova, kCorrect) {
   const Pair p;
   ibv_dereg_mr(ibv_reg_mr_iova(domain(), p.a.memory + 64, 64, kMemory + 64, kRights));
   ibv_dereg_mr(ibv_reg_mr(domain(), p.a.memory + 64, 64, kRights | IBV_ACCESS_ZERO_BASED));
 }
 
-void proper() {
+CARELESS(proper, kCorrect) {
   const Pair p;
   ibv_cq* cq = nullptr;
   void* context = nullptr;
@@ -391,93 +391,8 @@ void proper() {
   ibv_destroy_cq(p.b.cq);
 }
 
-}  // extern "C"
-
-namespace {
-
-struct Program {
-  const char* name;
-  void (*run)();
-  const char* noticed_by;  ///< check that reports the mistake; null for a correct program
-};
-#define CARELESS(name, check) \
-  Program { #name, name, check }
-constexpr std::array kPrograms{
-    CARELESS(send_changed, "send-changed"),
-    CARELESS(write_changed, "send-changed"),
-    CARELESS(second_piece_changed, "send-changed"),
-    CARELESS(unsignaled_changed, "send-changed"),
-    CARELESS(built_changed, "send-changed"),
-    CARELESS(changed_and_polled_by_calls, "send-changed"),
-    CARELESS(send_received_into, "send-reused"),
-    CARELESS(send_read_into, "send-reused"),
-    CARELESS(receive_written, "receive-written"),
-    CARELESS(shared_receive_written, "receive-written"),
-    CARELESS(receive_sent, "receive-used"),
-    CARELESS(read_sent_unfenced, "read-unfenced"),
-    CARELESS(read_sent_elsewhere, "read-unfenced"),
-    CARELESS(atomic_result_sent, "read-unfenced"),
-    CARELESS(sent_after_deregistration, "used-after-deregistration"),
-    CARELESS(received_after_deregistration, "used-after-deregistration"),
-    CARELESS(deregistered_while_sent, "deregistered-in-use"),
-    CARELESS(deregistered_while_received, "deregistered-in-use"),
-    CARELESS(unmapped_and_sent, "unmapped"),
-    CARELESS(freed, "freed-while-registered"),
-    CARELESS(freed_before_deregistration, "freed-while-registered"),
-    CARELESS(freed_before_disconnecting, "freed-while-registered"),
-    CARELESS(freed_in_part, "freed-while-registered"),
-    CARELESS(freed_while_sent, "freed-while-registered"),
-    CARELESS(large_freed_and_sent, "freed-while-registered"),
-    CARELESS(two_regions_freed, "freed-while-registered"),
-    CARELESS(moved_by_realloc, "freed-while-registered"),
-    CARELESS(moved_by_reallocarray, "freed-while-registered"),
-    CARELESS(emptied_by_realloc, "freed-while-registered"),
-    CARELESS(cut_short_by_realloc, "freed-while-registered"),
-    CARELESS(deleted, "freed-while-registered"),
-    CARELESS(deleted_with_alignment, "freed-while-registered"),
-    CARELESS(freed_after_registering_again, "freed-while-registered"),
-    CARELESS(receives_overflow, "cq-overflow"),
-    CARELESS(sends_overflow, "cq-overflow"),
-    CARELESS(never_signalled, "never-signalled"),
-    CARELESS(status_ignored, "status-ignored"),
-    CARELESS(slept_without_poll, "armed-not-polled"),
-    CARELESS(one_polled_before_poll, "queue-not-emptied"),
-    CARELESS(one_polled_before_select, "queue-not-emptied"),
-    CARELESS(one_polled_before_epoll, "queue-not-emptied"),
-    CARELESS(one_polled_before_event, "queue-not-emptied"),
-    CARELESS(events_not_acknowledged, "events-not-acknowledged"),
-    CARELESS(posted_too_early, "posted-too-early"),
-    CARELESS(roce_received_in_reset, "posted-too-early"),
-    CARELESS(iova_misaligned, "iova-misaligned"),
-    CARELESS(atomic_misaligned, "atomic-misaligned"),
-    CARELESS(destroyed_in_use, "destroyed-in-use"),
-    CARELESS(datagram_changed, "send-changed"),
-    CARELESS(datagram_built_changed, "send-changed"),
-    CARELESS(datagram_status_ignored, "status-ignored"),
-    CARELESS(datagram_deregistered_while_sent, "deregistered-in-use"),
-    CARELESS(datagram_deregistered_while_received, "deregistered-in-use"),
-    CARELESS(datagram_freed, "freed-while-registered"),
-    CARELESS(datagram_destroyed_in_use, "destroyed-in-use"),
-    CARELESS(proper, ""),
-    CARELESS(proper_unsignaled, ""),
-    CARELESS(proper_waits, ""),
-    CARELESS(proper_iova, ""),
-    CARELESS(proper_memory, ""),
-    CARELESS(proper_neighbours, ""),
-    CARELESS(proper_disconnected, ""),
-    CARELESS(proper_other_domain, ""),
-    CARELESS(proper_child, ""),
-    CARELESS(proper_threads, ""),
-    CARELESS(proper_end, ""),
-    CARELESS(datagrams_proper, ""),
-    CARELESS(datagrams_proper_again, ""),
-    Program{"too_many_regions", too_many_regions, nullptr},
-};
-
-}  // namespace
-
 int main(int argc, char** argv) {
-  for (const Program& program : kPrograms) {
+  for (const Program& program : programs()) {
     if (argc < 2 && program.noticed_by != nullptr)
       std::printf("%s %s\n", program.name, program.noticed_by);
     if (argc < 2 || std::strcmp(argv[1], program.name) != 0) continue;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "datagrams.hpp"
-
 #include <cstdlib>
 
 #include "ends.hpp"
+#include "programs.hpp"
 
 using namespace careless;
 
@@ -37,16 +36,14 @@ CARELESS_INLINE void expect(const Ud& ud, ibv_wc_status status) {
 
 }  // namespace
 
-extern "C" {
-
-void datagram_changed() {
+CARELESS(datagram_changed, "send-changed") {
   const Ud ud;
   send(ud, ud.sge(0, 64));
   ud.memory[5] = 'x';
   poll(ud.cq);
 }
 
-void datagram_built_changed() {
+CARELESS(datagram_built_changed, "send-changed") {
   const Ud ud;
   ibv_qp_ex* const builder = ibv_qp_to_qp_ex(ud.qp);
   ibv_wr_start(builder);
@@ -59,26 +56,26 @@ void datagram_built_changed() {
   poll(ud.cq);
 }
 
-void datagram_status_ignored() {
+CARELESS(datagram_status_ignored, "status-ignored") {
   const Ud ud;
   send(ud, ud.sge(0, kTooLong));
   expect(ud, IBV_WC_LOC_LEN_ERR);
   send(ud, ud.sge(0, 64));
 }
 
-void datagram_deregistered_while_sent() {
+CARELESS(datagram_deregistered_while_sent, "deregistered-in-use") {
   const Ud ud;
   send(ud, ud.sge(0, 64));
   ibv_dereg_mr(ud.mr);
 }
 
-void datagram_deregistered_while_received() {
+CARELESS(datagram_deregistered_while_received, "deregistered-in-use") {
   const Ud ud;
   receive(ud, ud.sge(0, kGrh + 64));
   ibv_dereg_mr(ud.mr);
 }
 
-void datagram_freed() {
+CARELESS(datagram_freed, "freed-while-registered") {
   const Ud ud;
   constexpr std::size_t kSize = 4096;
   void* const block = std::malloc(kSize);
@@ -86,13 +83,13 @@ void datagram_freed() {
   std::free(block);
 }
 
-void datagram_destroyed_in_use() {
+CARELESS(datagram_destroyed_in_use, "destroyed-in-use") {
   const Ud ud;
   send(ud, ud.sge(0, 64));
   ibv_destroy_qp(ud.qp);
 }
 
-void datagrams_proper() {
+CARELESS(datagrams_proper, kCorrect) {
   const Ud ud;
   for (int round = 0; round < 50; ++round) {
     receive(ud, ud.sge(4096, kGrh + 64));
@@ -110,7 +107,7 @@ void datagrams_proper() {
 
 // After a reset of the queue pair, none of its earlier requests is outstanding. After the
 // transition from SQE to RTS, the requests that failed in SQE are not outstanding.
-void datagrams_proper_again() {
+CARELESS(datagrams_proper_again, kCorrect) {
   const Ud ud;
   for (int round = 0; round < 3; ++round) {
     send(ud, ud.sge(0, kTooLong));
@@ -132,5 +129,3 @@ void datagrams_proper_again() {
   send(ud, ud.sge(0, 64));
   expect(ud, IBV_WC_SUCCESS);
 }
-
-}  // extern "C"

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "memory.hpp"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <thread>
 #include <vector>
 
 #include "ends.hpp"
+#include "programs.hpp"
 
 using namespace careless;
 
@@ -37,39 +35,39 @@ ibv_sge sge_of(const ibv_mr* mr) {
   return {.addr = reinterpret_cast<std::uint64_t>(mr->addr), .length = 64, .lkey = mr->lkey};
 }
 
+/// A connected pair, and a block that is registered.
+struct Lent : Pair {
+  CARELESS_INLINE explicit Lent(std::size_t size = kSmall)
+      : block(allocate(size)), mr(lend(block, size)) {}
+  char* const block;
+  ibv_mr* const mr;
+};
+
 }  // namespace
 
-extern "C" {
-
-void freed() {
-  const Pair p;
-  char* const block = allocate(kSmall);
-  lend(block, kSmall);
-  std::free(block);
+CARELESS(freed, "freed-while-registered") {
+  const Lent p;
+  std::free(p.block);
 }
 
-void freed_before_deregistration() {
-  const Pair p;
-  char* const block = allocate(kSmall);
-  ibv_mr* const mr = lend(block, kSmall);
-  std::free(block);
-  ibv_dereg_mr(mr);
+CARELESS(freed_before_deregistration, "freed-while-registered") {
+  const Lent p;
+  std::free(p.block);
+  ibv_dereg_mr(p.mr);
 }
 
-void freed_before_disconnecting() {
-  const Pair p;
-  char* const block = allocate(kSmall);
-  ibv_mr* const mr = lend(block, kSmall);
-  std::free(block);
+CARELESS(freed_before_disconnecting, "freed-while-registered") {
+  const Lent p;
+  std::free(p.block);
   for (ibv_qp* const qp : {p.a.qp, p.b.qp}) {
     ibv_qp_attr attr{};
     ibv_modify_qp(qp, &attr, IBV_QP_STATE);  // RESET
     ibv_destroy_qp(qp);
   }
-  ibv_dereg_mr(mr);
+  ibv_dereg_mr(p.mr);
 }
 
-void freed_in_part() {
+CARELESS(freed_in_part, "freed-while-registered") {
   const Pair p;
   char* const block = allocate(kSmall);
   ibv_mr* const mr = lend(block + 1000, 100);
@@ -77,26 +75,22 @@ void freed_in_part() {
   ibv_dereg_mr(mr);
 }
 
-void freed_while_sent() {
-  const Pair p;
-  char* const block = allocate(kSmall);
-  ibv_mr* const mr = lend(block, kSmall);
-  post(p.a, IBV_WR_RDMA_WRITE, sge_of(mr), p.b);
-  std::free(block);
+CARELESS(freed_while_sent, "freed-while-registered") {
+  const Lent p;
+  post(p.a, IBV_WR_RDMA_WRITE, sge_of(p.mr), p.b);
+  std::free(p.block);
   poll(p.a.cq);
-  ibv_dereg_mr(mr);
+  ibv_dereg_mr(p.mr);
 }
 
-void large_freed_and_sent() {
-  const Pair p;
-  char* const block = allocate(kLarge);
-  ibv_mr* const mr = lend(block, kLarge);
-  std::free(block);
-  post(p.a, IBV_WR_RDMA_WRITE, sge_of(mr), p.b);
+CARELESS(large_freed_and_sent, "freed-while-registered") {
+  const Lent p(kLarge);
+  std::free(p.block);
+  post(p.a, IBV_WR_RDMA_WRITE, sge_of(p.mr), p.b);
   poll(p.a.cq);
 }
 
-void two_regions_freed() {
+CARELESS(two_regions_freed, "freed-while-registered") {
   const Pair p;
   char* const block = allocate(kSmall);
   const std::array lent{lend(block, 1000), lend(block + 500, 1000)};
@@ -104,34 +98,28 @@ void two_regions_freed() {
   for (ibv_mr* const mr : lent) ibv_dereg_mr(mr);
 }
 
-void moved_by_realloc() {
-  const Pair p;
-  char* const block = allocate(kSmall);
-  ibv_mr* const mr = lend(block, kSmall);
-  void* const larger = std::realloc(block, kLarge);
-  ibv_dereg_mr(mr);
+CARELESS(moved_by_realloc, "freed-while-registered") {
+  const Lent p;
+  void* const larger = std::realloc(p.block, kLarge);
+  ibv_dereg_mr(p.mr);
   std::free(larger);
 }
 
-void moved_by_reallocarray() {
-  const Pair p;
-  char* const block = allocate(kSmall);
-  ibv_mr* const mr = lend(block, kSmall);
-  void* const larger = reallocarray(block, kLarge / kSmall, kSmall);
-  ibv_dereg_mr(mr);
+CARELESS(moved_by_reallocarray, "freed-while-registered") {
+  const Lent p;
+  void* const larger = reallocarray(p.block, kLarge / kSmall, kSmall);
+  ibv_dereg_mr(p.mr);
   std::free(larger);
 }
 
-void emptied_by_realloc() {
-  const Pair p;
-  char* const block = allocate(kSmall);
-  ibv_mr* const mr = lend(block, kSmall);
-  void* const nothing = std::realloc(block, 0);
-  ibv_dereg_mr(mr);
+CARELESS(emptied_by_realloc, "freed-while-registered") {
+  const Lent p;
+  void* const nothing = std::realloc(p.block, 0);
+  ibv_dereg_mr(p.mr);
   std::free(nothing);
 }
 
-void cut_short_by_realloc() {
+CARELESS(cut_short_by_realloc, "freed-while-registered") {
   const Pair p;
   char* const block = allocate(2 * kSmall);
   ibv_mr* const mr = lend(block, kSmall + 1);
@@ -140,7 +128,7 @@ void cut_short_by_realloc() {
   std::free(shorter);
 }
 
-void deleted() {
+CARELESS(deleted, "freed-while-registered") {
   const Pair p;
   char* const block = new char[kSmall];
   ibv_mr* const mr = lend(block, kSmall);
@@ -148,7 +136,7 @@ void deleted() {
   ibv_dereg_mr(mr);
 }
 
-void deleted_with_alignment() {
+CARELESS(deleted_with_alignment, "freed-while-registered") {
   const Pair p;
   struct alignas(kPage) Page {
     std::array<char, kPage> octets;
@@ -159,19 +147,17 @@ void deleted_with_alignment() {
   ibv_dereg_mr(mr);
 }
 
-void freed_after_registering_again() {
-  const Pair p;
-  char* const block = allocate(kSmall);
+CARELESS(freed_after_registering_again, "freed-while-registered") {
+  const Lent p;
   char* const other = allocate(kSmall);
-  ibv_mr* const mr = lend(block, kSmall);
-  check(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, other, kSmall, 0) == 0,
+  check(ibv_rereg_mr(p.mr, IBV_REREG_MR_CHANGE_TRANSLATION, nullptr, other, kSmall, 0) == 0,
         "ibv_rereg_mr");
   std::free(other);
-  ibv_dereg_mr(mr);
-  std::free(block);
+  ibv_dereg_mr(p.mr);
+  std::free(p.block);
 }
 
-void proper_memory() {
+CARELESS(proper_memory, kCorrect) {
   const Pair p;
   char* block = allocate(2 * kSmall);
   ibv_mr* mr = lend(block, kSmall);
@@ -197,7 +183,7 @@ void proper_memory() {
 }
 
 // Registered pages may include neighbouring blocks, and the program may free those blocks.
-void proper_neighbours() {
+CARELESS(proper_neighbours, kCorrect) {
   const Pair p;
   std::vector<char*> blocks(64);
   for (char*& block : blocks) block = allocate(100);
@@ -215,16 +201,14 @@ void proper_neighbours() {
 
 // After both queue pairs have been destroyed, no peer can access the memory, so the program may
 // free the memory.
-void proper_disconnected() {
-  const Pair p;
-  char* const block = allocate(kSmall);
-  lend(block, kSmall);
+CARELESS(proper_disconnected, kCorrect) {
+  const Lent p;
   ibv_destroy_qp(p.a.qp);
   ibv_destroy_qp(p.b.qp);
-  std::free(block);
+  std::free(p.block);
 }
 
-void proper_other_domain() {
+CARELESS(proper_other_domain, kCorrect) {
   const Pair p;
   char* const block = allocate(kSmall);
   ibv_mr* const mr = ibv_reg_mr(ibv_alloc_pd(device()), block, kSmall, kRights);
@@ -234,13 +218,11 @@ void proper_other_domain() {
 
 // The child's copy of the memory is not registered, so the child may free it. The child then
 // registers memory of its own.
-void proper_child() {
-  const Pair p;
-  char* const block = allocate(kSmall);
-  ibv_mr* const mr = lend(block, kSmall);
+CARELESS(proper_child, kCorrect) {
+  const Lent p;
   const pid_t child = fork();
   if (child == 0) {
-    std::free(block);
+    std::free(p.block);
     int count = 0;
     ibv_device** const list = ibv_get_device_list(&count);
     ibv_context* const context = ibv_open_device(list[0]);
@@ -253,11 +235,11 @@ void proper_child() {
   }
   int status = 0;
   check(waitpid(child, &status, 0) == child && status == 0, "the child has failed");
-  ibv_dereg_mr(mr);
-  std::free(block);
+  ibv_dereg_mr(p.mr);
+  std::free(p.block);
 }
 
-void proper_threads() {
+CARELESS(proper_threads, kCorrect) {
   const Pair p;
   constexpr int kRounds = 1000;
   std::vector<std::thread> threads;
@@ -277,19 +259,17 @@ void proper_threads() {
 
 // Memory may still be registered when the program exits, because the kernel then frees all memory
 // of the process.
-void proper_end() {
+CARELESS(proper_end, kCorrect) {
   const Pair p;
   static std::unique_ptr<char[]> left;
   left = std::make_unique<char[]>(kSmall);
   lend(left.get(), kSmall);
 }
 
-void too_many_regions() {
+CARELESS(too_many_regions, kUnlisted) {
   char* const block = allocate(kSmall);
   std::vector<ibv_mr*> lent;
   for (int i = 0; i < 4100; ++i) lent.push_back(lend(block, 64));
   for (ibv_mr* const mr : lent) ibv_dereg_mr(mr);
   std::free(block);
 }
-
-}  // extern "C"
