@@ -3,19 +3,12 @@
 // expect, both in this program and in libraries that were compiled with these functions. Also
 // checks functions that need no connection. The program is linked to the distribution's libraries
 // and runs with this project's libraries.
-#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <infiniband/verbs.h>
-#include <poll.h>
-#include <rdma/rsocket.h>
-#include <sys/select.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <memory>
 #include <string>
 
 extern "C" {  // These functions are exported, but no header declares them.
@@ -38,28 +31,9 @@ struct Device {
   Device& operator=(const Device&) = delete;
 };
 
-struct Pipe {
-  std::array<int, 2> ends{-1, -1};
-
-  Pipe() { REQUIRE(::pipe(ends.data()) == 0); }
-  ~Pipe() {
-    ::close(ends[0]);
-    ::close(ends[1]);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  void write() const { REQUIRE(::write(ends[1], "x", 1) == 1); }
-};
-
 template <typename Function>
 bool is_there(const Function& function) {
   return function != nullptr;
-}
-
-/// Returns whether the call returned null and set errno to EOPNOTSUPP.
-template <typename T>
-bool is_refused(const T* object) {
-  return object == nullptr && errno == EOPNOTSUPP;
 }
 
 }  // namespace
@@ -93,30 +67,6 @@ TEST_CASE("functions that programs call without checking for them exist") {
   CHECK(is_there(ops.alloc_mw));
   CHECK(is_there(ops.bind_mw));
   CHECK(is_there(ops.dealloc_mw));
-}
-
-TEST_CASE("features that the device lacks are refused where the headers look for them") {
-  const Device device;
-  const std::unique_ptr<ibv_pd, int (*)(ibv_pd*)> pd(ibv_alloc_pd(device.context), ibv_dealloc_pd);
-  REQUIRE(pd != nullptr);
-  ibv_xrcd_init_attr xrcd{};
-  CHECK(is_refused(ibv_open_xrcd(device.context, &xrcd)));
-  ibv_alloc_dm_attr dm{};
-  CHECK(is_refused(ibv_alloc_dm(device.context, &dm)));
-  ibv_counters_init_attr counters{};
-  CHECK(is_refused(ibv_create_counters(device.context, &counters)));
-  ibv_wq_init_attr wq{};
-  CHECK(is_refused(ibv_create_wq(device.context, &wq)));
-  CHECK(ibv_advise_mr(pd.get(), IBV_ADVISE_MR_ADVICE_PREFETCH, 0, nullptr, 0) == EOPNOTSUPP);
-  ibv_values_ex values{};
-  CHECK(ibv_query_rt_values_ex(device.context, &values) == EOPNOTSUPP);
-}
-
-TEST_CASE("there is only the default P_Key") {
-  const Device device;
-  CHECK(ibv_get_pkey_index(device.context, 1, htons(0xFFFF)) == 0);
-  CHECK(ibv_get_pkey_index(device.context, 1, htons(0x7FFF)) == -1);
-  CHECK(ibv_get_pkey_index(device.context, 2, htons(0xFFFF)) == -1);
 }
 
 TEST_CASE("the function for the type of a GID has a private version node for every release") {
@@ -153,21 +103,4 @@ TEST_CASE("a fork needs no preparation") {
   CHECK(ibv_fork_init() == 0);
   CHECK(ibv_dontfork_range(memory.data(), memory.size()) == 0);
   CHECK(ibv_dofork_range(memory.data(), memory.size()) == 0);
-}
-
-TEST_CASE("rpoll() and rselect() wait for ordinary descriptors") {
-  const Pipe pipe;
-  pollfd fd{.fd = pipe.ends[0], .events = POLLIN, .revents = 0};
-  timeval at_once{};
-  fd_set readable;
-  FD_ZERO(&readable);
-  FD_SET(pipe.ends[0], &readable);
-  CHECK(rpoll(&fd, 1, 0) == 0);
-  CHECK(rselect(pipe.ends[0] + 1, &readable, nullptr, nullptr, &at_once) == 0);
-  pipe.write();
-  FD_SET(pipe.ends[0], &readable);
-  CHECK(rpoll(&fd, 1, -1) == 1);
-  CHECK(fd.revents == POLLIN);
-  CHECK(rselect(pipe.ends[0] + 1, &readable, nullptr, nullptr, nullptr) == 1);
-  CHECK(FD_ISSET(pipe.ends[0], &readable));
 }

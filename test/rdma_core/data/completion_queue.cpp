@@ -49,9 +49,13 @@ TEST_CASE("a completion queue can be enlarged, and shrunk to the completions tha
 }
 
 TEST_CASE("objects in use cannot be destroyed") {
-  End end;
+  End end({.shared_receives = true});
   CHECK_EQ(ibv_destroy_cq(end.cq), EBUSY);
   CHECK_EQ(ibv_destroy_comp_channel(end.channel), EBUSY);
+  CHECK_EQ(ibv_destroy_srq(end.srq), EBUSY);
+  errno = 0;
+  CHECK_EQ(ibv_dealloc_pd(end.pd), EBUSY);
+  CHECK_EQ(errno, EBUSY);
 }
 
 TEST_CASE("many completions are polled at a time, in order") {

@@ -190,61 +190,6 @@ TEST_CASE("immediate data arrives with its payload, with a Send and after a Writ
   }
 }
 
-TEST_CASE("a list of requests of all kinds arrives in order, each in its own receive") {
-  Pair pair;
-  constexpr std::uint32_t kCount = 24;
-  constexpr std::array kKinds{IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM};
-  fill(pair.a);
-  std::vector<ibv_sge> sges(kCount);
-  std::vector<ibv_send_wr> wrs(kCount);
-  for (std::uint32_t i = 0; i < kCount; ++i) {
-    REQUIRE_EQ(pair.b.post_recv(i, kAt + i * 100, 100), 0);
-    sges[i] = pair.a.sge(i, 10 + i);
-    wrs[i] = {.wr_id = i,
-              .next = i + 1 < kCount ? &wrs[i + 1] : nullptr,
-              .sg_list = &sges[i],
-              .num_sge = 1,
-              .opcode = kKinds[i % kKinds.size()],
-              .imm_data = htobe32(i)};
-    wrs[i].wr.rdma = {.remote_addr = pair.b.remote(kAt + i * 100), .rkey = pair.b.mr->rkey};
-  }
-  ibv_send_wr* bad = nullptr;
-  REQUIRE_EQ(ibv_post_send(pair.a.qp, wrs.data(), &bad), 0);
-  for (std::uint32_t i = 0; i < kCount; ++i) {
-    const ibv_wc sent = success(pair.a.cq);
-    CHECK_EQ(sent.wr_id, i);
-    CHECK_EQ(sent.qp_num, pair.a.qp->qp_num);
-    const ibv_wc got = success(pair.b.cq);
-    CHECK_EQ(got.wr_id, i);
-    CHECK_EQ(got.byte_len, 10 + i);
-    CHECK_EQ(got.qp_num, pair.b.qp->qp_num);
-    const bool immediate = wrs[i].opcode != IBV_WR_SEND;
-    CHECK_EQ(got.wc_flags, immediate ? IBV_WC_WITH_IMM : 0);
-    if (immediate) CHECK_EQ(be32toh(got.imm_data), i);
-    CHECK_EQ(pair.b.text(kAt + i * 100, 10 + i), pair.a.text(i, 10 + i));
-  }
-}
-
-TEST_CASE("a Send with immediate data that is longer than its receive fails that receive") {
-  Pair pair;
-  REQUIRE_EQ(pair.b.post_recv(1, kAt, 9), 0);
-  REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND_WITH_IMM, .imm_data = 5}, 0, 10), 0);
-  CHECK_EQ(next(pair.b.cq).status, IBV_WC_LOC_LEN_ERR);
-  check_placed(pair.b, "");
-}
-
-TEST_CASE("an invalid buffer fails a Send with immediate data, which is not sent") {
-  Pair pair;
-  REQUIRE_EQ(pair.b.post_recv(1, kAt, 9), 0);
-  ibv_sge nobodys{.addr = pair.a.remote(0), .length = 4, .lkey = pair.a.mr->lkey ^ 1U};
-  ibv_send_wr wr{
-      .wr_id = 3, .sg_list = &nobodys, .num_sge = 1, .opcode = IBV_WR_SEND_WITH_IMM, .imm_data = 5};
-  ibv_send_wr* bad = nullptr;
-  REQUIRE_EQ(ibv_post_send(pair.a.qp, &wr, &bad), 0);
-  CHECK_EQ(next(pair.a.cq).status, IBV_WC_LOC_PROT_ERR);
-  CHECK_EQ(next(pair.b.cq).status, IBV_WC_WR_FLUSH_ERR);
-}
-
 TEST_CASE("more inline payload than the queue pair accepts is refused with immediate data too") {
   Pair pair;
   const Form too_long{"too long", true, {{0, 129}}};

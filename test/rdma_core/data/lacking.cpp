@@ -32,6 +32,14 @@ TEST_CASE("objects that cannot be created are null, and errno says that they are
   check_not_supported([&] { return ibv_open_qp(context, &open); });
   ibv_rwq_ind_table_init_attr table{};
   check_not_supported([&] { return ibv_create_rwq_ind_table(context, &table); });
+  ibv_xrcd_init_attr xrcd{};
+  check_not_supported([&] { return ibv_open_xrcd(context, &xrcd); });
+  ibv_alloc_dm_attr memory{};
+  check_not_supported([&] { return ibv_alloc_dm(context, &memory); });
+  ibv_counters_init_attr counters{};
+  check_not_supported([&] { return ibv_create_counters(context, &counters); });
+  ibv_wq_init_attr wq{};
+  check_not_supported([&] { return ibv_create_wq(context, &wq); });
 }
 
 TEST_CASE("operations that are not supported return an errno and change nothing") {
@@ -53,6 +61,9 @@ TEST_CASE("operations that are not supported return an errno and change nothing"
   ibv_ops_wr* bad = nullptr;
   CHECK_EQ(ibv_post_srq_ops(end.srq, &op, &bad), EOPNOTSUPP);
   CHECK_EQ(bad, &op);
+  CHECK_EQ(ibv_advise_mr(end.pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, nullptr, 0), EOPNOTSUPP);
+  ibv_values_ex values{};
+  CHECK_EQ(ibv_query_rt_values_ex(context, &values), EOPNOTSUPP);
   ibv_qp_rate_limit_attr rate{};
   CHECK_EQ(ibv_modify_qp_rate_limit(end.qp, &rate), EOPNOTSUPP);
   ibv_wq wq{.context = context};

@@ -19,33 +19,6 @@ ibv_srq* make(End& end, std::uint32_t max_wr, std::uint32_t max_sge = 1) {
 
 }  // namespace
 
-TEST_CASE("two queue pairs consume from one shared receive queue") {
-  Options options = shared();
-  End server(options);
-  ibv_qp* second = server.make_qp(options);
-  End a;
-  End b;
-  server.bring_up(a.qp);
-  a.bring_up(server.qp);
-  std::swap(server.qp, second);
-  server.bring_up(b.qp);
-  b.bring_up(server.qp);
-  std::swap(server.qp, second);
-  REQUIRE_EQ(server.post_recv(1, 0, 16), 0);
-  REQUIRE_EQ(server.post_recv(2, 16, 16), 0);
-  REQUIRE_EQ(a.post({.opcode = IBV_WR_SEND}, 0, 3), 0);
-  const ibv_wc first = success(server.cq);
-  CHECK_EQ(first.wr_id, 1);
-  CHECK_EQ(first.qp_num, server.qp->qp_num);
-  REQUIRE_EQ(b.post({.opcode = IBV_WR_SEND}, 0, 4), 0);
-  const ibv_wc other = success(server.cq);
-  CHECK_EQ(other.wr_id, 2);
-  CHECK_EQ(other.byte_len, 4);
-  CHECK_EQ(other.qp_num, second->qp_num);
-  CHECK_EQ(ibv_destroy_srq(server.srq), EBUSY);
-  CHECK_EQ(ibv_destroy_qp(second), 0);
-}
-
 TEST_CASE("a Send waits for a receive that is posted later, to the shared queue or to its own") {
   for (const auto opcode : {IBV_WR_SEND, IBV_WR_SEND_WITH_IMM}) {
     for (const bool is_shared : {false, true}) {

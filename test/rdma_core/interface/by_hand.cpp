@@ -283,6 +283,27 @@ TEST_CASE("a failed request of UC stops only its send queue, until the program m
   CHECK(own.state() == IBV_QPS_RESET);
 }
 
+TEST_CASE("UC has no requests that need a response") {
+  const Device device;
+  const Buffer memory(device.pd.get(), 64);
+  const ByHand own(device, IBV_QPT_UC);
+  const ByHand peer(device, IBV_QPT_UC);
+  connect(own, peer);
+  for (const auto opcode :
+       {IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD}) {
+    CHECK(own.post(opcode, memory.sge(8)) == EINVAL);
+  }
+  ibv_qp_init_attr_ex init{.send_cq = own.cq,
+                           .recv_cq = own.cq,
+                           .cap = {8, 8, 2, 2, 64},
+                           .qp_type = IBV_QPT_UC,
+                           .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+                           .pd = device.pd.get(),
+                           .send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_READ};
+  errno = 0;
+  CHECK(error_of(ibv_create_qp_ex(device.context.get(), &init)) == EOPNOTSUPP);
+}
+
 // IBTA volume 1, section 11.6.3: an event reports an error that no completion reports.
 TEST_CASE("errors of a receive and a missing receive raise no event at the responder") {
   const Device device;

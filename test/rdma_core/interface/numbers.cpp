@@ -104,6 +104,7 @@ TEST_CASE("a client has its port when its address is resolved, and the server se
   const auto own = rdma_get_src_port(meeting.client.id.get());
   meeting.ask(nullptr);
   CHECK(rdma_get_dst_port(meeting.server.id.get()) == own);
+  CHECK(meeting.server.id->verbs == meeting.client.id->verbs);
   meeting.accept(nullptr);
   meeting.establish();
   CHECK(rdma_get_src_port(meeting.client.id.get()) == own);

@@ -71,25 +71,6 @@ TEST_CASE("the device is an InfiniBand channel adapter with an Ethernet link") {
   CHECK((port.flags & IBV_QPF_GRH_REQUIRED) != 0);
 }
 
-TEST_CASE(
-    "a refused request is reported by its completion, and by an event at the end that refused it") {
-  Pair pair;
-  Pair later;  // The event about `later` arrives after all events that `pair` has caused.
-  for (Pair* refused : {&pair, &later}) {
-    const Buffer out(refused->client.pd.get(), "refused");
-    const Buffer in(refused->server.pd.get(), 64);  // no remote write access
-    REQUIRE(refused->client.write(out.sge(), in) == 0);
-    CHECK(End::next(refused->client.send_cq).status == IBV_WC_REM_ACCESS_ERR);
-    ibv_async_event event{};
-    REQUIRE(is_readable(refused->server.id->verbs->async_fd, kTimeoutMs));
-    REQUIRE(ibv_get_async_event(refused->server.id->verbs, &event) == 0);
-    CHECK(event.event_type == IBV_EVENT_QP_ACCESS_ERR);
-    CHECK(event.element.qp == refused->server.id->qp);
-    ibv_ack_async_event(&event);
-  }
-  CHECK_FALSE(is_readable(pair.client.id->verbs->async_fd));
-}
-
 TEST_CASE("an id has no vendor options: its peer reports none, and setting any is refused") {
   const Meeting meeting;
   rdma_cm_id* const client = meeting.client.id.get();

@@ -137,6 +137,7 @@ TEST_CASE("rpoll() waits for rsockets and other descriptors at once") {
                      pollfd{.fd = -1, .events = POLLIN, .revents = 7}};
   CHECK(rpoll(waiting.data(), waiting.size(), 0) == 0);
   CHECK(rpoll(waiting.data(), waiting.size(), 5) == 0);
+  CHECK(rpoll(&waiting[1], 1, 0) == 0);  // no rsocket
   SUBCASE("only the rsocket is ready") {
     std::jthread other([&] { CHECK(rsend(pair.client.get(), "x", 1, 0) == 1); });
     CHECK(rpoll(waiting.data(), waiting.size(), kTimeoutMs) == 1);
@@ -148,6 +149,7 @@ TEST_CASE("rpoll() waits for rsockets and other descriptors at once") {
     CHECK(rpoll(waiting.data(), waiting.size(), -1) == 1);
     CHECK(waiting[0].revents == 0);
     CHECK(waiting[1].revents == POLLIN);
+    CHECK(rpoll(&waiting[1], 1, -1) == 1);
   }
   SUBCASE("both are ready") {
     event.happen();
@@ -183,6 +185,11 @@ TEST_CASE("rselect() reports the same events") {
   set();
   CHECK(rselect(limit, &read, nullptr, nullptr, nullptr) == 1);
   CHECK(FD_ISSET(pair.server.get(), &read));
+  event.happen();
+  FD_ZERO(&read);
+  FD_SET(event.fd, &read);
+  CHECK(rselect(event.fd + 1, &read, nullptr, nullptr, nullptr) == 1);
+  CHECK(FD_ISSET(event.fd, &read));
 }
 
 TEST_CASE("several threads wait for one rsocket, and each gets its part of the data") {

@@ -209,56 +209,6 @@ TEST_CASE("several requests are built in one list, with immediate data and with 
   CHECK(in.text(104).substr(100) == "oone");
 }
 
-TEST_CASE("UC requires fewer attributes than RC, and has no requests that need a response") {
-  const Context context = open_device();
-  const Pd pd(ibv_alloc_pd(context.get()));
-  const Cq cq(ibv_create_cq(context.get(), 16, nullptr, nullptr, 0));
-  ibv_qp_init_attr_ex init{.send_cq = cq.get(),
-                           .recv_cq = cq.get(),
-                           .cap = {8, 8, 2, 2, 64},
-                           .qp_type = IBV_QPT_UC,
-                           .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
-                           .pd = pd.get(),
-                           .send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_RDMA_READ};
-  CHECK(error_of(ibv_create_qp_ex(context.get(), &init)) == EOPNOTSUPP);
-  init.send_ops_flags = IBV_QP_EX_WITH_SEND;
-  const Qp qp(ibv_create_qp_ex(context.get(), &init));
-  REQUIRE(qp);
-  // Connects the queue pair to itself.
-  ibv_qp_attr attr{.qp_state = IBV_QPS_INIT,
-                   .path_mtu = IBV_MTU_1024,
-                   .dest_qp_num = qp->qp_num,
-                   .ah_attr = way_home(context.get()),
-                   .port_num = 1};
-  constexpr int kRtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-  REQUIRE(ibv_modify_qp(qp.get(), &attr, kToInit) == 0);
-  attr.qp_state = IBV_QPS_RTR;
-  CHECK(ibv_modify_qp(qp.get(), &attr, kRtr & ~IBV_QP_RQ_PSN) == EINVAL);
-  REQUIRE(ibv_modify_qp(qp.get(), &attr, kRtr) == 0);
-  attr.qp_state = IBV_QPS_RTS;
-  REQUIRE(ibv_modify_qp(qp.get(), &attr, IBV_QP_STATE | IBV_QP_SQ_PSN) == 0);
-
-  const Buffer out(pd.get(), "to myself");
-  const Buffer in(pd.get(), 64);
-  ibv_sge to = in.sge();
-  ibv_recv_wr receive{.wr_id = 1, .sg_list = &to, .num_sge = 1};
-  ibv_recv_wr* bad_receive = nullptr;
-  REQUIRE(ibv_post_recv(qp.get(), &receive, &bad_receive) == 0);
-  ibv_sge from = out.sge();
-  ibv_send_wr wr{.wr_id = 2, .sg_list = &from, .num_sge = 1, .opcode = IBV_WR_SEND};
-  ibv_send_wr* bad = nullptr;
-  for (const auto opcode :
-       {IBV_WR_RDMA_READ, IBV_WR_ATOMIC_CMP_AND_SWP, IBV_WR_ATOMIC_FETCH_AND_ADD}) {
-    wr.opcode = opcode;
-    CHECK(ibv_post_send(qp.get(), &wr, &bad) == EINVAL);
-    CHECK(bad == &wr);
-  }
-  wr.opcode = IBV_WR_SEND;
-  REQUIRE(ibv_post_send(qp.get(), &wr, &bad) == 0);
-  CHECK(End::done(cq).wr_id == 1);
-  CHECK(in.text(9) == "to myself");
-}
-
 TEST_CASE("an id asks a port for its queue pair, and is answered or refused") {
   const Channel channel = make_channel();
   const Id listener = datagram_id(channel);
