@@ -26,20 +26,8 @@ Socket datagram_socket() { return Socket(rsocket(AF_INET, SOCK_DGRAM, 0)); }
 
 Socket bound_socket() {
   Socket out = datagram_socket();
-  const auto any_port = own_place();
-  REQUIRE(rbind(out.get(), reinterpret_cast<const sockaddr*>(&any_port), sizeof any_port) == 0);
+  bind(out, own_place());
   return out;
-}
-
-sockaddr_in place_of(const Socket& socket) {
-  sockaddr_in out{};
-  socklen_t size = sizeof out;
-  REQUIRE(rgetsockname(socket.get(), reinterpret_cast<sockaddr*>(&out), &size) == 0);
-  return out;
-}
-
-void connect(const Socket& socket, const sockaddr_in& to) {
-  REQUIRE(rconnect(socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
 }
 
 void send_to(const Socket& socket, const sockaddr_in& to, std::string_view text) {

@@ -15,8 +15,6 @@ sockaddr_in own_place(std::uint16_t port = 0);
 Socket datagram_socket();
 /// Returns a socket bound to own_place(), on any port.
 Socket bound_socket();
-sockaddr_in place_of(const Socket& socket);
-void connect(const Socket& socket, const sockaddr_in& to);
 void send_to(const Socket& socket, const sockaddr_in& to, std::string_view text);
 
 struct Got {

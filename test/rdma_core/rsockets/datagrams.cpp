@@ -151,8 +151,7 @@ TEST_CASE("a message wakes a waiting thread, first by UDP and then by the queue 
 
 TEST_CASE("a loopback address that no device has is reached by UDP alone") {
   const Socket server = datagram_socket();
-  const auto any_port = loopback(0);
-  REQUIRE(rbind(server.get(), reinterpret_cast<const sockaddr*>(&any_port), sizeof any_port) == 0);
+  bind(server, loopback(0));
   const Socket client = datagram_socket();
   connect(client, place_of(server));
   for (int i = 0; i < 3; ++i) {
@@ -166,18 +165,14 @@ TEST_CASE("a loopback address that no device has is reached by UDP alone") {
 
 TEST_CASE("an IPv6 socket reports the address of an IPv4 peer as IPv4-mapped") {
   const Socket server(rsocket(AF_INET6, SOCK_DGRAM, 0));
-  sockaddr_in6 any{};
-  any.sin6_family = AF_INET6;
-  REQUIRE(rbind(server.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0);
-  socklen_t size = sizeof any;
-  REQUIRE(rgetsockname(server.get(), reinterpret_cast<sockaddr*>(&any), &size) == 0);
+  bind(server, sockaddr_in6{.sin6_family = AF_INET6});
   const Socket client = datagram_socket();
-  connect(client, own_place(ntohs(any.sin6_port)));
+  connect(client, own_place(ntohs(place_of<sockaddr_in6>(server).sin6_port)));
   for (int i = 0; i < 3; ++i) {
     REQUIRE(rsend(client.get(), "four", 4, 0) == 4);
     std::array<char, 10> in{};
     sockaddr_in6 from{};
-    size = sizeof from;
+    socklen_t size = sizeof from;
     CHECK(rrecvfrom(server.get(), in.data(), in.size(), 0, reinterpret_cast<sockaddr*>(&from),
                     &size) == 4);
     CHECK(from.sin6_family == AF_INET6);
@@ -194,7 +189,7 @@ TEST_CASE("an IPv4 socket answers an IPv6 socket with messages up to the usual m
   sockaddr_in6 mapped{.sin6_family = AF_INET6, .sin6_port = at.sin_port};
   mapped.sin6_addr.s6_addr[10] = mapped.sin6_addr.s6_addr[11] = 0xFF;
   std::memcpy(&mapped.sin6_addr.s6_addr[12], &at.sin_addr, sizeof at.sin_addr);
-  REQUIRE(rconnect(client.get(), reinterpret_cast<const sockaddr*>(&mapped), sizeof mapped) == 0);
+  connect(client, mapped);
   for (const std::size_t size : {2020UZ, 2021UZ, 2032UZ}) {
     CAPTURE(size);
     REQUIRE(rsend(client.get(), "give", 4, 0) == 4);
@@ -217,8 +212,7 @@ TEST_CASE("options, and calls that datagram sockets do not support") {
   CHECK(get_number(socket, SOL_SOCKET, SO_RCVBUF) == 20'000);
   set_number(socket, SOL_RDMA, RDMA_RQSIZE, 100);
   set_number(socket, SOL_SOCKET, SO_REUSEADDR, 1);
-  const auto any_port = own_place();
-  REQUIRE(rbind(socket.get(), reinterpret_cast<const sockaddr*>(&any_port), sizeof any_port) == 0);
+  bind(socket, own_place());
   // The receive queue holds 9 receives of 2048 bytes each.
   CHECK(get_number(socket, SOL_RDMA, RDMA_RQSIZE) == 9);
   CHECK(error_of(rlisten(socket.get(), 1)) == EOPNOTSUPP);
@@ -239,7 +233,7 @@ TEST_CASE("a receiver that reads nothing loses messages, and continues") {
 }
 
 TEST_CASE("sending to a port without a socket is no error, and a socket may be bound later") {
-  auto at = place_of(bound_socket());
+  const auto at = place_of(bound_socket());
   const Socket client = datagram_socket();
   connect(client, at);
   for (int i = 0; i < 5; ++i) {
@@ -247,7 +241,7 @@ TEST_CASE("sending to a port without a socket is no error, and a socket may be b
     CHECK(await(client, POLLIN, 2) == 0);
   }
   const Socket server = datagram_socket();
-  REQUIRE(rbind(server.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+  bind(server, at);
   REQUIRE(rsend(client.get(), "found", 5, 0) == 5);
   CHECK(receive_from(server)->text == "found");
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests memory that the peer writes directly, with riomap(), riowrite() and riounmap().
-#include <atomic>
 #include <cerrno>
-#include <thread>
 
 #include "sockets.hpp"
 

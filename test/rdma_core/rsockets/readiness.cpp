@@ -38,10 +38,7 @@ TEST_CASE("a connection is established without a blocking call") {
   CHECK(await(listener, POLLIN, 0) == 0);
   const Socket client = make_socket();
   make_nonblocking(client);
-  const auto to = loopback(port_of(listener));
-  if (rconnect(client.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
-    CHECK(errno == EINPROGRESS);
-  }
+  if (try_connect(client, loopback(port_of(listener))) != 0) CHECK(errno == EINPROGRESS);
   CHECK(await(client, POLLOUT) == POLLOUT);
   CHECK(get_number(client, SOL_SOCKET, SO_ERROR) == 0);
   CHECK(await(listener, POLLIN) == POLLIN);
@@ -69,16 +66,9 @@ TEST_CASE("the name of a socket can be queried while it connects") {
   const Socket listener = listening();
   const Socket client = make_socket();
   REQUIRE(rfcntl(client.get(), F_SETFL, O_NONBLOCK) == 0);
-  const auto to = loopback(port_of(listener));
-  CHECK(rconnect(client.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == -1);
-  sockaddr_in name{};
-  pollfd wanted{.fd = client.get(), .events = POLLOUT, .revents = 0};
-  do {
-    socklen_t size = sizeof name;
-    REQUIRE(rgetsockname(client.get(), reinterpret_cast<sockaddr*>(&name), &size) == 0);
-  } while (rpoll(&wanted, 1, 0) == 0);
-  socklen_t size = sizeof name;
-  REQUIRE(rgetsockname(client.get(), reinterpret_cast<sockaddr*>(&name), &size) == 0);
+  CHECK(try_connect(client, loopback(port_of(listener))) == -1);
+  while (await(client, POLLOUT, 0) == 0) place_of(client);
+  const auto name = place_of(client);
   CHECK(name.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
   CHECK(name.sin_port != 0);
 }
@@ -86,9 +76,7 @@ TEST_CASE("the name of a socket can be queried while it connects") {
 TEST_CASE("a refused connection is reported by rpoll() and SO_ERROR") {
   const Socket client = make_socket();
   make_nonblocking(client);
-  const auto closed_port = loopback(1);
-  CHECK(rconnect(client.get(), reinterpret_cast<const sockaddr*>(&closed_port),
-                 sizeof closed_port) == -1);
+  CHECK(try_connect(client, loopback(1)) == -1);
   CHECK((errno == EINPROGRESS || errno == ECONNREFUSED));
   CHECK((await(client, POLLOUT) & (POLLERR | POLLOUT)) == (POLLERR | POLLOUT));
   CHECK(error_of(rsend(client.get(), "x", 1, 0)) == ENOTCONN);

@@ -3,8 +3,6 @@
 
 #include <arpa/inet.h>
 
-#include <array>
-
 namespace rsockets_test {
 
 Socket make_socket(int family) { return Socket(rsocket(family, SOCK_STREAM, 0)); }
@@ -20,25 +18,17 @@ sockaddr_in loopback(std::uint16_t port) {
 Socket listening(const Prepare& prepare) {
   Socket out = make_socket();
   prepare(out);
-  const auto any_port = loopback(0);
-  REQUIRE(rbind(out.get(), reinterpret_cast<const sockaddr*>(&any_port), sizeof any_port) == 0);
+  bind(out, loopback(0));
   REQUIRE(rlisten(out.get(), 8) == 0);
   return out;
 }
 
-std::uint16_t port_of(const Socket& socket) {
-  sockaddr_in out{};
-  socklen_t size = sizeof out;
-  REQUIRE(rgetsockname(socket.get(), reinterpret_cast<sockaddr*>(&out), &size) == 0);
-  CHECK(size == sizeof out);
-  return ntohs(out.sin_port);
-}
+std::uint16_t port_of(const Socket& socket) { return ntohs(place_of(socket).sin_port); }
 
 Socket connect_to(std::uint16_t port, const Prepare& prepare) {
   Socket out = make_socket();
   prepare(out);
-  const auto to = loopback(port);
-  REQUIRE(rconnect(out.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+  connect(out, loopback(port));
   return out;
 }
 

@@ -42,6 +42,27 @@ class Socket {
 };
 
 Socket make_socket(int family = AF_INET);
+/// Binds, connects and names a socket, with addresses of either family.
+template <typename Address>
+void bind(const Socket& socket, const Address& at) {
+  REQUIRE(rbind(socket.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+}
+template <typename Address>
+int try_connect(const Socket& socket, const Address& to) {
+  return rconnect(socket.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to);
+}
+template <typename Address>
+void connect(const Socket& socket, const Address& to) {
+  REQUIRE(try_connect(socket, to) == 0);
+}
+template <typename Address = sockaddr_in>
+Address place_of(const Socket& socket) {
+  Address out{};
+  socklen_t size = sizeof out;
+  REQUIRE(rgetsockname(socket.get(), reinterpret_cast<sockaddr*>(&out), &size) == 0);
+  CHECK(size == sizeof out);
+  return out;
+}
 sockaddr_in loopback(std::uint16_t port);
 /// Sets options of a new socket.
 using Prepare = std::function<void(const Socket&)>;

@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <numeric>
 #include <string_view>
 #include <thread>
 
@@ -102,21 +101,18 @@ TEST_CASE("peeked data stays in the stream") {
 
 TEST_CASE("rgetpeername() and rrecvfrom() return the peer's address") {
   const Pair pair;
-  sockaddr_storage at_client{};
-  sockaddr_storage at_server{};
-  socklen_t size = sizeof at_client;
-  REQUIRE(rgetsockname(pair.client.get(), reinterpret_cast<sockaddr*>(&at_client), &size) == 0);
-  size = sizeof at_server;
+  const auto at_client = place_of(pair.client);
+  sockaddr_in at_server{};
+  socklen_t size = sizeof at_server;
   REQUIRE(rgetpeername(pair.server.get(), reinterpret_cast<sockaddr*>(&at_server), &size) == 0);
-  const auto& one = reinterpret_cast<const sockaddr_in&>(at_client);
-  const auto& other = reinterpret_cast<const sockaddr_in&>(at_server);
-  CHECK(one.sin_port == other.sin_port);
-  CHECK(one.sin_addr.s_addr == other.sin_addr.s_addr);
+  CHECK(at_client.sin_port == at_server.sin_port);
+  CHECK(at_client.sin_addr.s_addr == at_server.sin_addr.s_addr);
   REQUIRE(rsendto(pair.client.get(), "x", 1, 0, nullptr, 0) == 1);
-  size = sizeof at_server;
+  sockaddr_storage from{};
+  size = sizeof from;
   std::array<char, 1> in{};
-  CHECK(rrecvfrom(pair.server.get(), in.data(), 1, 0, reinterpret_cast<sockaddr*>(&at_server),
-                  &size) == 1);
+  CHECK(rrecvfrom(pair.server.get(), in.data(), 1, 0, reinterpret_cast<sockaddr*>(&from), &size) ==
+        1);
   CHECK(size == sizeof(sockaddr_in));
   CHECK(error_of(rsendto(pair.client.get(), "x", 1, 0, reinterpret_cast<sockaddr*>(&at_server),
                          size)) == EISCONN);
@@ -184,9 +180,7 @@ TEST_CASE("calls on a socket that is not connected fail with the right error") {
   CHECK(error_of(rrecv(socket.get(), in.data(), 1, 0)) == ENOTCONN);
   CHECK(error_of(rsend(socket.get(), "x", 1, 0)) == ENOTCONN);
   CHECK(error_of(raccept(socket.get(), nullptr, nullptr)) == EINVAL);
-  const auto closed_port = loopback(1);
-  CHECK(error_of(rconnect(socket.get(), reinterpret_cast<const sockaddr*>(&closed_port),
-                          sizeof closed_port)) == ECONNREFUSED);
+  CHECK(error_of(try_connect(socket, loopback(1))) == ECONNREFUSED);
 }
 
 TEST_CASE("calls on a descriptor that is not an rsocket fail with the right error") {
