@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests asynchronous events, and completions after a stream was terminated.
-#include <fcntl.h>
-
 #include <atomic>
 #include <thread>
 #include <utility>
@@ -18,16 +16,15 @@ constexpr std::uint32_t kTerminated = 0x10000;
 // The library reads the options once, at its first use.
 const int kLogs = ::setenv("IWARP_LOG", "warning", 1);
 
-/// Receives an event, checks that it is about the queue pair of `end`, and acknowledges it.
+/// Takes an event, and checks that it is about the queue pair of `end`.
 ibv_event_type event_about(End& end) {
-  ibv_async_event event = end.async_event();
+  const ibv_async_event event = end.take_async_event();
   CHECK_EQ(event.element.qp, end.qp);
-  ibv_ack_async_event(&event);
   return event.event_type;
 }
 
-constexpr std::uint64_t kReadAt =
-    16;  // wr_id of the following Read, and where it would place its data
+/// wr_id of the following Read, and where it would place its data
+constexpr std::uint64_t kReadAt = 16;
 
 void read_with_wrong_key(Pair& pair) {
   REQUIRE_EQ(
@@ -52,21 +49,15 @@ TEST_CASE("a Read of memory without read access ends the stream at both ends") {
 
 TEST_CASE("an overflow of the completion queue is reported") {
   const iwarp::test::CapturedStderr said;
-  Options small;
-  small.cqe = 1;
-  SettledPair pair({}, small);
+  SettledPair pair({}, {.cqe = 1});
   const int events = 4;
   for (std::uint64_t i = 0; i < events; ++i) REQUIRE_EQ(pair.b.post_recv(i, 0, 8), 0);
   for (int i = 0; i < events; ++i) {
     REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 8), 0);
   }
-  for (;;) {
-    ibv_async_event event = pair.b.async_event();
-    ibv_ack_async_event(&event);
-    if (event.event_type != IBV_EVENT_CQ_ERR) continue;
-    CHECK_EQ(event.element.cq, pair.b.cq);
-    break;
-  }
+  ibv_async_event event = pair.b.take_async_event();
+  while (event.event_type != IBV_EVENT_CQ_ERR) event = pair.b.take_async_event();
+  CHECK_EQ(event.element.cq, pair.b.cq);
   CHECK(said.has("iwarp: a completion queue with a capacity of 1 overflowed: "));
   CHECK(said.comes_to_have("a completion queue of this end overflowed ("));
 }

@@ -9,13 +9,6 @@ namespace {
 
 using namespace data;
 
-ibv_qp_attr query(End& end) {
-  ibv_qp_attr attr{};
-  ibv_qp_init_attr init{};
-  REQUIRE_EQ(ibv_query_qp(end.qp, &attr, IBV_QP_STATE, &init), 0);
-  return attr;
-}
-
 TEST_CASE("a queue pair in RTR reports RTR, even if it has been connected for a while") {
   End a;
   End b;
@@ -30,8 +23,8 @@ TEST_CASE("a queue pair in RTR reports RTR, even if it has been connected for a 
   read_from(b, a);
 }
 
-void check_unchanged(End& end, const ibv_qp_attr& before) {
-  const auto after = query(end);
+void check_unchanged(const End& end, const ibv_qp_attr& before) {
+  const auto after = query(end.qp);
   CHECK_EQ(after.qp_state, before.qp_state);
   CHECK_EQ(after.rq_psn, before.rq_psn);
   CHECK_EQ(after.sq_psn, before.sq_psn);
@@ -41,7 +34,7 @@ void check_unchanged(End& end, const ibv_qp_attr& before) {
 
 /// Checks that the transition requires every attribute in `mask`, except the state and `optional`.
 void check_required(End& end, const ibv_qp* peer, ibv_qp_state to, int mask, int optional = 0) {
-  const auto before = query(end);
+  const auto before = query(end.qp);
   for (int bit = 1; bit <= mask; bit <<= 1) {
     if ((mask & bit) == 0 || bit == IBV_QP_STATE || (bit & optional) != 0) continue;
     CAPTURE(bit);
@@ -59,28 +52,25 @@ TEST_CASE(
   // IBV_QP_PKEY_INDEX is optional, because rdma_cm omits it.
   check_required(a, b.qp, IBV_QPS_INIT, kToInit, IBV_QP_PKEY_INDEX);
   check_required(a, b.qp, IBV_QPS_RTR, kToRtr);
-  const auto before = query(a);
+  const auto before = query(a.qp);
   ibv_qp_attr back = attributes(a, b.qp, IBV_QPS_INIT);
   back.qp_access_flags = 0;
   CHECK_EQ(ibv_modify_qp(a.qp, &back, kToInit), EINVAL);  // from RTR
   check_unchanged(a, before);
   check_required(a, b.qp, IBV_QPS_RTS, kToRts);
-  CHECK_EQ(query(a).sq_psn, 77);
+  CHECK_EQ(query(a.qp).sq_psn, 77);
 }
 
 TEST_CASE(
     "a request posted as soon as the queue pair is in RTS is sent before its memory is "
     "deregistered") {
-  End a;
-  End b;
-  a.bring_up(b.qp);
-  b.bring_up(a.qp);
+  Pair pair;
+  auto& [a, b] = pair;
   ibv_mr* const source = must(ibv_reg_mr(a.pd, a.buffer.data(), 64, IBV_ACCESS_LOCAL_WRITE));
   ibv_sge sge{.addr = a.remote(0), .length = 64, .lkey = source->lkey};
   ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
   wr.wr.rdma = {.remote_addr = b.remote(0), .rkey = b.mr->rkey};
-  ibv_send_wr* bad = nullptr;
-  REQUIRE_EQ(ibv_post_send(a.qp, &wr, &bad), 0);
+  REQUIRE_EQ(post_send(a.qp, wr), 0);
   CHECK_EQ(ibv_dereg_mr(source), 0);
   success(a.cq);
 }

@@ -8,14 +8,11 @@
 
 namespace data {
 
-using rdma_core_test::kToInit;
-using rdma_core_test::kToRtr;
-using rdma_core_test::kToRts;
 inline constexpr std::uint32_t kPsn = 77;
 
 inline ibv_qp_attr attributes(End& end, const ibv_qp* peer, ibv_qp_state to,
                               std::uint32_t psn = kPsn) {
-  ibv_qp_attr attr = rdma_core_test::rc_attributes(end.context, peer, End::kAllRights, 16);
+  ibv_qp_attr attr = rc_attributes(end.context, peer, End::kAllRights, 16);
   attr.qp_state = to;
   attr.rq_psn = attr.sq_psn = psn;
   return attr;

@@ -114,17 +114,15 @@ TEST_CASE("max_dest_rd_atomic is reported as set, and 0 refuses Reads and atomic
   for (const std::uint8_t depth : std::array<std::uint8_t, 2>{0, 4}) {
     End a;
     End b;
-    ibv_qp_attr attr = rdma_core_test::rc_attributes(a.context, b.qp, End::kAllRights, 3);
-    a.VerbsEnd::bring_up(attr);
-    attr = rdma_core_test::rc_attributes(b.context, a.qp, End::kAllRights, 3);
+    a.VerbsEnd::bring_up(rc_attributes(a.context, b.qp, End::kAllRights, 3));
+    ibv_qp_attr attr = rc_attributes(b.context, a.qp, End::kAllRights, 3);
     attr.max_dest_rd_atomic = depth;
     b.VerbsEnd::bring_up(attr);
     REQUIRE_EQ(a.post_rdma(IBV_WR_RDMA_WRITE, b, 0, 8, 0), 0);
     success(a.cq);
     REQUIRE_EQ(a.post_rdma(IBV_WR_RDMA_READ, b, 0, 8, 0), 0);
     CHECK_EQ(next(a.cq).status, depth == 0 ? IBV_WC_REM_INV_REQ_ERR : IBV_WC_SUCCESS);
-    ibv_qp_init_attr init{};
-    REQUIRE_EQ(ibv_query_qp(b.qp, &attr, IBV_QP_MAX_DEST_RD_ATOMIC, &init), 0);
+    attr = query(b.qp);
     CHECK_EQ(attr.max_dest_rd_atomic, depth);
     CHECK_EQ(attr.max_rd_atomic, 3);
   }

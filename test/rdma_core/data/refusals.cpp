@@ -239,8 +239,7 @@ TEST_CASE("an atomic whose target is not aligned is an invalid request, whatever
     if (wrong_lkey) word.lkey ^= 0x100;
     ibv_send_wr wr{.sg_list = &word, .num_sge = 1, .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD};
     wr.wr.atomic = {.remote_addr = pair.b.remote(4), .compare_add = 1, .rkey = pair.b.mr->rkey};
-    ibv_send_wr* bad = nullptr;
-    REQUIRE_EQ(ibv_post_send(pair.a.qp, &wr, &bad), 0);
+    REQUIRE_EQ(post_send(pair.a.qp, wr), 0);
     CHECK_EQ(std::string(ibv_wc_status_str(next(pair.a.cq).status)),
              ibv_wc_status_str(IBV_WC_REM_INV_REQ_ERR));
   }

@@ -38,7 +38,7 @@ inline std::string request(const Claim& claim, Rtr rtr) {
 }
 
 /// Connects to the TCP port that belongs to a queue pair number, and sends requests.
-struct Stranger : rdma_core_test::RawClient {
+struct Stranger : RawClient {
   explicit Stranger(std::uint32_t number, const char* from = "127.0.0.1")
       : RawClient(static_cast<std::uint16_t>(number), from) {}
 

@@ -6,7 +6,6 @@
 
 #include <doctest/doctest.h>
 #include <infiniband/verbs.h>
-#include <poll.h>
 
 #include <cerrno>
 #include <chrono>
@@ -23,12 +22,8 @@
 namespace data {
 
 using namespace std::chrono_literals;
-using rdma_core_test::error_of;
-using rdma_core_test::kLimit;
-using rdma_core_test::must;
-using rdma_core_test::next;
-using rdma_core_test::start_poll;
-using Options = rdma_core_test::EndOptions;
+using namespace rdma_core_test;
+using Options = EndOptions;
 
 /// Returns whether IWARP_COMPLETIONS is set so that a completion means that the peer has executed
 /// the request.
@@ -38,11 +33,6 @@ inline bool is_acknowledged() {
 }
 
 inline ibv_context* open_device() { return rdma_core_test::first_device(); }
-
-inline bool readable(int fd, std::chrono::milliseconds wait = 0ms) {
-  pollfd entry{.fd = fd, .events = POLLIN, .revents = 0};
-  return poll(&entry, 1, static_cast<int>(wait.count())) == 1;
-}
 
 inline ibv_wc success(ibv_cq* cq) {
   const ibv_wc wc = next(cq);
@@ -59,7 +49,7 @@ struct Timeouts {
 inline constexpr Timeouts kShort{.timeout = 10, .retry_cnt = 1};
 
 /// An end that destroys its objects in order and checks the result of each call.
-struct End : rdma_core_test::VerbsEnd {
+struct End : VerbsEnd {
   explicit End(const Options& options = {}) : VerbsEnd(options) {}
   ~End() { CHECK(destroy()); }
   End(const End&) = delete;
@@ -76,7 +66,7 @@ struct End : rdma_core_test::VerbsEnd {
   /// Takes the queue pair from RESET to RTS and connects it to a queue pair of this process.
   void bring_up(const ibv_qp* peer, unsigned rights = kAllRights, std::uint8_t rnr_retry = 0,
                 const Timeouts& timeouts = {}) {
-    ibv_qp_attr attr = rdma_core_test::rc_attributes(context, peer, rights, 16);
+    ibv_qp_attr attr = rc_attributes(context, peer, rights, 16);
     attr.rnr_retry = rnr_retry;
     attr.timeout = timeouts.timeout;
     attr.retry_cnt = timeouts.retry_cnt;
@@ -97,9 +87,9 @@ struct End : rdma_core_test::VerbsEnd {
   int post_recv(std::uint64_t id, std::size_t at = 0, std::size_t length = 0) {
     ibv_sge one = sge(at, length);
     ibv_recv_wr wr{.wr_id = id, .sg_list = &one, .num_sge = length != 0 ? 1 : 0};
+    if (srq == nullptr) return rdma_core_test::post_recv(qp, wr);
     ibv_recv_wr* bad = nullptr;
-    const int code =
-        srq != nullptr ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(qp, &wr, &bad);
+    const int code = ibv_post_srq_recv(srq, &wr, &bad);
     CHECK_EQ(bad, code != 0 ? &wr : nullptr);
     return code;
   }
@@ -107,10 +97,7 @@ struct End : rdma_core_test::VerbsEnd {
     ibv_sge one = sge(at, length);
     wr.sg_list = &one;
     wr.num_sge = length != 0 ? 1 : 0;
-    ibv_send_wr* bad = nullptr;
-    const int code = ibv_post_send(qp, &wr, &bad);
-    CHECK_EQ(bad, code != 0 ? &wr : nullptr);
-    return code;
+    return post_send(qp, wr);
   }
   /// Posts a request that accesses `length` bytes of the peer's memory at address `to`.
   int post_to(ibv_wr_opcode opcode, std::uint64_t to, std::uint32_t rkey, std::size_t at,
@@ -150,17 +137,11 @@ struct End : rdma_core_test::VerbsEnd {
   void take_event() {
     ibv_cq* of = nullptr;
     void* its = nullptr;
-    REQUIRE(readable(channel->fd, kLimit));
+    REQUIRE(is_readable(channel->fd, kTimeoutMs));
     REQUIRE_EQ(ibv_get_cq_event(channel, &of, &its), 0);
     CHECK_EQ(of, cq);
     CHECK_EQ(its, this);
     ibv_ack_cq_events(of, 1);
-  }
-  ibv_async_event async_event() {
-    ibv_async_event event{};
-    REQUIRE(readable(context->async_fd, kLimit));
-    REQUIRE_EQ(ibv_get_async_event(context, &event), 0);
-    return event;
   }
 
   static constexpr int kAllRights = rdma_core_test::kAllRights;

@@ -43,9 +43,7 @@ void check_send(End& end) {
 TEST_CASE("a queue pair connected to itself receives what it sends, also after a reset") {
   for (const bool shared : {false, true}) {
     CAPTURE(shared);
-    Options options;
-    options.shared_receives = shared;
-    End end(options);
+    End end({.shared_receives = shared});
     for (int i = 0; i < 3; ++i) {
       CAPTURE(i);
       REQUIRE_EQ(modify(end, end.qp, IBV_QPS_INIT, kToInit), 0);

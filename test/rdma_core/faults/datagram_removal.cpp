@@ -17,7 +17,5 @@ TEST_CASE(
     CHECK_EQ(next(ud.receive_cq).status, IBV_WC_WR_FLUSH_ERR);
   }
   CHECK_EQ(ud.build(ud, {1}), EIO);
-  ibv_send_wr wr{};
-  ibv_send_wr* bad = nullptr;
-  CHECK_EQ(ibv_post_send(ud.qp, &wr, &bad), EIO);
+  CHECK_EQ(post_send(ud.qp, {}), EIO);
 }

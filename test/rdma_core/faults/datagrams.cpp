@@ -147,8 +147,7 @@ TEST_CASE("datagrams that arrive while the port is down are lost, too") {
   rule("now port down");
   to.told(IBV_EVENT_PORT_ERR);
   to.post_receives();
-  ibv_wc none{};
-  while (has_unread(to)) REQUIRE_EQ(ibv_poll_cq(to.receive_cq, 1, &none), 0);
+  while (has_unread(to)) REQUIRE(is_empty(to.receive_cq));
   rule("now port up");
   to.told(IBV_EVENT_PORT_ACTIVE);
   from.send_all(to, {4});
@@ -209,8 +208,7 @@ TEST_CASE(
     CHECK_EQ(next(from.receive_cq).status, IBV_WC_WR_FLUSH_ERR);
   }
   CHECK_EQ(from.send(to, 3), IBV_WC_WR_FLUSH_ERR);
-  ibv_qp_attr attr{.qp_state = IBV_QPS_RESET};
-  REQUIRE_EQ(ibv_modify_qp(from.qp, &attr, IBV_QP_STATE), 0);
+  REQUIRE_EQ(move_to(from.qp, IBV_QPS_RESET), 0);
   from.bring_up();
   CHECK_EQ(from.send(to, 4), IBV_WC_SUCCESS);
   // Datagram 2 was sent, although its completion reported an error.
@@ -228,8 +226,8 @@ TEST_CASE("an injected error moves a datagram queue pair to error, and an event 
   SUBCASE("and is destroyed after its event") {}
   SUBCASE("and is destroyed with an unread event") {
     rule("now " + ud.named() + " error");
-    REQUIRE(readable(ud.context->async_fd, kLimit));
+    REQUIRE(is_readable(ud.context->async_fd, kTimeoutMs));
   }
   ud.end();
-  CHECK_FALSE(readable(ud.context->async_fd));
+  CHECK_FALSE(is_readable(ud.context->async_fd));
 }

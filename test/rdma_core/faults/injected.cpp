@@ -11,11 +11,7 @@ using faults::rule;
 
 namespace {
 
-ibv_event_type next_event(End& end) {
-  ibv_async_event event = end.async_event();
-  ibv_ack_async_event(&event);
-  return event.event_type;
-}
+ibv_event_type next_event(const End& end) { return end.take_async_event().event_type; }
 
 ibv_port_state port_state(End& end) {
   ibv_port_attr attr{};
@@ -91,10 +87,8 @@ TEST_CASE("the nth request of a list is refused, and those before it are posted"
 }
 
 TEST_CASE("built requests, receives and shared receives can fail, too") {
-  Options options;
-  options.extended = true;
   SUBCASE("a request built with ibv_wr_*()") {
-    SettledPair pair(options);
+    SettledPair pair({.extended = true});
     rule("after 1 send fail EINVAL");
     ibv_qp_ex* qp = ibv_qp_to_qp_ex(pair.a.qp);
     ibv_wr_start(qp);
@@ -106,8 +100,7 @@ TEST_CASE("built requests, receives and shared receives can fail, too") {
   }
   SUBCASE("a receive") {
     for (const bool shared : {false, true}) {
-      options.shared_receives = shared;
-      End end(options);
+      End end({.shared_receives = shared});
       rule("after 1 receive fail ENOMEM");
       CHECK_EQ(end.post_recv(1, 0, 8), ENOMEM);
       CHECK_EQ(end.post_recv(1, 0, 8), 0);
@@ -181,8 +174,7 @@ TEST_CASE(
   pair.b.write(0, "........");
   pair.a.write(0, "arrived!");
   write(pair.a, pair.b);
-  ibv_wc none{};
-  CHECK_EQ(ibv_poll_cq(pair.a.cq, 1, &none), 0);
+  CHECK(is_empty(pair.a.cq));
   CHECK_EQ(pair.b.text(0, 8), "........");
   rule("now port up");
   CHECK_EQ(next_event(pair.a), IBV_EVENT_PORT_ACTIVE);

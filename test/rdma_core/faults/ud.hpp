@@ -16,8 +16,6 @@ namespace faults {
 
 using namespace data;
 
-using rdma_core_test::kGrh;
-using rdma_core_test::kKey;
 using Number = std::uint64_t;
 using Numbers = std::vector<Number>;
 
@@ -25,7 +23,7 @@ inline constexpr std::size_t kSlot = kGrh + sizeof(Number);
 inline constexpr std::size_t kReceives = 128;
 
 /// A queue pair in RTS with its own device, completion queues and memory.
-struct Ud : rdma_core_test::VerbsEnd {
+struct Ud : VerbsEnd {
   Ud()
       : VerbsEnd({.type = IBV_QPT_UD,
                   .cap = {16, kReceives, 1, 1, sizeof(Number)},
@@ -51,10 +49,9 @@ struct Ud : rdma_core_test::VerbsEnd {
   }
   ibv_wc_status send(const Ud& to, Number number, std::uint32_t length = sizeof(Number)) const {
     ibv_sge sge{.addr = reinterpret_cast<std::uint64_t>(&number), .length = length};
-    ibv_send_wr wr = rdma_core_test::datagram(sge, home, to.qp->qp_num, number);
+    ibv_send_wr wr = datagram(sge, home, to.qp->qp_num, number);
     if (length == sizeof number) wr.send_flags = IBV_SEND_INLINE;
-    ibv_send_wr* bad = nullptr;
-    REQUIRE_EQ(ibv_post_send(qp, &wr, &bad), 0);
+    REQUIRE_EQ(post_send(qp, wr), 0);
     const ibv_wc wc = next(cq);
     CHECK_EQ(wc.wr_id, number);
     return wc.status;
@@ -78,7 +75,7 @@ struct Ud : rdma_core_test::VerbsEnd {
     std::vector<ibv_send_wr> wrs(numbers.size());
     for (std::size_t i = 0; i != numbers.size(); ++i) {
       sges[i] = {.addr = reinterpret_cast<std::uint64_t>(&numbers[i]), .length = sizeof(Number)};
-      wrs[i] = rdma_core_test::datagram(sges[i], home, to.qp->qp_num, numbers[i]);
+      wrs[i] = datagram(sges[i], home, to.qp->qp_num, numbers[i]);
       wrs[i].send_flags = IBV_SEND_INLINE;
       wrs[i].next = i + 1 != numbers.size() ? &wrs[i + 1] : nullptr;
     }
@@ -101,13 +98,7 @@ struct Ud : rdma_core_test::VerbsEnd {
     return out;
   }
   std::string named() const { return "qp " + std::to_string(ordinal); }
-  void told(ibv_event_type type) const {
-    REQUIRE(readable(context->async_fd, kLimit));
-    ibv_async_event event{};
-    REQUIRE_EQ(ibv_get_async_event(context, &event), 0);
-    ibv_ack_async_event(&event);
-    CHECK_EQ(event.event_type, type);
-  }
+  void told(ibv_event_type type) const { CHECK_EQ(take_async_event().event_type, type); }
 
   /// Number of queue pairs that this process has created, all of which are of this type.
   static inline int made = 0;

@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cerrno>
@@ -51,24 +50,17 @@ std::optional<Address> outer_address() {
 }
 
 TEST_CASE("as many requests as the backlog wait for the program, and no more") {
-  const Channel channel(rdma_create_event_channel());
-  const Id listener = make_id(channel);
-  REQUIRE(rdma_bind_addr(listener.get(), Address("127.0.0.1", 0).get()) == 0);
-  REQUIRE(rdma_listen(listener.get(), 2) == 0);
+  const Channel channel = make_channel();
+  const Id listener = listening(channel, Address("127.0.0.1"), 2);
   for (int i = 0; i < 12; ++i) {
-    const RawClient peer(ntohs(rdma_get_src_port(listener.get())));
+    const RawClient peer(port_of(listener));
     peer.send(kPlainRequest);
     // The backlog is 2, so the listener resets the later requests. The first two requests are in
     // its queue, or will be soon.
     if (i >= 2) CHECK(peer.is_reset());
   }
   for (int i = 0; i < 2; ++i) {
-    rdma_cm_event* event = nullptr;
-    REQUIRE(rdma_get_cm_event(channel.get(), &event) == 0);
-    CHECK(event->event == RDMA_CM_EVENT_CONNECT_REQUEST);
-    rdma_cm_id* const child = event->id;
-    rdma_ack_cm_event(event);
-    rdma_destroy_id(child);
+    const Id child(expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
   }
   CHECK_FALSE(is_readable(channel->fd));
 }
@@ -82,14 +74,12 @@ TEST_CASE("a port space that is not supported is refused") {
 TEST_CASE("an id has no device while it is bound to a wildcard or loopback address") {
   const Channel channel = make_channel();
   for (const char* host : {"0.0.0.0", "::", "127.0.0.1", "127.0.0.9", "::1"}) {
-    const Id id = make_id(channel);
-    REQUIRE(rdma_bind_addr(id.get(), Address(host).get()) == 0);
+    const Id id = bound(channel, Address(host));
     CHECK(id->verbs == nullptr);
     CHECK(rdma_get_src_port(id.get()) != 0);
   }
   if (auto address = outer_address()) {
-    const Id id = make_id(channel);
-    REQUIRE(rdma_bind_addr(id.get(), address->get()) == 0);
+    const Id id = bound(channel, *address);
     CHECK(id->verbs != nullptr);
     CHECK(id->port_num == 1);
     CHECK(rdma_get_src_port(id.get()) != 0);
@@ -112,8 +102,8 @@ TEST_CASE("addresses of other hosts or of another kind cannot be bound") {
 
 TEST_CASE("a port in use cannot be bound until its socket is gone, and the call itself fails") {
   const Channel channel = make_channel();
-  std::uint16_t port = 0;
-  Id listener = listening(channel, &port);
+  Id listener = listening(channel);
+  const std::uint16_t port = port_of(listener);
   const auto error_at = [&](std::uint16_t number) {
     const Id id = make_id(channel);
     errno = 0;
@@ -142,13 +132,12 @@ TEST_CASE("an id that could not listen can listen after the other listener is go
   for (const int option : {SO_REUSEADDR, SO_REUSEPORT}) {
     REQUIRE(::setsockopt(other, SOL_SOCKET, option, &kOn, sizeof kOn) == 0);
   }
-  sockaddr_in at{.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
-  socklen_t size = sizeof at;
-  REQUIRE(::bind(other, reinterpret_cast<const sockaddr*>(&at), size) == 0);
-  REQUIRE(::getsockname(other, reinterpret_cast<sockaddr*>(&at), &size) == 0);
+  Address at("127.0.0.1");
+  socklen_t size = sizeof(sockaddr_in);
+  REQUIRE(::bind(other, at.get(), size) == 0);
+  REQUIRE(::getsockname(other, at.get(), &size) == 0);
   const Channel channel = make_channel();
-  const Id id = make_id(channel);
-  REQUIRE(rdma_bind_addr(id.get(), reinterpret_cast<sockaddr*>(&at)) == 0);
+  const Id id = bound(channel, at);
   REQUIRE(::listen(other, 1) == 0);
   for (int i = 0; i < 2; ++i) {
     CHECK(error_of(rdma_listen(id.get(), 1)) == EADDRINUSE);
@@ -187,11 +176,9 @@ TEST_CASE("an id that is not resolved cannot connect, and its private data does 
 
 TEST_CASE("a client finds a server that begins to listen a moment later") {
   const Channel theirs = make_channel();
-  const Id late = make_id(theirs);
-  REQUIRE(rdma_bind_addr(late.get(), Address("127.0.0.1").get()) == 0);
+  const Id late = bound(theirs, Address("127.0.0.1"));
   const Channel channel = make_channel();
-  const auto port = ntohs(rdma_get_src_port(late.get()));
-  const Id client = resolved(channel, Address("127.0.0.1", port));
+  const Id client = resolved(channel, Address("127.0.0.1", port_of(late)));
   ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
   REQUIRE(rdma_create_qp(client.get(), nullptr, &init) == 0);
   rdma_conn_param param{.retry_count = 7};
@@ -211,12 +198,7 @@ TEST_CASE("a client finds a server that begins to listen a moment later") {
 
 TEST_CASE("a queue pair that closes is in SQD or in ERR") {
   Pair pair;
-  const auto state = [&] {
-    ibv_qp_attr attr{};
-    ibv_qp_init_attr init{};
-    REQUIRE(ibv_query_qp(pair.client.id->qp, &attr, IBV_QP_STATE, &init) == 0);
-    return attr.qp_state;
-  };
+  const auto state = [&] { return query(pair.client.id->qp).qp_state; };
   CHECK(state() == IBV_QPS_RTS);
   REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
   const auto closing = state();

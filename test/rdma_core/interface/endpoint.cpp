@@ -74,32 +74,20 @@ ibv_sge Buffer::sge(std::size_t length) const {
   return {address(), static_cast<std::uint32_t>(length), mr->lkey};
 }
 
-int End::send(const ibv_sge& sge, unsigned flags, std::uint64_t wr_id) {
-  ibv_sge list = sge;
-  ibv_send_wr wr{.wr_id = wr_id, .sg_list = &list, .num_sge = 1, .opcode = IBV_WR_SEND};
-  wr.send_flags = flags;
-  ibv_send_wr* bad = nullptr;
-  const int error = ibv_post_send(id->qp, &wr, &bad);
-  CHECK((error == 0 || bad == &wr));
-  return error;
+int End::send(ibv_sge sge, unsigned flags, std::uint64_t wr_id) const {
+  return post_send(
+      id->qp,
+      {.wr_id = wr_id, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND, .send_flags = flags});
 }
 
-int End::write(const ibv_sge& sge, const Buffer& to, unsigned flags) {
-  ibv_sge list = sge;
-  ibv_send_wr wr{.sg_list = &list, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
-  wr.send_flags = flags;
+int End::write(ibv_sge sge, const Buffer& to, unsigned flags) const {
+  ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE, .send_flags = flags};
   wr.wr.rdma = {.remote_addr = to.address(), .rkey = to.mr->rkey};
-  ibv_send_wr* bad = nullptr;
-  return ibv_post_send(id->qp, &wr, &bad);
+  return post_send(id->qp, wr);
 }
 
-int End::receive(const ibv_sge& sge, std::uint64_t wr_id) {
-  ibv_sge list = sge;
-  ibv_recv_wr wr{.wr_id = wr_id, .next = nullptr, .sg_list = &list, .num_sge = 1};
-  ibv_recv_wr* bad = nullptr;
-  const int error = ibv_post_recv(id->qp, &wr, &bad);
-  CHECK((error == 0 || bad == &wr));
-  return error;
+int End::receive(ibv_sge sge, std::uint64_t wr_id) const {
+  return post_recv(id->qp, {.wr_id = wr_id, .next = nullptr, .sg_list = &sge, .num_sge = 1});
 }
 
 ibv_wc End::done(ibv_cq* cq) {
@@ -120,14 +108,19 @@ Id resolved(const Channel& channel, Address to, rdma_port_space space,
   return id;
 }
 
-Id listening(const Channel& channel, std::uint16_t* port) {
-  Id id = make_id(channel);
-  REQUIRE(rdma_bind_addr(id.get(), Address("127.0.0.1").get()) == 0);
-  REQUIRE(rdma_listen(id.get(), 8) == 0);
-  *port = ntohs(rdma_get_src_port(id.get()));
-  REQUIRE(*port != 0);
+Id bound(const Channel& channel, Address at, rdma_port_space space) {
+  Id id = make_id(channel, space);
+  REQUIRE(rdma_bind_addr(id.get(), at.get()) == 0);
   return id;
 }
+
+Id listening(const Channel& channel, const Address& at, int backlog, rdma_port_space space) {
+  Id id = bound(channel, at, space);
+  REQUIRE(rdma_listen(id.get(), backlog) == 0);
+  return id;
+}
+
+std::uint16_t port_of(const Id& id) { return ntohs(rdma_get_src_port(id.get())); }
 
 std::string private_data(const Event& event) {
   const auto& conn = event->param.conn;
@@ -137,7 +130,8 @@ std::string private_data(const Event& event) {
 Meeting::Meeting()
     : channel(make_channel()),
       server_channel(make_channel()),
-      listener(listening(server_channel, &port)),
+      listener(listening(server_channel)),
+      port(port_of(listener)),
       client{.id = resolved(channel, Address("127.0.0.1", port))} {}
 
 void Meeting::request_connection(rdma_conn_param* param) {

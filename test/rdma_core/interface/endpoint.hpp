@@ -6,10 +6,8 @@
 
 #include <doctest/doctest.h>
 #include <infiniband/verbs.h>
-#include <poll.h>
 #include <rdma/rdma_cma.h>
 
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -20,14 +18,6 @@
 #include "../support/verbs_end.hpp"
 
 namespace rdma_core_test {
-
-inline constexpr int kTimeoutMs = 60'000;
-
-/// Returns whether `fd` is readable or becomes readable within the timeout.
-inline bool is_readable(int fd, int timeout_ms = 0) {
-  pollfd wait{fd, POLLIN, 0};
-  return ::poll(&wait, 1, timeout_ms) == 1;
-}
 
 /// A deleter for std::unique_ptr that destroys an object of the C interface.
 template <typename T, auto End>
@@ -106,9 +96,9 @@ struct End {
   Id id;
 
   /// Posts a Send. Returns the result of ibv_post_send().
-  int send(const ibv_sge& sge, unsigned flags = IBV_SEND_SIGNALED, std::uint64_t wr_id = 0);
-  int write(const ibv_sge& sge, const Buffer& to, unsigned flags = IBV_SEND_SIGNALED);
-  int receive(const ibv_sge& sge, std::uint64_t wr_id = 0);
+  int send(ibv_sge sge, unsigned flags = IBV_SEND_SIGNALED, std::uint64_t wr_id = 0) const;
+  int write(ibv_sge sge, const Buffer& to, unsigned flags = IBV_SEND_SIGNALED) const;
+  int receive(ibv_sge sge, std::uint64_t wr_id = 0) const;
   /// Waits for the next completion of a queue. It may have any status.
   static ibv_wc next(const Cq& cq) { return rdma_core_test::next(cq.get()); }
   /// Waits for the next completion, which must be successful.
@@ -143,10 +133,10 @@ struct Meeting {
   /// Reads ESTABLISHED at both ends. Returns the event of the client.
   Event establish();
 
-  std::uint16_t port = 0;  ///< port of the listener in host byte order
   /// `channel` belongs to the client, `server_channel` to the listener and the server.
   Channel channel, server_channel;
   Id listener;
+  std::uint16_t port;  ///< port of the listener
   End client, server;
   Event request;
 };
@@ -166,8 +156,13 @@ void make_queue_pair(End& end, const PairOptions& options = {});
 /// connect.
 Id resolved(const Channel& channel, Address to, rdma_port_space space = RDMA_PS_TCP,
             std::optional<Address> from = {});
-/// Returns a listener on 127.0.0.1. Sets `*port` to its port in host byte order.
-Id listening(const Channel& channel, std::uint16_t* port);
+/// Returns an id that is bound to the address `at`.
+Id bound(const Channel& channel, Address at, rdma_port_space space = RDMA_PS_TCP);
+/// Returns a listener at the address `at`.
+Id listening(const Channel& channel, const Address& at = Address("127.0.0.1"), int backlog = 8,
+             rdma_port_space space = RDMA_PS_TCP);
+/// Returns the port to which an id is bound, in host byte order.
+std::uint16_t port_of(const Id& id);
 /// Returns the private data of an event.
 std::string private_data(const Event& event);
 

@@ -21,14 +21,9 @@ TEST_CASE("a Write to a freed buffer ends the connection, not the program") {
   REQUIRE(::mprotect(at, kSize, PROT_NONE) == 0);  // Keeps other code from reusing the address.
   const iwarp::test::CapturedStderr said;
   ibv_sge sge = source.sge();
-  ibv_send_wr wr{};
-  wr.opcode = IBV_WR_RDMA_WRITE;
-  wr.send_flags = IBV_SEND_SIGNALED;
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
+  ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
   wr.wr.rdma = {.remote_addr = reinterpret_cast<std::uint64_t>(at), .rkey = mr->rkey};
-  ibv_send_wr* bad = nullptr;
-  REQUIRE(ibv_post_send(pair.client.id->qp, &wr, &bad) == 0);
+  REQUIRE(post_send(pair.client.id->qp, wr) == 0);
   expect(pair.channel, RDMA_CM_EVENT_DISCONNECTED);
   expect(pair.server_channel, RDMA_CM_EVENT_DISCONNECTED);
   const auto text = said.text();

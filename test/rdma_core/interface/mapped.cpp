@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests IPv4-mapped IPv6 addresses, which programs get from dual-stack sockets. The library treats
 // them as IPv4 addresses.
-#include <arpa/inet.h>
 
 #include <cerrno>
 
@@ -16,11 +15,9 @@ constexpr std::string_view kMapped = "::ffff:127.0.0.1";
 TEST_CASE("an id binds to a mapped address, and clients reach it through either form") {
   const Channel server = make_channel();
   const Channel channel = make_channel();
-  const Id listener = make_id(server);
-  REQUIRE(rdma_bind_addr(listener.get(), Address(kMapped).get()) == 0);
+  const Id listener = listening(server, Address(kMapped));
   CHECK(rdma_get_local_addr(listener.get())->sa_family == AF_INET);
-  REQUIRE(rdma_listen(listener.get(), 2) == 0);
-  const std::uint16_t port = ntohs(rdma_get_src_port(listener.get()));
+  const std::uint16_t port = port_of(listener);
   CHECK(port != 0);
   for (const std::string_view host : {kMapped, std::string_view("127.0.0.1")}) {
     End client{.id = resolved(channel, Address(host, port))};

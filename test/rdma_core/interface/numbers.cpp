@@ -14,12 +14,7 @@ using namespace rdma_core_test;
 
 bool is_roce(const Id& id) { return id->verbs->device->transport_type == IBV_TRANSPORT_IB; }
 
-ibv_qp_attr attributes_of(const Id& id) {
-  ibv_qp_attr attr{};
-  ibv_qp_init_attr init{};
-  REQUIRE(ibv_query_qp(id->qp, &attr, IBV_QP_MAX_QP_RD_ATOMIC, &init) == 0);
-  return attr;
-}
+ibv_qp_attr attributes_of(const Id& id) { return query(id->qp); }
 
 /// Two ends. `asked` and `accepted` are the parameters of the events of the server and the client.
 struct Ends : Meeting {
@@ -148,7 +143,7 @@ TEST_CASE("ids that reuse addresses can be bound to one address, and only one of
             0);
     if (&id == &ids.back()) break;
     REQUIRE(rdma_bind_addr(id.get(), address.get()) == 0);
-    address = Address("127.0.0.1", ntohs(rdma_get_src_port(id.get())));
+    address = Address("127.0.0.1", port_of(id));
   }
   const Id strict = make_id(channel);
   const auto is_in_use = [](int result) { return result == -1 && errno == EADDRINUSE; };

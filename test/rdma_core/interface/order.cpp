@@ -143,8 +143,7 @@ TEST_CASE("the state in ibv_qp is the one that the program set, until it queries
   ibv_qp_init_attr init{};
   REQUIRE(ibv_query_qp(qp, &attr, IBV_QP_CAP, &init) == 0);
   CHECK_EQ(qp->state, IBV_QPS_RTS);
-  REQUIRE(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) == 0);
-  CHECK_EQ(attr.qp_state, IBV_QPS_ERR);
+  CHECK_EQ(query(qp).qp_state, IBV_QPS_ERR);
   CHECK_EQ(qp->state, IBV_QPS_ERR);
 }
 
@@ -152,9 +151,7 @@ TEST_CASE("a program that gives up a queue pair sees its requests flushed withou
   Waiting meeting;
   meeting.accept();
   REQUIRE(is_readable(meeting.channel->fd, kTimeoutMs));
-  ibv_qp_attr attr{};
-  attr.qp_state = IBV_QPS_ERR;
-  REQUIRE(ibv_modify_qp(meeting.client.id->qp, &attr, IBV_QP_STATE) == 0);
+  REQUIRE(move_to(meeting.client.id->qp, IBV_QPS_ERR) == 0);
   CHECK(End::next(meeting.client.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
 }
 

@@ -65,24 +65,16 @@ struct Peer : RawClient {
 /// A server of the C interface to which a Peer is connected.
 struct Server {
   explicit Server(const std::string& tag) : channel(make_channel()) {
-    std::uint16_t port = 0;
-    listener = listening(channel, &port);
-    peer.emplace(port);
+    listener = listening(channel);
+    peer.emplace(port_of(listener));
     peer->request("hi" + tag);
     const Event request = expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
     seen = private_data(request);
     numbers = request->param.conn;
-    id.reset(request->id);
-    pd.reset(ibv_alloc_pd(id->verbs));
-    cq.reset(ibv_create_cq(id->verbs, 16, nullptr, nullptr, 0));
-    ibv_qp_init_attr init{.send_cq = cq.get(),
-                          .recv_cq = cq.get(),
-                          .cap = {8, 8, 1, 1, 0},
-                          .qp_type = IBV_QPT_RC,
-                          .sq_sig_all = 1};
-    REQUIRE(rdma_create_qp(id.get(), pd.get(), &init) == 0);
+    end.id.reset(request->id);
+    make_queue_pair(end, {.all_signaled = true});
     rdma_conn_param param{.private_data = "ho", .private_data_len = 2};
-    REQUIRE(rdma_accept(id.get(), &param) == 0);
+    REQUIRE(rdma_accept(end.id.get(), &param) == 0);
     reply = peer->reply();
     peer->ready();
     expect(channel, RDMA_CM_EVENT_ESTABLISHED);
@@ -95,16 +87,13 @@ struct Server {
                    .num_sge = from != nullptr ? 1 : 0,
                    .opcode = opcode,
                    .imm_data = htobe32(kData)};
-    ibv_send_wr* bad = nullptr;
-    return ibv_post_send(id->qp, &wr, &bad);
+    return post_send(end.id->qp, wr);
   }
 
   Channel channel;
   Id listener;
   std::optional<Peer> peer;
-  Pd pd;
-  Cq cq;
-  Id id;
+  End end;
   std::string seen, reply;
   rdma_conn_param numbers{};
 };
@@ -113,7 +102,7 @@ TEST_CASE("a peer without RFC 7306 gets plain requests, and immediate data is re
   Server server("");
   CHECK(server.seen == "hi");
   CHECK(server.reply == "ho");
-  const Buffer text(server.pd.get(), "abc");
+  const Buffer text(server.end.pd.get(), "abc");
   CHECK(server.post(IBV_WR_SEND_WITH_IMM, &text) == EOPNOTSUPP);
   CHECK(server.post(IBV_WR_SEND_WITH_IMM) == EOPNOTSUPP);
   CHECK(server.post(IBV_WR_RDMA_WRITE_WITH_IMM, &text) == EOPNOTSUPP);
@@ -127,7 +116,7 @@ TEST_CASE(
   Server server("RFC 7306");
   CHECK(server.seen == "hi");
   CHECK(server.reply == "ho7306 too");
-  const Buffer text(server.pd.get(), "abc");
+  const Buffer text(server.end.pd.get(), "abc");
   CHECK(server.post(IBV_WR_SEND_WITH_IMM, &text) == EOPNOTSUPP);
   REQUIRE(server.post(IBV_WR_SEND_WITH_IMM) == 0);
   REQUIRE(server.post(IBV_WR_RDMA_WRITE_WITH_IMM, &text) == 0);
@@ -141,14 +130,12 @@ TEST_CASE(
   Server server("7306 imm");
   CHECK(server.seen == "hi");
   CHECK(server.reply == "hoimm. too");
-  const Buffer text(server.pd.get(), "abc");
+  const Buffer text(server.end.pd.get(), "abc");
   REQUIRE(server.post(IBV_WR_SEND_WITH_IMM, &text) == 0);
   CHECK(hex(server.peer->ulpdu()) == untagged("8", '1', "01020304c0000000"));
   CHECK(hex(server.peer->ulpdu()) == untagged("3", '2', "616263"));
-  ibv_wc wc = End::next(server.cq);
-  CHECK(wc.status == IBV_WC_SUCCESS);
-  CHECK(wc.opcode == IBV_WC_SEND);
-  CHECK(ibv_poll_cq(server.cq.get(), 1, &wc) == 0);
+  CHECK(End::done(server.end.send_cq).opcode == IBV_WC_SEND);
+  CHECK(is_empty(server.end.send_cq.get()));
 }
 
 TEST_CASE("numbers of rdma_cm behind the private data are for the library, and are answered") {
@@ -164,16 +151,13 @@ TEST_CASE("numbers of rdma_cm behind the private data are for the library, and a
 
 TEST_CASE("a peer that announces a Send and then announces another gets a Terminate") {
   Server server("7306 imm");
-  Buffer inbox(server.pd.get(), 16);
-  ibv_sge sge = inbox.sge();
-  ibv_recv_wr wr{.wr_id = 9, .sg_list = &sge, .num_sge = 1};
-  ibv_recv_wr* bad = nullptr;
-  REQUIRE(ibv_post_recv(server.id->qp, &wr, &bad) == 0);
+  Buffer inbox(server.end.pd.get(), 16);
+  REQUIRE(server.end.receive(inbox.sge(), 9) == 0);
   for (const char msn : {'\1', '\2'}) {
     server.peer->send("\0\x1a\x41\x48\0\0\0\0\0\0\0\0\0\0\0"s + msn +
                       "\0\0\0\0\1\2\3\4\xc0\0\0\0\0\0\0\0"s);
   }
-  const ibv_wc wc = End::next(server.cq);
+  const ibv_wc wc = End::next(server.end.receive_cq);
   CHECK(wc.wr_id == 9);
   CHECK(wc.status == IBV_WC_WR_FLUSH_ERR);
   const std::string terminate = server.peer->ulpdu();

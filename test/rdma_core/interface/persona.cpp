@@ -2,14 +2,11 @@
 // Tests what a program written for RoCE requires of the device, the port, queue pairs and the CM.
 // Runs with IWARP_AS=roce, which the library reads once per process, so these cases are a separate
 // program.
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <string>
-#include <utility>
 
-#include "endpoint.hpp"
+#include "datagrams/datagrams.hpp"
 
 namespace {
 
@@ -17,44 +14,24 @@ using namespace rdma_core_test;
 
 const int kSet = ::setenv("IWARP_AS", "roce", 1);
 
-Qp queue_pair(const Pd& pd, const Cq& cq) {
-  ibv_qp_init_attr init{
-      .send_cq = cq.get(), .recv_cq = cq.get(), .cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
-  Qp qp(ibv_create_qp(pd.get(), &init));
-  REQUIRE(qp);
-  return qp;
-}
-
-ibv_qp_state state_of(ibv_qp* qp) {
-  ibv_qp_attr attr{};
-  ibv_qp_init_attr init{};
-  REQUIRE(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) == 0);
-  return attr.qp_state;
-}
-ibv_qp_state state_of(const Qp& qp) { return state_of(qp.get()); }
-
 /// Passes the attributes that rdma_init_qp_attr() returns to ibv_modify_qp().
-void change(rdma_cm_id* id, const Qp& qp, ibv_qp_state to, int expected_mask) {
+void change(rdma_cm_id* id, ibv_qp* qp, ibv_qp_state to, int expected_mask) {
   ibv_qp_attr attr{};
   attr.qp_state = to;
   int mask = 0;
   REQUIRE(rdma_init_qp_attr(id, &attr, &mask) == 0);
   CHECK(mask == expected_mask);
-  REQUIRE(ibv_modify_qp(qp.get(), &attr, mask) == 0);
+  REQUIRE(ibv_modify_qp(qp, &attr, mask) == 0);
 }
 
-/// The objects of one end that the program creates itself for an id: PD, completion queue and queue
-/// pair.
-struct Own {
-  explicit Own(rdma_cm_id* id)
-      : pd(ibv_alloc_pd(id->verbs)),
-        cq(ibv_create_cq(id->verbs, 16, nullptr, nullptr, 0)),
-        qp(queue_pair(pd, cq)) {
+/// The objects of one end that the program creates itself for an id.
+struct Own : VerbsEnd {
+  explicit Own(rdma_cm_id* id) : VerbsEnd({.context = id->verbs, .pd = id->pd}) {
     change(id, qp, IBV_QPS_INIT, kToInit);
   }
-  Pd pd;
-  Cq cq;
-  Qp qp;
+  ~Own() { CHECK(destroy()); }
+  Own(const Own&) = delete;
+  Own& operator=(const Own&) = delete;
 };
 
 TEST_CASE("the device is an InfiniBand channel adapter with an Ethernet link") {
@@ -129,14 +106,10 @@ TEST_CASE("connecting a program's own queue pair produces the event CONNECT_RESP
   change(client, own.qp, IBV_QPS_RTS, kToRts);
   CHECK(rdma_establish(client) == 0);
   expect(meeting.server_channel, RDMA_CM_EVENT_ESTABLISHED);
-  CHECK(state_of(own.qp) == IBV_QPS_RTS);
+  CHECK(query(own.qp).qp_state == IBV_QPS_RTS);
 
-  ibv_recv_wr receive{};
-  ibv_recv_wr* bad_receive = nullptr;
-  REQUIRE(ibv_post_recv(other.qp.get(), &receive, &bad_receive) == 0);
-  ibv_send_wr wr{.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
-  ibv_send_wr* bad = nullptr;
-  REQUIRE(ibv_post_send(own.qp.get(), &wr, &bad) == 0);
+  REQUIRE(post_recv(other.qp, {}) == 0);
+  REQUIRE(post_send(own.qp, {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}) == 0);
   CHECK(End::done(own.cq).opcode == IBV_WC_SEND);
   CHECK(End::done(other.cq).opcode == IBV_WC_RECV);
   REQUIRE(rdma_disconnect(client) == 0);
@@ -151,7 +124,7 @@ TEST_CASE("a server may name the client's queue pair in the step to RTR, and the
   REQUIRE(rdma_init_qp_attr(meeting.server.id.get(), &attr, &mask) == 0);
   attr.dest_qp_num = meeting.request->param.conn.qp_num;
   CHECK(attr.dest_qp_num == meeting.own.qp->qp_num);
-  REQUIRE(ibv_modify_qp(meeting.other->qp.get(), &attr, mask) == 0);
+  REQUIRE(ibv_modify_qp(meeting.other->qp, &attr, mask) == 0);
   meeting.accept();
   expect(meeting.server_channel, RDMA_CM_EVENT_ESTABLISHED);
   CHECK(rdma_establish(meeting.client.id.get()) == 0);
@@ -173,7 +146,7 @@ TEST_CASE("when rdma_disconnect() returns, its queue pair is in ERR and everythi
     REQUIRE(pair.server.receive(own.sge(), 1) == 0);
     REQUIRE(pair.client.receive(theirs.sge()) == 0);
     REQUIRE(rdma_disconnect(pair.server.id.get()) == 0);
-    CHECK(state_of(pair.server.id->qp) == IBV_QPS_ERR);
+    CHECK(query(pair.server.id->qp).qp_state == IBV_QPS_ERR);
     flushed(pair.server.receive_cq, 1);
     REQUIRE(pair.server.send(own.sge(0), IBV_SEND_SIGNALED, 2) == 0);
     flushed(pair.server.send_cq, 2);
@@ -200,22 +173,10 @@ TEST_CASE("a message that arrived is acknowledged, even if its receiver disconne
   }
 }
 
-/// Returns the GID that stands for 127.0.0.1: the first IPv4 GID of the port, or the GID of
-/// 127.0.0.1 itself if the port has no IPv4 GID.
-ibv_gid gid_of_loopback(ibv_context* context) {
-  constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
-  ibv_port_attr port{};
-  REQUIRE(ibv_query_port(context, 1, &port) == 0);
-  for (int i = 0; i < port.gid_tbl_len; ++i) {
-    ibv_gid gid{};
-    REQUIRE(ibv_query_gid(context, 1, i, &gid) == 0);
-    if (std::memcmp(gid.raw, kMapped.data(), kMapped.size()) == 0) return gid;
-  }
-  return {.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 127, 0, 0, 1}};
-}
-
 void check_route(rdma_cm_id* id) {
-  const ibv_gid expected = gid_of_loopback(id->verbs);
+  // The GID that stands for 127.0.0.1 is the port's first IPv4 GID, if it has one.
+  const auto home = way_home(id->verbs, Family::kIpv4);
+  const ibv_gid expected = home ? home->grh.dgid : gid_of("127.0.0.1");
   const auto same = [&](const ibv_gid& gid) {
     return std::memcmp(gid.raw, expected.raw, sizeof gid.raw) == 0;
   };

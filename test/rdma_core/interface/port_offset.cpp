@@ -55,33 +55,20 @@ struct Host {
 };
 constexpr Host kHosts[] = {{AF_INET, "127.0.0.1"}, {AF_INET6, "::1"}};
 
-Id bound(const Channel& channel, Address at) {
-  Id id = make_id(channel);
-  REQUIRE(rdma_bind_addr(id.get(), at.get()) == 0);
-  return id;
-}
-
-Id with_queue_pair(Id id) {
-  ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_RC};
-  REQUIRE(rdma_create_qp(id.get(), nullptr, &init) == 0);
-  return id;
-}
-
 struct Ends {
-  Id client, server;
+  End client, server;
 };
 
 Ends connect(const Channel& channel, Id client, const Channel& theirs) {
-  rdma_conn_param param{.retry_count = 7};
-  client = with_queue_pair(std::move(client));
-  REQUIRE(rdma_connect(client.get(), &param) == 0);
-  rdma_cm_id* asks = nullptr;
-  asks = expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id;
-  Id server = with_queue_pair(Id(asks));
-  REQUIRE(rdma_accept(server.get(), &param) == 0);
+  Ends out{.client = {.id = std::move(client)}, .server = {}};
+  make_queue_pair(out.client);
+  REQUIRE(rdma_connect(out.client.id.get(), nullptr) == 0);
+  out.server.id.reset(expect(theirs, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+  make_queue_pair(out.server);
+  REQUIRE(rdma_accept(out.server.id.get(), nullptr) == 0);
   expect(channel, RDMA_CM_EVENT_ESTABLISHED);
   expect(theirs, RDMA_CM_EVENT_ESTABLISHED);
-  return {std::move(client), std::move(server)};
+  return out;
 }
 
 TEST_CASE("TCP and RDMA listen on one port number, in either order, and both are reachable") {
@@ -100,24 +87,24 @@ TEST_CASE("TCP and RDMA listen on one port number, in either order, and both are
           return rdma_bind_addr(listener.get(), Address(address, tcp->port()).get()) == 0;
         }
         listener = bound(theirs, Address(address));
-        return tcp->listen(Address(address, ntohs(rdma_get_src_port(listener.get()))));
+        return tcp->listen(Address(address, port_of(listener)));
       };
       // The kernel chooses the port of the first socket. The other socket may find that port in
       // use, so the loop tries again.
       while (!have_one_port()) continue;
       const auto port = tcp->port();
       REQUIRE(rdma_listen(listener.get(), 4) == 0);
-      CHECK(ntohs(rdma_get_src_port(listener.get())) == port);
+      CHECK(port_of(listener) == port);
 
       CHECK(Tcp(family).connect(Address(address, port)));
       const Channel mine = make_channel();
       const Ends ends = connect(mine, resolved(mine, Address(address, port)), theirs);
-      CHECK(ntohs(rdma_get_dst_port(ends.client.get())) == port);
-      CHECK(ntohs(rdma_get_src_port(ends.server.get())) == port);
-      CHECK(port_of(rdma_get_peer_addr(ends.client.get())) == port);
-      CHECK(port_of(rdma_get_local_addr(ends.server.get())) == port);
-      CHECK(rdma_get_src_port(ends.client.get()) != 0);
-      CHECK(rdma_get_src_port(ends.client.get()) == rdma_get_dst_port(ends.server.get()));
+      CHECK(ntohs(rdma_get_dst_port(ends.client.id.get())) == port);
+      CHECK(port_of(ends.server.id) == port);
+      CHECK(port_of(rdma_get_peer_addr(ends.client.id.get())) == port);
+      CHECK(port_of(rdma_get_local_addr(ends.server.id.get())) == port);
+      CHECK(rdma_get_src_port(ends.client.id.get()) != 0);
+      CHECK(rdma_get_src_port(ends.client.id.get()) == rdma_get_dst_port(ends.server.id.get()));
     }
   }
 }
@@ -126,9 +113,8 @@ TEST_CASE("an RDMA listener occupies the TCP port at the offset, also on the wil
   const Channel channel = make_channel();
   for (const char* any : {"0.0.0.0", "::"}) {
     CAPTURE(any);
-    const Id listener = bound(channel, Address(any));
-    REQUIRE(rdma_listen(listener.get(), 4) == 0);
-    const auto port = ntohs(rdma_get_src_port(listener.get()));
+    const Id listener = listening(channel, Address(any));
+    const auto port = port_of(listener);
     CHECK_FALSE(Tcp(AF_INET).connect(Address("127.0.0.1", port)));
     CHECK(Tcp(AF_INET).connect(Address("127.0.0.1", port + kOffset)));
   }
@@ -138,14 +124,13 @@ TEST_CASE("both sides see the source port that the program chose") {
   for (const auto& [family, address] : kHosts) {
     CAPTURE(address);
     const Channel theirs = make_channel();
-    const Id listener = bound(theirs, Address(address));
-    REQUIRE(rdma_listen(listener.get(), 4) == 0);
+    const Id listener = listening(theirs, Address(address));
     const Channel mine = make_channel();
-    const Address to(address, ntohs(rdma_get_src_port(listener.get())));
-    const std::uint16_t own = ntohs(rdma_get_src_port(bound(mine, Address(address)).get()));
+    const Address to(address, port_of(listener));
+    const std::uint16_t own = port_of(bound(mine, Address(address)));
     const Ends ends = connect(mine, resolved(mine, to, RDMA_PS_TCP, Address(address, own)), theirs);
-    CHECK(ntohs(rdma_get_src_port(ends.client.get())) == own);
-    CHECK(ntohs(rdma_get_dst_port(ends.server.get())) == own);
+    CHECK(port_of(ends.client.id) == own);
+    CHECK(ntohs(rdma_get_dst_port(ends.server.id.get())) == own);
   }
 }
 

@@ -11,7 +11,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -88,21 +87,14 @@ TEST_CASE(
   // event before it sees the new request.
   REQUIRE(rdma_disconnect(pair.client.id.get()) == 0);
   const Channel channel = make_channel();
-  End client;
-  client.id =
-      resolved(channel, Address("127.0.0.1", ntohs(rdma_get_src_port(pair.listener.get()))));
+  End client{.id = resolved(channel, Address("127.0.0.1", pair.port))};
   make_queue_pair(client);
-  rdma_conn_param param{};
-  REQUIRE(rdma_connect(client.id.get(), &param) == 0);
+  REQUIRE(rdma_connect(client.id.get(), nullptr) == 0);
   while (!is_readable(pair.server_channel->fd)) CHECK(in_child([] {}) == 0);
   expect(pair.server_channel, RDMA_CM_EVENT_DISCONNECTED);
-  End server;
-  {
-    const Event request = expect(pair.server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
-    server.id.reset(request->id);
-    make_queue_pair(server);
-    REQUIRE(rdma_accept(server.id.get(), &param) == 0);
-  }
+  End server{.id = Id(expect(pair.server_channel, RDMA_CM_EVENT_CONNECT_REQUEST)->id)};
+  make_queue_pair(server);
+  REQUIRE(rdma_accept(server.id.get(), nullptr) == 0);
   expect(channel, RDMA_CM_EVENT_ESTABLISHED);
   expect(pair.server_channel, RDMA_CM_EVENT_ESTABLISHED);
 }

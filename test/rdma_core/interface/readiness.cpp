@@ -126,11 +126,11 @@ TEST_CASE("threads that wait for several CM channels find an event whenever one 
   for (const std::uint32_t events : kTriggers) {
     CAPTURE(events);
     Watched server(events);
-    std::uint16_t port = 0;
-    const Id listener = listening(server.channel, &port);
+    const Id listener = listening(server.channel);
     {
       std::list<std::jthread> clients;
-      for (int i = 0; i < kClients; ++i) clients.emplace_back(be_rejected, events, port, kIds);
+      for (int i = 0; i < kClients; ++i)
+        clients.emplace_back(be_rejected, events, port_of(listener), kIds);
       reject(server, kClients * kIds);
     }
     CHECK(server.is_empty());

@@ -90,9 +90,8 @@ TEST_CASE("two endpoints connect, exchange a message and disconnect with blockin
 }
 
 TEST_CASE("a blocking call returns why it failed") {
-  std::uint16_t port = 0;
   const Channel channel = make_channel();
-  listening(channel, &port).reset();
+  const std::uint16_t port = port_of(listening(channel));
   auto init = usual();
   const Endpoint client = make_endpoint(std::to_string(port).c_str(), 0, &init);
   errno = 0;

@@ -53,9 +53,7 @@ TEST_CASE("RDMA_OPTION_ID_ACK_TIMEOUT is the timeout of the queue pair that an i
                             sizeof timeout) == 0);
   };
   const auto check = [](const Id& id, int timeout, int retries) {
-    ibv_qp_attr attr{};
-    ibv_qp_init_attr init{};
-    REQUIRE(ibv_query_qp(id->qp, &attr, IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT, &init) == 0);
+    const ibv_qp_attr attr = query(id->qp);
     CHECK(attr.timeout == timeout);
     CHECK(attr.retry_cnt == retries);
   };

@@ -75,8 +75,7 @@ void send_all(End& end, Control& control, const char* relay, std::uint32_t total
       for (std::uint32_t i = sizeof n; i != sge.length; ++i) at[i] = octet_of(n, i);
       ibv_send_wr wr = rdma_core_test::datagram(sge, ah, peer, n);
       if (n + 1 != behind) wr.send_flags = 0;
-      ibv_send_wr* bad = nullptr;
-      check(ibv_post_send(end.qp, &wr, &bad) == 0, "ibv_post_send");
+      check(rdma_core_test::post_send(end.qp, wr) == 0, "ibv_post_send");
     }
     end.next();
     control.say(behind);

@@ -77,9 +77,8 @@ void be_member(const ibv_gid& group, std::uint32_t count) {
 void send_to(const ibv_gid& group, const char* own) {
   End end(own);
   ibv_sge sge = end.slot(0, kText);
-  ibv_send_wr wr = rdma_core_test::datagram(sge, end.way_to(group, end.index), 0xFFFFFF);
-  ibv_send_wr* bad = nullptr;
-  check(ibv_post_send(end.qp, &wr, &bad) == 0, "ibv_post_send");
+  const auto wr = rdma_core_test::datagram(sge, end.way_to(group, end.index), 0xFFFFFF);
+  check(rdma_core_test::post_send(end.qp, wr) == 0, "ibv_post_send");
   end.next();
 }
 

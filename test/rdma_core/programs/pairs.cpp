@@ -79,34 +79,31 @@ struct Device : rdma_core_test::VerbsEnd {
       : VerbsEnd(kSmall), gid(rdma_core_test::gid_of(address)), index(index_of(gid)) {}
   ibv_qp* make() { return make_qp(kSmall); }
   int connect(ibv_qp* made, std::uint32_t psn, const Told& peer) const {
-    ibv_qp_attr attr{};
-    attr.qp_state = IBV_QPS_INIT;
-    attr.port_num = 1;
-    attr.qp_access_flags = IBV_ACCESS_REMOTE_READ;
-    int code = ibv_modify_qp(made, &attr, rdma_core_test::kToInit);
-    if (code != 0) return code;
-    attr.qp_state = IBV_QPS_RTR;
-    attr.path_mtu = IBV_MTU_1024;
-    attr.dest_qp_num = peer.qpn;
-    attr.rq_psn = peer.psn;
-    attr.max_dest_rd_atomic = 1;
+    ibv_qp_attr attr{.path_mtu = IBV_MTU_1024,
+                     .rq_psn = peer.psn,
+                     .sq_psn = psn,
+                     .dest_qp_num = peer.qpn,
+                     .qp_access_flags = IBV_ACCESS_REMOTE_READ,
+                     .max_rd_atomic = 1,
+                     .max_dest_rd_atomic = 1,
+                     .port_num = 1};
     attr.ah_attr.is_global = 1;
     attr.ah_attr.port_num = 1;
     attr.ah_attr.grh = {
         .dgid = peer.gid, .sgid_index = static_cast<std::uint8_t>(index), .hop_limit = 64};
-    code = ibv_modify_qp(made, &attr, rdma_core_test::kToRtr);
-    if (code != 0) return code;
-    attr.qp_state = IBV_QPS_RTS;
-    attr.sq_psn = psn;
-    attr.max_rd_atomic = 1;
-    return ibv_modify_qp(made, &attr, rdma_core_test::kToRts);
+    for (const auto& [state, mask] : {std::pair{IBV_QPS_INIT, rdma_core_test::kToInit},
+                                      {IBV_QPS_RTR, rdma_core_test::kToRtr},
+                                      {IBV_QPS_RTS, rdma_core_test::kToRts}}) {
+      attr.qp_state = state;
+      if (const int code = ibv_modify_qp(made, &attr, mask)) return code;
+    }
+    return 0;
   }
   void read(ibv_qp* made, const Told& peer) {
     ibv_sge sge = this->sge(sizeof words[0], sizeof words[1]);
     ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_READ};
     wr.wr.rdma = {.remote_addr = peer.address, .rkey = peer.rkey};
-    ibv_send_wr* bad = nullptr;
-    check(ibv_post_send(made, &wr, &bad) == 0, "ibv_post_send");
+    check(rdma_core_test::post_send(made, wr) == 0, "ibv_post_send");
   }
   ibv_wc next() const { return rdma_core_test::next(cq); }
   Told end(const ibv_qp* made, std::uint32_t psn) const {

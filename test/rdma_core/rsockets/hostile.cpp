@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <optional>
 #include <thread>
 
@@ -17,7 +16,7 @@ namespace {
 namespace wire = iwarp::rdma_core::rsockets;
 using rdma_core_test::End;
 using rdma_core_test::error_of;
-using rsockets_test::Socket;
+using namespace rsockets_test;
 
 std::span<const std::uint8_t> octets(const auto& of) {
   return {reinterpret_cast<const std::uint8_t*>(of.data()), of.size()};
@@ -80,8 +79,7 @@ class Peer {
     ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
     wr.send_flags = IBV_SEND_INLINE;
     wr.wr.rdma = {.remote_addr = to, .rkey = key};
-    ibv_send_wr* bad = nullptr;
-    REQUIRE(ibv_post_send(end_.id->qp, &wr, &bad) == 0);
+    REQUIRE(rdma_core_test::post_send(end_.id->qp, wr) == 0);
   }
   void wait_for_send() const { End::done(end_.send_cq); }
   /// Waits for a message from the rsocket.
@@ -100,9 +98,7 @@ class Peer {
 class Victim {
  public:
   Victim()
-      : listener_(rsockets_test::listening()),
-        peer((rsockets_test::port_of(listener_))),
-        socket([this] {
+      : listener_(listening()), peer((port_of(listener_))), socket([this] {
           peer.connect();
           return Socket(raccept(listener_.get(), nullptr, nullptr));
         }()) {}
@@ -114,11 +110,11 @@ class Victim {
     while (count > 0) count = rrecv(socket.get(), in.data(), in.size(), 0);
     CHECK(error_of(count) == code);
     CHECK(rsend(socket.get(), "x", 1, 0) == -1);
-    CHECK((rsockets_test::await(socket, POLLIN) & POLLERR) != 0);
-    CHECK(rsockets_test::get_number(socket, SOL_SOCKET, SO_ERROR) == code);
+    CHECK((await(socket, POLLIN) & POLLERR) != 0);
+    CHECK(get_number(socket, SOL_SOCKET, SO_ERROR) == code);
     peer.is_disconnected();
     // Other connections must still work.
-    const Socket other = rsockets_test::connect_to(rsockets_test::port_of(listener_));
+    const Socket other = connect_to(port_of(listener_));
     CHECK(rsend(other.get(), "x", 1, 0) == 1);
   }
 
@@ -135,16 +131,16 @@ TEST_CASE("a peer that follows the protocol is understood") {
   victim.peer.write(victim.peer.their().buffer.address, victim.peer.their().buffer.key,
                     octets(std::string("hello")));
   victim.peer.say(wire::Kind::kData, 5);
-  CHECK(rsockets_test::receive_text(victim.socket) == "hello");
+  CHECK(receive_text(victim.socket) == "hello");
   CHECK(rsend(victim.socket.get(), "back", 4, 0) == 4);
   victim.peer.receive();
   victim.peer.say(wire::Kind::kControl, 0);
-  CHECK(rsockets_test::receive_text(victim.socket).empty());
+  CHECK(receive_text(victim.socket).empty());
 }
 
 TEST_CASE("a request with an invalid header is rejected") {
-  const Socket listener = rsockets_test::listening();
-  Peer peer(rsockets_test::port_of(listener));
+  const Socket listener = listening();
+  Peer peer(port_of(listener));
   auto header = wire::encode(peer.greeting());
   SUBCASE("another version") { header[0] = std::byte{2}; }
   SUBCASE("no credits") { header[2] = header[3] = std::byte{0}; }
@@ -155,12 +151,12 @@ TEST_CASE("a request with an invalid header is rejected") {
   }
   peer.ask(octets(header));
   CHECK(peer.is_rejected());
-  CHECK(rsockets_test::await(listener, POLLIN, 0) == 0);
+  CHECK(await(listener, POLLIN, 0) == 0);
 }
 
 TEST_CASE("a request with half a header, or none, is rejected") {
-  const Socket listener = rsockets_test::listening();
-  Peer peer(rsockets_test::port_of(listener));
+  const Socket listener = listening();
+  Peer peer(port_of(listener));
   const auto header = wire::encode(peer.greeting());
   SUBCASE("half") { peer.ask(octets(header).first(20)); }
   SUBCASE("none") { peer.ask({}); }
@@ -196,7 +192,7 @@ TEST_CASE("more messages than credits end the connection") {
     victim.peer.wait_for_send();
   }
   // POLLERR is reported before the program reads anything.
-  CHECK((rsockets_test::await(victim.socket, 0) & POLLERR) != 0);
+  CHECK((await(victim.socket, 0) & POLLERR) != 0);
   victim.ends_with(EPROTO);
 }
 
@@ -265,29 +261,22 @@ TEST_CASE("a peer that advertises memory that it does not have harms only itself
 
 TEST_CASE("a client does not connect to a server whose reply is invalid") {
   const auto channel = rdma_core_test::make_channel();
-  std::uint16_t port = 0;
-  const auto listener = rdma_core_test::listening(channel, &port);
-  const Socket client = rsockets_test::make_socket();
-  const auto to = rsockets_test::loopback(port);
+  const auto listener = rdma_core_test::listening(channel);
+  const Socket client = make_socket();
+  const auto to = loopback(port_of(listener));
   int code = -1;
   {
-    std::jthread connecting([&] {
-      const int failed = rconnect(client.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to);
-      code = failed != 0 ? errno : 0;
-    });
+    std::jthread connecting([&] { code = error_of(try_connect(client, to)); });
     End end;
-    {
-      const auto request = rdma_core_test::expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
-      end.id.reset(request->id);
-      rdma_core_test::make_queue_pair(end);
-      rdma_conn_param param{.private_data = "nonsense", .private_data_len = 8};
-      REQUIRE(rdma_accept(end.id.get(), &param) == 0);
-    }
+    end.id.reset(rdma_core_test::expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
+    rdma_core_test::make_queue_pair(end);
+    rdma_conn_param param{.private_data = "nonsense", .private_data_len = 8};
+    REQUIRE(rdma_accept(end.id.get(), &param) == 0);
     rdma_core_test::expect(channel, RDMA_CM_EVENT_ESTABLISHED);
     rdma_core_test::expect(channel, RDMA_CM_EVENT_DISCONNECTED);
   }
   CHECK(code == EPROTO);
-  CHECK(rsockets_test::get_number(client, SOL_SOCKET, SO_ERROR) == 0);
+  CHECK(get_number(client, SOL_SOCKET, SO_ERROR) == 0);
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -46,9 +45,7 @@ class RawClient {
     std::string out(size, '\0');
     std::size_t got = 0;
     while (got < size) {
-      pollfd wait{fd_, POLLIN, 0};
-      check(::poll(&wait, 1, static_cast<int>(std::chrono::milliseconds(kLimit).count())) == 1,
-            "no octet comes");
+      check(is_readable(fd_, kTimeoutMs), "no octet comes");
       const auto count = ::recv(fd_, out.data() + got, size - got, 0);
       if (count <= 0) break;
       got += static_cast<std::size_t>(count);
@@ -62,10 +59,7 @@ class RawClient {
     return ::recv(fd_, &octet, 1, 0) < 0;
   }
   /// Returns whether nothing can be read: no octet, no end and no reset of the connection.
-  bool is_silent() const {
-    pollfd now{fd_, POLLIN, 0};
-    return ::poll(&now, 1, 0) == 0;
-  }
+  bool is_silent() const { return !is_readable(fd_); }
   void half_close() const { check(::shutdown(fd_, SHUT_WR) == 0, "shutdown"); }
   void reset() {
     const linger at_once{.l_onoff = 1, .l_linger = 0};

@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <infiniband/verbs.h>
+#include <poll.h>
 #include <sys/mman.h>
 
 #include <cerrno>
@@ -24,6 +25,7 @@ namespace rdma_core_test {
 
 /// A timeout that expires only if the tested code is broken.
 inline constexpr std::chrono::seconds kLimit{60};
+inline constexpr int kTimeoutMs = 60'000;        ///< the same for poll(2)
 inline constexpr std::uint32_t kKey = 0x1A2B3C;  ///< Q_Key of each UD queue pair
 inline constexpr std::size_t kGrh = 40;          ///< size of the GRH in front of each datagram
 inline constexpr int kUdToInit = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
@@ -48,25 +50,75 @@ inline ibv_context* first_device() {
   return must(out, "no device");
 }
 
+/// Calls `holds` until it returns true.
+template <typename Holds>
+void wait_until(Holds holds, const char* otherwise) {
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  while (!holds()) check(std::chrono::steady_clock::now() < end, otherwise);
+}
+
+/// Returns whether `fd` is readable or becomes readable within the timeout.
+inline bool is_readable(int fd, int timeout_ms = 0) {
+  pollfd wait{.fd = fd, .events = POLLIN, .revents = 0};
+  return ::poll(&wait, 1, timeout_ms) == 1;
+}
+
 /// Waits for the next completion. It may have any status.
 inline ibv_wc next(ibv_cq* cq) {
   ibv_wc wc{};
-  const auto end = std::chrono::steady_clock::now() + kLimit;
   int got = 0;
-  while ((got = ibv_poll_cq(cq, 1, &wc)) == 0) {
-    check(std::chrono::steady_clock::now() < end, "no completion comes");
-  }
+  wait_until([&] { return (got = ibv_poll_cq(cq, 1, &wc)) != 0; }, "no completion comes");
   check(got == 1, "ibv_poll_cq");
   return wc;
+}
+
+/// Returns whether a poll finds no completion.
+inline bool is_empty(ibv_cq* cq) {
+  ibv_wc wc{};
+  return ibv_poll_cq(cq, 1, &wc) == 0;
 }
 
 /// Waits with ibv_start_poll() until there is a completion.
 inline void start_poll(ibv_cq_ex* cq) {
   ibv_poll_cq_attr attr{};
-  const auto end = std::chrono::steady_clock::now() + kLimit;
-  while (ibv_start_poll(cq, &attr) != 0) {
-    check(std::chrono::steady_clock::now() < end, "no completion comes");
-  }
+  wait_until([&] { return ibv_start_poll(cq, &attr) == 0; }, "no completion comes");
+}
+
+/// Waits with ibv_next_poll() until there is another completion.
+inline void next_poll(ibv_cq_ex* cq) {
+  int code = 0;
+  wait_until([&] { return (code = ibv_next_poll(cq)) != ENOENT; }, "no completion comes");
+  check(code == 0, "ibv_next_poll");
+}
+
+/// Posts one request. Returns the result of ibv_post_send(), which sets bad_wr only if it fails.
+inline int post_send(ibv_qp* qp, ibv_send_wr wr) {
+  ibv_send_wr* bad = nullptr;
+  const int code = ibv_post_send(qp, &wr, &bad);
+  check(bad == (code != 0 ? &wr : nullptr), "bad_wr of ibv_post_send");
+  return code;
+}
+
+/// Posts one receive, as post_send() posts a request.
+inline int post_recv(ibv_qp* qp, ibv_recv_wr wr) {
+  ibv_recv_wr* bad = nullptr;
+  const int code = ibv_post_recv(qp, &wr, &bad);
+  check(bad == (code != 0 ? &wr : nullptr), "bad_wr of ibv_post_recv");
+  return code;
+}
+
+/// Returns all attributes of a queue pair.
+inline ibv_qp_attr query(ibv_qp* qp) {
+  ibv_qp_attr attr{};
+  ibv_qp_init_attr init{};
+  check(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) == 0, "ibv_query_qp");
+  return attr;
+}
+
+/// Moves a queue pair to a state that requires no other attribute.
+inline int move_to(ibv_qp* qp, ibv_qp_state state) {
+  ibv_qp_attr attr{.qp_state = state};
+  return ibv_modify_qp(qp, &attr, IBV_QP_STATE);
 }
 
 /// Returns a signaled Send of one datagram.
@@ -201,8 +253,7 @@ struct VerbsEnd {
   void bring_up() const {
     ibv_qp_attr attr{.qp_state = IBV_QPS_INIT, .qkey = kKey, .port_num = 1};
     check(ibv_modify_qp(qp, &attr, kUdToInit) == 0, "INIT");
-    attr.qp_state = IBV_QPS_RTR;
-    check(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0, "RTR");
+    check(move_to(qp, IBV_QPS_RTR) == 0, "RTR");
     to_rts();
   }
   /// Takes a UD queue pair from RTR or SQE to RTS.
@@ -211,12 +262,7 @@ struct VerbsEnd {
     const int psn = state() == IBV_QPS_SQE ? 0 : IBV_QP_SQ_PSN;
     check(ibv_modify_qp(qp, &attr, IBV_QP_STATE | psn) == 0, "RTS");
   }
-  ibv_qp_state state() const {
-    ibv_qp_attr attr{};
-    ibv_qp_init_attr init{};
-    check(ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) == 0, "ibv_query_qp");
-    return attr.qp_state;
-  }
+  ibv_qp_state state() const { return query(qp).qp_state; }
   /// Returns the index of `own`, a GID of this host.
   int index_of(const ibv_gid& own) const {
     ibv_gid gid{};
@@ -249,7 +295,20 @@ struct VerbsEnd {
   int receive(ibv_sge sge, std::uint64_t wr_id = 0) const {
     ibv_recv_wr wr{.wr_id = wr_id, .next = nullptr, .sg_list = &sge, .num_sge = 1};
     ibv_recv_wr* bad = nullptr;
-    return srq != nullptr ? ibv_post_srq_recv(srq, &wr, &bad) : ibv_post_recv(qp, &wr, &bad);
+    return srq != nullptr ? ibv_post_srq_recv(srq, &wr, &bad) : post_recv(qp, wr);
+  }
+  /// Waits for the next asynchronous event. The caller acknowledges it.
+  ibv_async_event async_event() const {
+    ibv_async_event event{};
+    check(is_readable(context->async_fd, kTimeoutMs), "no event comes");
+    check(ibv_get_async_event(context, &event) == 0, "ibv_get_async_event");
+    return event;
+  }
+  /// Waits for the next asynchronous event, and acknowledges it.
+  ibv_async_event take_async_event() const {
+    ibv_async_event event = async_event();
+    ibv_ack_async_event(&event);
+    return event;
   }
 
   bool owns_device;

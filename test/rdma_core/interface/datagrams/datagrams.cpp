@@ -115,8 +115,7 @@ TEST_CASE("two queue pairs consume receives from one queue, which can become emp
   REQUIRE(second);
   ibv_qp_attr attr{.qp_state = IBV_QPS_INIT, .qkey = kKey, .port_num = 1};
   REQUIRE(ibv_modify_qp(second.get(), &attr, kUdToInit) == 0);
-  attr.qp_state = IBV_QPS_RTR;
-  REQUIRE(ibv_modify_qp(second.get(), &attr, IBV_QP_STATE) == 0);
+  REQUIRE(move_to(second.get(), IBV_QPS_RTR) == 0);
 
   const Datagrams from;
   const Buffer out(from.pd, "shared");
@@ -133,9 +132,7 @@ TEST_CASE("two queue pairs consume receives from one queue, which can become emp
     CHECK(wc.byte_len == kGrh + 6);
     CHECK(in.text(kGrh + 6).substr(kGrh) == "shared");
   }
-  ibv_recv_wr own{.wr_id = 3};
-  ibv_recv_wr* bad = nullptr;
-  CHECK(ibv_post_recv(a.qp, &own, &bad) == EINVAL);
+  CHECK(post_recv(a.qp, {.wr_id = 3}) == EINVAL);
 }
 
 TEST_CASE("a request of another kind, or too long for the port, is refused") {
@@ -181,10 +178,8 @@ TEST_CASE("several requests are built in one list, with immediate data and with 
   ibv_sge head = in.sge(kGrh + 2);
   ibv_sge tail{.addr = head.addr + 100, .length = 100, .lkey = head.lkey};
   std::array into{head, tail};
-  ibv_recv_wr receive{.wr_id = 1, .sg_list = into.data(), .num_sge = 2};
-  ibv_recv_wr* bad = nullptr;
-  for (receive.wr_id = 1; receive.wr_id != 3; ++receive.wr_id) {
-    REQUIRE(ibv_post_recv(a.qp, &receive, &bad) == 0);
+  for (const std::uint64_t id : {1U, 2U}) {
+    REQUIRE(post_recv(a.qp, {.wr_id = id, .sg_list = into.data(), .num_sge = 2}) == 0);
   }
   ibv_qp_ex* const builder = ibv_qp_to_qp_ex(a.qp);
   const ibv_sge all = out.sge();
@@ -211,12 +206,9 @@ TEST_CASE("several requests are built in one list, with immediate data and with 
 
 TEST_CASE("an id asks a port for its queue pair, and is answered or refused") {
   const Channel channel = make_channel();
-  const Id listener = datagram_id(channel);
-  Address any("127.0.0.1");
-  REQUIRE(rdma_bind_addr(listener.get(), any.get()) == 0);
-  REQUIRE(rdma_listen(listener.get(), 4) == 0);
+  const Id listener = listening(channel, Address("127.0.0.1"), 4, RDMA_PS_UDP);
   for (const bool accepts : {true, false}) {
-    const Address to("127.0.0.1", ntohs(rdma_get_src_port(listener.get())));
+    const Address to("127.0.0.1", port_of(listener));
     const Id client = resolved(channel, to, RDMA_PS_UDP);
     make_queue_pair(client.get());
     rdma_conn_param param{.private_data = "who?", .private_data_len = 4};

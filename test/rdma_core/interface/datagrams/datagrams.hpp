@@ -70,8 +70,7 @@ struct Datagrams : VerbsEnd {
     ibv_send_wr wr = datagram(sge, to, qpn, 77);
     wr.opcode = opcode;
     wr.imm_data = htonl(immediate);
-    ibv_send_wr* bad = nullptr;
-    return ibv_post_send(qp, &wr, &bad);
+    return post_send(qp, wr);
   }
 };
 

@@ -7,13 +7,6 @@ namespace {
 
 using namespace rdma_core_test;
 
-void next_poll(ibv_cq_ex* cq) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kTimeoutMs);
-  int code = ENOENT;
-  while ((code = ibv_next_poll(cq)) == ENOENT) REQUIRE(std::chrono::steady_clock::now() < end);
-  REQUIRE(code == 0);
-}
-
 TEST_CASE("the ibv_wc_read_*() calls return the sender and the data of a received datagram") {
   for (const Family family : {Family::kIpv4, Family::kIpv6}) {
     const Datagrams from;

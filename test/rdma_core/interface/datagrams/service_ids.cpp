@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <string>
 
 #include "../endpoint.hpp"
 #include "captured_stderr.hpp"
@@ -23,15 +22,15 @@ using Octets = std::vector<std::byte>;
 
 const int kLogs = ::setenv("IWARP_LOG", "info", 1);
 
-Octets request(std::uint32_t number) {
-  const auto octets = encode(SidrMessage{.kind = SidrMessage::Kind::kRequest, .id = number});
+Octets encoded(const SidrMessage& message) {
+  const auto octets = encode(message);
   return {octets.begin(), octets.end()};
 }
-
+Octets request(std::uint32_t number) {
+  return encoded({.kind = SidrMessage::Kind::kRequest, .id = number});
+}
 Octets reply(std::uint32_t number, std::uint32_t qp_num) {
-  const auto octets =
-      encode(SidrMessage{.kind = SidrMessage::Kind::kReply, .id = number, .qp_num = qp_num});
-  return {octets.begin(), octets.end()};
+  return encoded({.kind = SidrMessage::Kind::kReply, .id = number, .qp_num = qp_num});
 }
 
 class Stranger {
@@ -70,29 +69,24 @@ class Stranger {
   std::uint16_t port_ = 0;
 };
 
-std::uint16_t listen(const Id& id, int backlog) {
-  Address any("127.0.0.1");
-  REQUIRE(rdma_bind_addr(id.get(), any.get()) == 0);
-  REQUIRE(rdma_listen(id.get(), backlog) == 0);
-  return ntohs(rdma_get_src_port(id.get()));
+Id datagram_listener(const Channel& channel, int backlog) {
+  return listening(channel, Address("127.0.0.1"), backlog, RDMA_PS_UDP);
 }
 
 /// Returns the id that the next connect request creates.
 Id next_request(const Channel& channel) {
-  const Event event = expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
-  return Id(event->id);
+  return Id(expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
 }
 
 void accept_as(const Id& id, std::uint32_t qp_num) {
-  rdma_conn_param param{};
-  param.qp_num = qp_num;
+  rdma_conn_param param{.qp_num = qp_num};
   REQUIRE(rdma_accept(id.get(), &param) == 0);
 }
 
 TEST_CASE("a request is reported once, and its answer, which is no longer, is repeated") {
   const Channel channel = make_channel();
-  const Id listener = make_id(channel, RDMA_PS_UDP);
-  const auto port = listen(listener, 4);
+  const Id listener = datagram_listener(channel, 4);
+  const auto port = port_of(listener);
   const Stranger stranger;
   stranger.send(request(7), port);
   const Id server = next_request(channel);
@@ -114,8 +108,8 @@ TEST_CASE("a request is reported once, and its answer, which is no longer, is re
 TEST_CASE("at most as many requests wait as the backlog, and dropped ones are counted") {
   const iwarp::test::CapturedStderr said;
   const Channel channel = make_channel();
-  Id listener = make_id(channel, RDMA_PS_UDP);
-  const auto port = listen(listener, 2);
+  Id listener = datagram_listener(channel, 2);
+  const auto port = port_of(listener);
   const Stranger stranger;
   stranger.send(request(1), port);
   const Id first = next_request(channel);
@@ -153,7 +147,7 @@ TEST_CASE(
   REQUIRE(rdma_connect(asker.get(), nullptr) == 0);
   const auto question = decode_sidr(asked.receive());
   REQUIRE(question);
-  const auto port = ntohs(rdma_get_src_port(asker.get()));
+  const auto port = port_of(asker);
   other_port.send(reply(question->id, 1), port);
   other_address.send(reply(question->id, 2), port);
   asked.send(reply(question->id + 1, 3), port);
@@ -175,8 +169,8 @@ TEST_CASE(
 TEST_CASE("1024 answers are stored, and a request whose answer was evicted is reported again") {
   constexpr std::uint32_t kKept = 1024;
   const Channel channel = make_channel();
-  const Id listener = make_id(channel, RDMA_PS_UDP);
-  const auto port = listen(listener, 4);
+  const Id listener = datagram_listener(channel, 4);
+  const auto port = port_of(listener);
   const Stranger stranger;
   stranger.send(request(1), port);
   const Id undecided = next_request(channel);
@@ -189,8 +183,7 @@ TEST_CASE("1024 answers are stored, and a request whose answer was evicted is re
   }
   // The id remembers kKept requests and has received one more. It has therefore evicted the first
   // request, which the program has not answered yet.
-  rdma_conn_param param{};
-  param.qp_num = 0x810001;
+  rdma_conn_param param{.qp_num = 0x810001};
   CHECK(error_of(rdma_accept(undecided.get(), &param)) == ETIMEDOUT);
   CHECK_FALSE(stranger.has_more());
   stranger.send(request(2), port);
@@ -216,7 +209,7 @@ TEST_CASE("a request that is lost is sent again unchanged until it is answered")
   CHECK_FALSE(is_readable(channel->fd));
   const auto question = decode_sidr(first);
   REQUIRE(question);
-  asked.send(reply(question->id, 0x815555), ntohs(rdma_get_src_port(asker.get())));
+  asked.send(reply(question->id, 0x815555), port_of(asker));
   const Event event = expect(channel, RDMA_CM_EVENT_ESTABLISHED);
   CHECK(event->param.ud.qp_num == 0x815555);
 }
