@@ -167,13 +167,6 @@ TEST_CASE("an id has the context that its listener has when the program reads th
   CHECK(server->context == &context);
 }
 
-TEST_CASE("an id that is not resolved cannot connect, and its private data does not matter") {
-  const Channel channel = make_channel();
-  const Id id = make_id(channel);
-  rdma_conn_param param{.private_data = "hello", .private_data_len = 5};
-  CHECK(error_of(rdma_connect(id.get(), &param)) == EINVAL);
-}
-
 TEST_CASE("a client finds a server that begins to listen a moment later") {
   const Channel theirs = make_channel();
   const Id late = bound(theirs, Address("127.0.0.1"));
