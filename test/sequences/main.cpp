@@ -9,7 +9,6 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <string_view>
 #include <thread>
@@ -38,8 +37,8 @@ struct Difference {
 void require(bool holds, std::string what) {
   if (!holds) throw Difference{std::move(what)};
 }
-void require_none(std::string difference) {
-  if (!difference.empty()) throw Difference{std::move(difference)};
+void require_none(int end, const std::string& difference) {
+  require(difference.empty(), fmt::format("{}: {}", letter(end), difference));
 }
 
 /// The device of one end. It remains open, so that each plan only makes queues.
@@ -321,8 +320,7 @@ class Run {
           fmt::print("    {}: {} {}: {}\n", letter(end), is_receive ? "receive" : "request",
                      wc.wr_id, ibv_wc_status_str(wc.status));
         }
-        const auto difference = model_.completed(end, is_receive, wc);
-        require(difference.empty(), fmt::format("{}: {}", letter(end), difference));
+        require_none(end, model_.completed(end, is_receive, wc));
         require(wc.qp_num == of(end).qp->qp_num,
                 "a completion has the number of another queue pair");
       }
@@ -338,7 +336,7 @@ class Run {
     });
   }
 
-  void require_state(int end) { require_none(model_.observed(end, of(end).state())); }
+  void require_state(int end) { require_none(end, model_.observed(end, of(end).state())); }
 
   void take_events(int end, bool is_last) {
     ibv_async_event event{};
@@ -349,8 +347,7 @@ class Run {
                               type == IBV_EVENT_PORT_ACTIVE;
       if (is_of_port) continue;
       if (verbose_) fmt::print("    {}: event {}\n", letter(end), ibv_event_type_str(type));
-      const auto difference = model_.told(end, type);
-      require(difference.empty(), fmt::format("{}: {}", letter(end), difference));
+      require_none(end, model_.told(end, type));
     }
     if (is_last && !model_.events(end).empty()) {
       throw Difference{

@@ -46,6 +46,8 @@ std::string contents(int fd) {
   return size < 0 ? "" : std::string(text.data(), static_cast<std::size_t>(size));
 }
 
+std::string text_of(const char* path) { return contents(Fd(::open(path, O_RDONLY)).value); }
+
 std::string link_of(const std::string& path) {
   std::array<char, PATH_MAX> text{};
   const ssize_t size = ::readlink(path.c_str(), text.data(), text.size());
@@ -87,7 +89,7 @@ using Names = std::vector<std::string>;
 
 TEST_CASE("each function that opens files opens a text") {
   REQUIRE(kSet == 0);
-  CHECK(contents(Fd(::open(kText, O_RDONLY)).value) == "1: CA\n");
+  CHECK(text_of(kText) == "1: CA\n");
   CHECK(contents(Fd(::open64(kText, O_RDONLY | O_CLOEXEC)).value) == "1: CA\n");
   CHECK(contents(Fd(::openat(AT_FDCWD, kText, O_RDONLY)).value) == "1: CA\n");
   CHECK(contents(Fd(::openat64(AT_FDCWD, kText, O_RDONLY)).value) == "1: CA\n");
@@ -154,7 +156,7 @@ TEST_CASE("directories are listed, and the device's parts are where other adapte
            {"/sys/class/infiniband/iwarp0/ports/1/state", "4: ACTIVE\n"},
            {"/sys/class/infiniband/iwarp0/ports/1/lid", "0x0\n"}}) {
     CAPTURE(path);
-    CHECK(contents(Fd(::open(path, O_RDONLY)).value) == text);
+    CHECK(text_of(path) == text);
   }
 }
 
@@ -214,7 +216,7 @@ TEST_CASE(
         "/sys/class/infiniband/iwarp0/ports/1/../../node_type",
         "/sys/class/infiniband/../../class/infiniband/iwarp0/node_type"}) {
     CAPTURE(path);
-    CHECK(contents(Fd(::open(path, O_RDONLY)).value) == "1: CA\n");
+    CHECK(text_of(path) == "1: CA\n");
   }
   struct stat there{};
   struct stat real{};
@@ -294,14 +296,14 @@ TEST_CASE("a program may change its directory into the device's, query it, and r
   CHECK(std::string(::getcwd(cwd.data(), cwd.size())) == std::string(kTrueName) + "/ports");
   CHECK(link_of("/proc/self/cwd") == std::string(kTrueName) + "/ports");
   CHECK(error_of([&] { return ::getcwd(cwd.data(), 4) == nullptr ? -1 : 0; }) == ERANGE);
-  CHECK(contents(Fd(::open("1/state", O_RDONLY)).value) == "4: ACTIVE\n");
+  CHECK(text_of("1/state") == "4: ACTIVE\n");
   CHECK(names_in("..").size() > 5);
   CHECK(real_name("..") == kTrueName);
   REQUIRE(::chdir("../../..") == 0);
   CHECK(std::string(::getcwd(cwd.data(), cwd.size())) == "/sys/devices/platform/iwarp");
   REQUIRE(::chdir("../../..") == 0);
   CHECK(std::string(::getcwd(cwd.data(), cwd.size())) == "/sys");
-  CHECK(contents(Fd(::open("class/infiniband/iwarp0/node_type", O_RDONLY)).value) == "1: CA\n");
+  CHECK(text_of("class/infiniband/iwarp0/node_type") == "1: CA\n");
 }
 
 TEST_CASE("no call can create, change or remove anything there") {
@@ -332,7 +334,7 @@ TEST_CASE("no call can create, change or remove anything there") {
   REQUIRE(::chdir(kDevice) == 0);
   CHECK(opening("x", O_WRONLY | O_CREAT) == EACCES);
   CHECK(error_of([] { return ::unlink("node_type"); }) == EACCES);
-  CHECK(contents(Fd(::open(kText, O_RDONLY)).value) == "1: CA\n");
+  CHECK(text_of(kText) == "1: CA\n");
 }
 
 TEST_CASE("a text has the size and the owner of texts in sysfs") {
@@ -376,7 +378,7 @@ TEST_CASE("the child of a fork sees the same files, and its exit removes none") 
   int status = -1;
   REQUIRE(::waitpid(child, &status, 0) == child);
   CHECK(status == 0);
-  CHECK(contents(Fd(::open(kText, O_RDONLY)).value) == "1: CA\n");
+  CHECK(text_of(kText) == "1: CA\n");
 }
 
 }  // namespace

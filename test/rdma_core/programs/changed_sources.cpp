@@ -49,19 +49,11 @@ struct Target {
 };
 
 rdma_cm_id* endpoint(const char* address, const char* port, int flags) {
-  rdma_addrinfo hints{};
-  hints.ai_flags = flags;
-  hints.ai_port_space = RDMA_PS_TCP;
+  const rdma_addrinfo hints{.ai_flags = flags, .ai_port_space = RDMA_PS_TCP};
   rdma_addrinfo* found = nullptr;
   check(rdma_getaddrinfo(address, port, &hints, &found) == 0, "rdma_getaddrinfo");
-  ibv_qp_init_attr attr{};
-  attr.cap = {.max_send_wr = kDepth,
-              .max_recv_wr = kReceives,
-              .max_send_sge = 1,
-              .max_recv_sge = 1,
-              .max_inline_data = 0};
-  attr.qp_type = IBV_QPT_RC;
-  attr.sq_sig_all = 1;
+  ibv_qp_init_attr attr{
+      .cap = {kDepth, kReceives, 1, 1, 0}, .qp_type = IBV_QPT_RC, .sq_sig_all = 1};
   rdma_cm_id* id = nullptr;
   check(rdma_create_ep(&id, found, nullptr, &attr) == 0, "rdma_create_ep");
   rdma_freeaddrinfo(found);
@@ -105,10 +97,8 @@ void receive_all(const char* address, int sender) {
   };
   for (std::uint32_t i = 0; i < kReceives; ++i) post();
   Target target = buffer.target();
-  rdma_conn_param how{};
-  how.private_data = &target;
-  how.private_data_len = sizeof target;
-  how.rnr_retry_count = 7;
+  rdma_conn_param how{
+      .private_data = &target, .private_data_len = sizeof target, .rnr_retry_count = 7};
   check(rdma_accept(id, &how) == 0, "rdma_accept");
   ibv_wc wc{};
   while (wc.byte_len != 1) {
@@ -124,9 +114,7 @@ class Sender {
  public:
   Sender(const char* address, const std::string& port, pid_t receiver)
       : receiver_(receiver), id_(endpoint(address, port.c_str(), 0)), buffer_(id_) {
-    rdma_conn_param how{};
-    how.retry_count = 7;
-    how.rnr_retry_count = 7;
+    rdma_conn_param how{.retry_count = 7, .rnr_retry_count = 7};
     check(rdma_connect(id_, &how) == 0, "rdma_connect");
     target_ = *static_cast<const Target*>(id_->event->param.conn.private_data);
     changer_ = std::jthread([this](const std::stop_token& stop) {
@@ -171,10 +159,7 @@ class Sender {
       ibv_sge sge{.addr = reinterpret_cast<std::uint64_t>(buffer_.data()),
                   .length = static_cast<std::uint32_t>(size_.load()),
                   .lkey = buffer_.mr()->lkey};
-      ibv_send_wr wr{};
-      wr.sg_list = &sge;
-      wr.num_sge = 1;
-      wr.opcode = *opcode;
+      ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = *opcode};
       wr.wr.rdma = {.remote_addr = target_.address, .rkey = target_.rkey};
       ibv_send_wr* bad = nullptr;
       check(ibv_post_send(id_->qp, &wr, &bad) == 0, "ibv_post_send");

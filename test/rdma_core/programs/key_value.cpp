@@ -6,7 +6,6 @@
 // it reads the value back over RDMA.
 #include "key_value.hpp"
 
-#include <netdb.h>
 #include <sys/socket.h>
 
 #include <memory>
@@ -51,14 +50,16 @@ bool take_message(std::string& arrived, std::string& out) {
   return true;
 }
 
+/// A channel. The loop acknowledges each of its events, and passes it to `take`.
 struct Events {
-  rdma_event_channel* channel = rdma_create_event_channel();
-  Events() { require(channel != nullptr, "rdma_create_event_channel"); }
+  Events(Loop& loop, std::function<void(rdma_cm_id*, rdma_cm_event_type)> take) {
+    require(channel != nullptr, "rdma_create_event_channel");
+    loop.watch(channel->fd, [this, take = std::move(take)] { drain(take); });
+  }
   ~Events() { rdma_destroy_event_channel(channel); }
   Events(const Events&) = delete;
   Events& operator=(const Events&) = delete;
 
-  /// Passes each pending event to `take`, then acknowledges it.
   void drain(const std::function<void(rdma_cm_id*, rdma_cm_event_type)>& take) const {
     rdma_cm_event* event = nullptr;
     while (rdma_get_cm_event(channel, &event) == 0) {
@@ -69,6 +70,8 @@ struct Events {
     }
     require(errno == EAGAIN, "rdma_get_cm_event");
   }
+
+  rdma_event_channel* channel = rdma_create_event_channel();
 };
 
 sockaddr_in to_address(const char* host, const char* port) {
@@ -88,9 +91,6 @@ class Server {
             "rdma_create_id");
     require(rdma_bind_addr(listener_, address) == 0, "rdma_bind_addr");
     require(rdma_listen(listener_, 64) == 0, "rdma_listen");
-    loop_.watch(events_.channel->fd, [this] {
-      events_.drain([this](rdma_cm_id* id, rdma_cm_event_type type) { take(id, type); });
-    });
     tcp_ = socket(AF_INET, SOCK_STREAM, 0);
     require(bind(tcp_, address, sizeof(own)) == 0 && listen(tcp_, 64) == 0, "bind, listen");
     loop_.watch(tcp_, [this] { accept_by_tcp(); });
@@ -112,9 +112,7 @@ class Server {
             [this](Connection& from, std::string_view request) {
               from.say(store_.answer(request));
             });
-        rdma_conn_param with{};
-        with.responder_resources = with.initiator_depth = 1;
-        with.rnr_retry_count = 7;
+        rdma_conn_param with{.responder_resources = 1, .initiator_depth = 1, .rnr_retry_count = 7};
         require(rdma_accept(id, &with) == 0, "rdma_accept");
         ++accepted_;
         return;
@@ -157,8 +155,8 @@ class Server {
     }
   }
 
-  Events events_;
   Loop loop_;
+  Events events_{loop_, [this](rdma_cm_id* id, rdma_cm_event_type type) { take(id, type); }};
   Store store_;
   rdma_cm_id* listener_ = nullptr;
   int tcp_ = -1;
@@ -177,9 +175,6 @@ std::string noise(unsigned seed) {
 class Client {
  public:
   Client(const char* host, const char* port) : server_(to_address(host, port)) {
-    loop_.watch(events_.channel->fd, [this] {
-      events_.drain([this](rdma_cm_id* id, rdma_cm_event_type type) { take(id, type); });
-    });
     tcp_ = socket(AF_INET, SOCK_STREAM, 0);
     require(connect(tcp_, reinterpret_cast<sockaddr*>(&server_), sizeof(server_)) == 0, "connect");
   }
@@ -216,9 +211,8 @@ class Client {
         connection_ = std::make_unique<Connection>(
             loop_, id, [this](Connection& to) { to.say("Sfromrdma" + value_); },
             [this](Connection& to, std::string_view answer) { received(to, answer); });
-        rdma_conn_param with{};
-        with.responder_resources = with.initiator_depth = 1;
-        with.retry_count = with.rnr_retry_count = 7;
+        rdma_conn_param with{
+            .responder_resources = 1, .initiator_depth = 1, .retry_count = 7, .rnr_retry_count = 7};
         require(rdma_connect(id, &with) == 0, "rdma_connect");
         return;
       }
@@ -262,8 +256,8 @@ class Client {
   }
 
   sockaddr_in server_;
-  Events events_;
   Loop loop_;
+  Events events_{loop_, [this](rdma_cm_id* id, rdma_cm_event_type type) { take(id, type); }};
   int tcp_ = -1;
   std::unique_ptr<Connection> connection_;
   std::string value_;

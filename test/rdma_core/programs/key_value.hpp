@@ -83,14 +83,8 @@ class Connection {
     require(domain_ != nullptr && channel_ != nullptr, "ibv_alloc_pd, ibv_create_comp_channel");
     queue_ = ibv_create_cq(id->verbs, 64, nullptr, channel_, 0);
     require(queue_ != nullptr && ibv_req_notify_cq(queue_, 0) == 0, "ibv_create_cq");
-    ibv_qp_init_attr wanted{};
-    wanted.send_cq = wanted.recv_cq = queue_;
-    wanted.cap = {.max_send_wr = 16,
-                  .max_recv_wr = 16,
-                  .max_send_sge = 1,
-                  .max_recv_sge = 1,
-                  .max_inline_data = 0};
-    wanted.qp_type = IBV_QPT_RC;
+    ibv_qp_init_attr wanted{
+        .send_cq = queue_, .recv_cq = queue_, .cap = {16, 16, 1, 1, 0}, .qp_type = IBV_QPT_RC};
     require(rdma_create_qp(id, domain_, &wanted) == 0, "rdma_create_qp");
     constexpr int kRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
     memory_ = ibv_reg_mr(domain_, buffers_.data(), sizeof(buffers_), kRights);
@@ -166,12 +160,11 @@ class Connection {
 
   void post(ibv_wr_opcode opcode, char* from, std::size_t length) {
     ibv_sge list = part(from, length);
-    ibv_send_wr request{};
-    request.sg_list = &list;
-    request.num_sge = 1;
-    request.opcode = opcode;
-    request.send_flags = IBV_SEND_SIGNALED;
-    request.imm_data = htonl(static_cast<std::uint32_t>(length));
+    ibv_send_wr request{.sg_list = &list,
+                        .num_sge = 1,
+                        .opcode = opcode,
+                        .send_flags = IBV_SEND_SIGNALED,
+                        .imm_data = htonl(static_cast<std::uint32_t>(length))};
     request.wr.rdma = {.remote_addr = theirs_.address, .rkey = theirs_.key};
     ibv_send_wr* bad = nullptr;
     require(ibv_post_send(id_->qp, &request, &bad) == 0, "ibv_post_send");
