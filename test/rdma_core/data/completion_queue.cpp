@@ -77,18 +77,7 @@ TEST_CASE("many completions are polled at a time, in order") {
   wait_until(poll_all, "a completion is missing");
 }
 
-TEST_CASE("an armed queue notifies once, about the next completion") {
-  Pair pair;
-  REQUIRE_EQ(ibv_req_notify_cq(pair.a.cq, 0), 0);
-  for (int i = 0; i < 3; ++i) {
-    REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
-    success(pair.a.cq);
-  }
-  pair.a.take_event();
-  CHECK_FALSE(is_readable(pair.a.channel->fd));
-}
-
-TEST_CASE("completions that were queued before arming cause no event") {
+TEST_CASE("an armed queue notifies once, and not about completions that were queued before") {
   Pair pair;
   REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
   pair.settle();  // settle() polls one completion and leaves the other one in the queue.
@@ -98,6 +87,13 @@ TEST_CASE("completions that were queued before arming cause no event") {
   REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
   pair.a.take_event();  // The program does not poll here, so the worker has to find the completion.
   success(pair.a.cq);
+  REQUIRE_EQ(ibv_req_notify_cq(pair.a.cq, 0), 0);
+  for (int i = 0; i < 3; ++i) {
+    REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
+    success(pair.a.cq);
+  }
+  pair.a.take_event();
+  CHECK_FALSE(is_readable(pair.a.channel->fd));
 }
 
 TEST_CASE("a queue armed for solicited completions notifies about these and about errors") {

@@ -18,16 +18,12 @@ using namespace data;
 TEST_CASE("a peer addresses a region with the address that the program specified") {
   Pair pair;
   constexpr std::uint64_t kIova = 0x1000;
-  using Register = ibv_mr* (*)(ibv_pd*, void*, std::size_t);
-  const Register by_iova = [](ibv_pd* pd, void* at, std::size_t length) {
-    return ibv_reg_mr_iova(pd, at, length, kIova, End::kAllRights);
-  };
-  const Register by_iova2 = [](ibv_pd* pd, void* at, std::size_t length) {
-    return ibv_reg_mr_iova2(pd, at, length, kIova, End::kAllRights | IBV_ACCESS_RELAXED_ORDERING);
-  };
-  for (const Register call : {by_iova, by_iova2}) {
-    ibv_mr* const mr = must(call(pair.b.pd, pair.b.buffer.data() + 4096, 64));
-    CHECK_EQ(mr->addr, pair.b.buffer.data() + 4096);
+  constexpr unsigned kRights = End::kAllRights | IBV_ACCESS_RELAXED_ORDERING;
+  std::byte* const at = pair.b.buffer.data() + 4096;
+  for (const bool is_second : {false, true}) {
+    ibv_mr* const mr = must(is_second ? ibv_reg_mr_iova2(pair.b.pd, at, 64, kIova, kRights)
+                                      : ibv_reg_mr_iova(pair.b.pd, at, 64, kIova, End::kAllRights));
+    CHECK_EQ(mr->addr, at);
     pair.a.write(0, "iova");
     pair.b.write(4104, "....");
     REQUIRE_EQ(pair.a.post_to(IBV_WR_RDMA_WRITE, kIova + 8, mr->rkey, 0, 4), 0);
