@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -37,18 +38,19 @@ int failure(Kind kind) {
 }
 
 constexpr unsigned kMany = 2000;
+constexpr Way kOctetByOctet{kOneOctet, true, kMany};
 
 struct Row {
   std::string_view name;
-  std::array<Way, 4> ways;
+  std::array<Way, 5> ways;
 };
 
 // clang-format off
 constexpr std::array<Row, kKinds> kRows{{
-    {"recv", {{{EAGAIN, true}, {EINTR, true}, {ECONNRESET}, {ENOMEM}}}},
-    {"recvmsg", {{{EAGAIN, true}, {EINTR, true}, {ECONNRESET}, {ENOMEM}}}},
-    {"send", {{{EINTR, true}, {EPIPE}, {ENOBUFS}, {kOneOctet, true, kMany}}}},
-    {"sendmsg", {{{EINTR, true}, {EPIPE}, {ENOBUFS}, {kOneOctet, true, kMany}}}},
+    {"recv", {{{EAGAIN, true}, {EINTR, true}, {ECONNRESET}, {ENOMEM}, kOctetByOctet}}},
+    {"recvmsg", {{{EAGAIN, true}, {EINTR, true}, {ECONNRESET}, {ENOMEM}, kOctetByOctet}}},
+    {"send", {{{EINTR, true}, {EPIPE}, {ENOBUFS}, kOctetByOctet}}},
+    {"sendmsg", {{{EINTR, true}, {EPIPE}, {ENOBUFS}, kOctetByOctet}}},
     {"epoll_ctl", {{{ENOSPC}, {ENOMEM}, {ENOSPC, false, kMany}}}},
     {"epoll_wait", {{{EINTR, true}}}},
     {"epoll_create1", {{{EMFILE}}}},
@@ -124,8 +126,6 @@ using failing::kOneOctet;
   }
 
 // clang-format off
-WRAP(ssize_t, recv, Kind::kRecv, (int fd, void* to, size_t size, int flags), (fd, to, size, flags))
-WRAP(ssize_t, recvmsg, Kind::kRecvmsg, (int fd, msghdr* message, int flags), (fd, message, flags))
 WRAP(int, epoll_wait, Kind::kEpollWait, (int fd, epoll_event* events, int most, int timeout), (fd, events, most, timeout))
 WRAP(int, epoll_create1, Kind::kEpollCreate, (int flags), (flags))
 WRAP(int, eventfd, Kind::kEventfd, (unsigned value, int flags), (value, flags))
@@ -144,22 +144,42 @@ WRAP(int, poll, Kind::kPoll, (pollfd* all, nfds_t count, int timeout), (all, cou
 WRAP(ssize_t, read, Kind::kRead, (int fd, void* to, size_t size), (fd, to, size))
 // clang-format on
 
-extern "C" ssize_t __real_send(int fd, const void* from, size_t size, int flags);
-extern "C" ssize_t __wrap_send(int fd, const void* from, size_t size, int flags) {
-  const int code = failure(Kind::kSend);
-  if (code == 0 || size == 0) return __real_send(fd, from, size, flags);
-  if (code == kOneOctet) return __real_send(fd, from, 1, flags);
+/// Transfers what the caller wants with `whole`, or at most one octet with `one`, or fails.
+template <typename Whole, typename One>
+static ssize_t transfer(Kind kind, Whole whole, One one) {
+  const int code = failure(kind);
+  if (code == 0) return whole();
+  if (code == kOneOctet) return one();
   errno = code;
   return -1;
 }
 
+extern "C" ssize_t __real_recv(int fd, void* to, size_t size, int flags);
+extern "C" ssize_t __wrap_recv(int fd, void* to, size_t size, int flags) {
+  return transfer(
+      Kind::kRecv, [&] { return __real_recv(fd, to, size, flags); },
+      [&] { return __real_recv(fd, to, std::min<size_t>(size, 1), flags); });
+}
+
+extern "C" ssize_t __real_recvmsg(int fd, msghdr* message, int flags);
+extern "C" ssize_t __wrap_recvmsg(int fd, msghdr* message, int flags) {
+  return transfer(
+      Kind::kRecvmsg, [&] { return __real_recvmsg(fd, message, flags); },
+      [&] { return __real_recv(fd, message->msg_iov[0].iov_base, 1, flags); });
+}
+
+extern "C" ssize_t __real_send(int fd, const void* from, size_t size, int flags);
+extern "C" ssize_t __wrap_send(int fd, const void* from, size_t size, int flags) {
+  return transfer(
+      Kind::kSend, [&] { return __real_send(fd, from, size, flags); },
+      [&] { return __real_send(fd, from, std::min<size_t>(size, 1), flags); });
+}
+
 extern "C" ssize_t __real_sendmsg(int fd, const msghdr* message, int flags);
 extern "C" ssize_t __wrap_sendmsg(int fd, const msghdr* message, int flags) {
-  const int code = failure(Kind::kSendmsg);
-  if (code == 0) return __real_sendmsg(fd, message, flags);
-  if (code == kOneOctet) return __real_send(fd, message->msg_iov[0].iov_base, 1, flags);
-  errno = code;
-  return -1;
+  return transfer(
+      Kind::kSendmsg, [&] { return __real_sendmsg(fd, message, flags); },
+      [&] { return __real_send(fd, message->msg_iov[0].iov_base, 1, flags); });
 }
 
 extern "C" int __real_epoll_ctl(int set, int what, int fd, epoll_event* event);

@@ -4,7 +4,6 @@
 // ends at the first such report, and waits only for reports that must arrive.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,8 +21,6 @@ struct Scenario {
   std::string_view name;
   Outcome (*run)();
 };
-
-std::span<const Scenario> scenarios();
 
 Outcome sleeping();  ///< uses verbs/net; both ends sleep on channels
 Outcome polling();   ///< uses verbs/net; both ends poll
