@@ -2,10 +2,7 @@
 // Tests ports that the program binds before it uses them. No other program can bind such a port,
 // former connections do not block it, and a socket can listen on it or connect from it. Also tests
 // the options of connected sockets.
-#include <doctest/doctest.h>
-
 #include <optional>
-#include <ostream>
 
 #include "iwarp/net/bound_socket.hpp"
 #include "raw_peer.hpp"
@@ -19,6 +16,7 @@ using verbs::Errc;
 namespace {
 
 const Address kAnyPort{"127.0.0.1", 0};
+const std::error_code kInUse = make_error_code(Errc::kAddressInUse);
 
 std::error_code error_of(const Address& at) {
   const auto socket = bind_tcp(at);
@@ -40,27 +38,26 @@ std::optional<UniqueFd> foreign_bind(std::uint16_t port, int option = SO_KEEPALI
 }  // namespace
 
 TEST_CASE("no other program can bind a bound port, with any socket option, until it is released") {
-  const auto in_use = make_error_code(Errc::kAddressInUse);
   Address at;
   {
     auto socket = must(bind_tcp(kAnyPort));
     at = socket.local();
     CHECK_EQ(at.host, "127.0.0.1");
     REQUIRE_NE(at.port, 0);
-    CHECK_EQ(error_of(at), in_use);
-    CHECK_EQ(error_of({"0.0.0.0", at.port}), in_use);
-    CHECK_EQ(error_of({"", at.port}), in_use);
+    CHECK_EQ(error_of(at), kInUse);
+    CHECK_EQ(error_of({"0.0.0.0", at.port}), kInUse);
+    CHECK_EQ(error_of({"", at.port}), kInUse);
     CHECK_FALSE(error_of({"127.0.0.2", at.port}));
     CHECK_FALSE(foreign_bind(at.port).has_value());
     CHECK_FALSE(foreign_bind(at.port, SO_REUSEADDR).has_value());
     auto rnic = open_rnic();
     CmChannel channel;
-    CHECK_EQ(rnic->listen(at, {}, channel).error(), in_use);
+    CHECK_EQ(rnic->listen(at, {}, channel).error(), kInUse);
     auto other = must(bind_tcp(kAnyPort));
     CHECK_NE(other.local().port, at.port);
     other = std::move(socket);
     CHECK_EQ(other.local(), at);
-    CHECK_EQ(error_of(at), in_use);
+    CHECK_EQ(error_of(at), kInUse);
   }
   CHECK_FALSE(error_of(at));
 }
@@ -74,11 +71,11 @@ TEST_CASE("a port is bound again while its former connections are open or in TIM
   Established pair;
   const Address at = pair.listener->local();
   // The listener still holds the port, so another bind fails.
-  CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
+  CHECK_EQ(error_of(at), kInUse);
   pair.listener.reset();
   {
     auto beside_the_connection = must(bind_tcp(at));
-    CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
+    CHECK_EQ(error_of(at), kInUse);
   }
   // `b` closes first, so its end of the connection enters TIME_WAIT. That end is bound to the port
   // of `at`.
@@ -86,7 +83,7 @@ TEST_CASE("a port is bound again while its former connections are open or in TIM
   pair.expect_disconnected();
   CHECK_FALSE(foreign_bind(at.port).has_value());
   auto socket = must(bind_tcp(at));
-  CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
+  CHECK_EQ(error_of(at), kInUse);
   CHECK_FALSE(foreign_bind(at.port, SO_REUSEADDR).has_value());
   pair.listener = must(pair.rnic->listen(std::move(socket), {}, *pair.b.cm));
   CHECK_EQ(pair.listener->local(), at);
@@ -99,8 +96,8 @@ TEST_CASE(
   auto socket = must(bind_tcp({"", 0}));
   const auto at = socket.local();
   pair.listener = must(pair.rnic->listen(std::move(socket), {}, *pair.b.cm));
-  CHECK_EQ(error_of(at), make_error_code(Errc::kAddressInUse));
-  CHECK_EQ(error_of({"127.0.0.1", at.port}), make_error_code(Errc::kAddressInUse));
+  CHECK_EQ(error_of(at), kInUse);
+  CHECK_EQ(error_of({"127.0.0.1", at.port}), kInUse);
   REQUIRE_FALSE(pair.rnic->connect(*pair.a.qp, {"127.0.0.1", at.port}, {}, *pair.a.cm));
   expect(*pair.b.cm, Type::kConnectRequest);
 }
@@ -116,7 +113,7 @@ TEST_CASE("a socket on which listening failed stays bound, and can listen later"
   REQUIRE_EQ(::listen(stranger->get(), 1), 0);
   const auto failed = pair.rnic->listen(std::move(socket), {}, *pair.b.cm);
   REQUIRE_FALSE(failed.has_value());
-  CHECK_EQ(failed.error(), make_error_code(Errc::kAddressInUse));
+  CHECK_EQ(failed.error(), kInUse);
   CHECK_EQ(socket.local(), at);
   stranger.reset();
   CHECK_FALSE(foreign_bind(at.port).has_value());
@@ -137,7 +134,7 @@ TEST_CASE("a connection is made from the port that the program has bound, and ke
       REQUIRE_FALSE(event.request->accept(*pair.b.qp));
       expect(*pair.a.cm, Type::kEstablished);
       expect(*pair.b.cm, Type::kEstablished);
-      CHECK_EQ(error_of(from), make_error_code(Errc::kAddressInUse));
+      CHECK_EQ(error_of(from), kInUse);
       CHECK_FALSE(foreign_bind(from.port, SO_REUSEADDR).has_value());
       // The passive side closes first and enters TIME_WAIT, so the active side can connect again
       // from the same port.
@@ -181,7 +178,7 @@ TEST_CASE("connecting from an address that cannot be bound fails with the reason
              make_error_code(Errc::kAddressInvalid));
   }
   pair.start({.local = pair.listener->local()});
-  CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, make_error_code(Errc::kAddressInUse));
+  CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, kInUse);
 }
 
 TEST_CASE("a range of ports is used from the bottom up, until none is left") {
@@ -200,7 +197,7 @@ TEST_CASE("a range of ports is used from the bottom up, until none is left") {
   {
     const auto last = must(bind_tcp(kAnyPort, range));
     CHECK_EQ(last.local().port, first + 2);
-    CHECK_EQ(bind_tcp(kAnyPort, range).error(), make_error_code(Errc::kAddressInUse));
+    CHECK_EQ(bind_tcp(kAnyPort, range).error(), kInUse);
   }
   lowest = must(bind_tcp(kAnyPort, range));
   CHECK_EQ(lowest.local().port, first + 2);

@@ -4,13 +4,11 @@
 // running.
 #include "iwarp/net/fork.hpp"
 
-#include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <ostream>
 
 #include "iwarp/net/bound_socket.hpp"
 #include "raw_peer.hpp"
@@ -73,8 +71,7 @@ TEST_CASE(
   const Child child(
       {pair.a.cm->fd(), pair.a.channel->fd(), pair.rnic->async_events().fd(), bound.fd()});
   pair.b.post_recv(0, 4096);
-  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 4096));
-  pair.a.expect_success();
+  pair.a.perform(WrOpcode::kSend, 0, 4096);
   pair.b.expect_success();
   CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 4096, pair.b.buffer.begin()));
   // The kernel sends a reset when the last copy of the socket's descriptor is closed.

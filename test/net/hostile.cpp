@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests peers that stay silent, send garbage, disconnect, or connect in large numbers.
-#include <doctest/doctest.h>
 #include <sys/resource.h>
 
 #include <array>
@@ -8,7 +7,6 @@
 #include <future>
 #include <held_clock.hpp>
 #include <optional>
-#include <ostream>
 
 #include "iwarp/net/channel_port.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
@@ -81,19 +79,6 @@ TEST_CASE(
   CHECK_EQ(failed.error, make_error_code(Errc::kMpaProtocol));
   peer.wait_for_end();
   pair.connect();  // The queue pair can be used again after the failure.
-}
-
-TEST_CASE(
-    "a client that does not speak MPA is disconnected, and the listener continues [MPA-66] "
-    "[MPA-111]") {
-  Pair pair;
-  auto garbage = RawPeer::connect(pair.listener->local().port);
-  garbage.send(octets("GET / HTTP/1.0\r\n\r\n"));
-  garbage.wait_for_end();
-  auto half = RawPeer::connect(pair.listener->local().port);
-  half.send(octets("MPA ID Req"));
-  half.close();
-  pair.connect();
 }
 
 TEST_CASE(

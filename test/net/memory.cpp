@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests which memory may be registered, and what deregistration guarantees.
-#include <doctest/doctest.h>
 #include <sys/mman.h>
 
-#include <ostream>
 #include <thread>
 
 #include "iwarp/verbs/completion_queue_port.hpp"

@@ -3,14 +3,12 @@
 // that are refused.
 #include "iwarp/net/metrics.hpp"
 
-#include <doctest/doctest.h>
 #include <regex.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 
@@ -51,12 +49,12 @@ std::string exchange(int socket, std::string_view request) {
 
 UniqueFd connect_tcp(std::uint16_t port) { return RawPeer::connect(port).release(); }
 
-UniqueFd connect_unix(const std::string& path) {
+/// Creates a Unix socket, and connects or binds it to `path` with `call`.
+UniqueFd unix_socket(const std::string& path, decltype(::connect)* call) {
   UniqueFd out(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.data(), path.size());
-  REQUIRE_EQ(::connect(out.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  REQUIRE_EQ(call(out.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
   return out;
 }
 
@@ -244,20 +242,14 @@ TEST_CASE(
     struct stat about{};
     REQUIRE_EQ(::stat(path.c_str(), &about), 0);
     CHECK_EQ(about.st_mode & 0777U, 0600U);
-    CHECK_NE(exchange(connect_unix(path).get(), kGet).find("200 OK"), std::string::npos);
+    CHECK_NE(exchange(unix_socket(path, ::connect).get(), kGet).find("200 OK"), std::string::npos);
     const auto second = MetricsServer::open({.path = path});
     REQUIRE_FALSE(second.has_value());
     CHECK_EQ(second.error(), std::errc::address_in_use);
-    CHECK_NE(exchange(connect_unix(path).get(), kGet).find("200 OK"), std::string::npos);
+    CHECK_NE(exchange(unix_socket(path, ::connect).get(), kGet).find("200 OK"), std::string::npos);
   }
   CHECK_NE(::access(path.c_str(), F_OK), 0);
-  {
-    UniqueFd left(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.data(), path.size());
-    REQUIRE_EQ(::bind(left.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  }
+  (void)unix_socket(path, ::bind);  // Leaves a stale socket.
   CHECK(MetricsServer::open({.path = path}).has_value());
   std::ofstream(path) << "somebody's file";
   CHECK_FALSE(MetricsServer::open({.path = path}).has_value());

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests which thread drives a connection: a polling thread, a sleeping thread, or the worker, which
 // takes over when the program stops polling.
-#include <doctest/doctest.h>
-
 #include <atomic>
 #include <held_clock.hpp>
-#include <ostream>
 #include <thread>
 
-#include "driver/drive_lock.hpp"
 #include "socket_pair.hpp"
 
 using namespace iwarp;
@@ -24,19 +20,9 @@ void poll_empty(End& end, int times) {
 
 }  // namespace
 
-TEST_CASE("two pollers exchange messages") {
-  Established pair;
-  ping_pong(pair, 2000, [](End& end) { return end.spin(); });
-}
-
 TEST_CASE("two sleepers exchange messages, and no wake-up is lost [VRB-52]") {
   Established pair;
   ping_pong(pair, 2000, [](End& end) { return end.completion(); });
-}
-
-TEST_CASE("a poller and a sleeper exchange messages") {
-  Established pair;
-  ping_pong(pair, 1000, [&](End& end) { return &end == &pair.a ? end.spin() : end.completion(); });
 }
 
 TEST_CASE("a program that polls and then sleeps is woken each time") {
@@ -55,8 +41,7 @@ TEST_CASE("the worker serves a target whose program has stopped polling") {
   Established pair;
   for (int i = 0; i < 50; ++i) {
     poll_empty(pair.b, 200);
-    REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
-    pair.a.expect_success();
+    pair.a.perform(WrOpcode::kRead, 0, 64, pair.b.remote(64));
   }
 }
 
@@ -70,21 +55,7 @@ TEST_CASE(
       poll_empty(pair.b, 2);
       pair.a.expect_success();
     }
-    REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
-    pair.a.expect_success();
-  }
-}
-
-TEST_CASE("the worker serves a target whose program slept often and briefly, and then stays away") {
-  Established pair;
-  for (int i = 0; i < 20; ++i) {
-    ping_pong(pair, 50, [](End& end) { return end.completion(); });
-    REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
-    while (pair.a.completion().opcode != verbs::WcOpcode::kRead) {
-    }
-    verbs::WorkCompletion left_over;
-    while (pair.b.cq->poll(std::span(&left_over, 1)) != 0) {
-    }
+    pair.a.perform(WrOpcode::kRead, 0, 64, pair.b.remote(64));
   }
 }
 
@@ -108,8 +79,7 @@ TEST_CASE("two threads sleep on one channel, and both are woken") {
   std::jthread two(sleeper);
   for (int i = 0; i < kMessages + 2; ++i) {
     pair.b.post_recv(0, 64, i < kMessages ? 0 : kLast);
-    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
-    pair.a.expect_success();
+    pair.a.perform(WrOpcode::kSend, 0, 64);
     while (taken.load() != i + 1) std::this_thread::yield();
   }
 }
@@ -123,8 +93,7 @@ TEST_CASE("a message posted on an idle stream takes one system call, at 64 octet
       CHECK_EQ(pair.rnic->counters(*pair.a.qp).send_calls, before + 1);
       pair.a.expect_success();
       // When the Read has completed, the socket buffer is empty.
-      REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 1, pair.b.remote(0)));
-      pair.a.expect_success();
+      pair.a.perform(WrOpcode::kRead, 0, 1, pair.b.remote(0));
     }
   }
 }
@@ -199,24 +168,10 @@ TEST_CASE(
   b.qp.reset();
 }
 
-TEST_CASE("requests that are posted together take one system call") {
-  Established pair;
-  const auto one = pair.a.sge(0, 64);
-  const verbs::SendWr write{
-      .opcode = WrOpcode::kWrite, .sgl = std::span(&one, 1), .remote = pair.b.remote(0)};
-  const std::vector<verbs::SendWr> list(16, write);
-  const auto before = pair.rnic->counters(*pair.a.qp).send_calls;
-  std::size_t posted = 0;
-  REQUIRE_FALSE(pair.a.qp->post_send(list, posted));
-  CHECK_EQ(pair.rnic->counters(*pair.a.qp).send_calls, before + 1);
-  for (int i = 0; i < 16; ++i) pair.a.expect_success();
-}
-
 TEST_CASE("no thread is woken while a connection is idle") {
   Established pair;
   poll_empty(pair.b, 500);
-  REQUIRE_FALSE(pair.a.post(WrOpcode::kRead, 0, 64, pair.b.remote(64)));
-  pair.a.expect_success();
+  pair.a.perform(WrOpcode::kRead, 0, 64, pair.b.remote(64));
   Pair others;  // `others` uses another device. While it exchanges messages, `pair` is idle.
   others.connect();
   const auto end = std::chrono::steady_clock::now() + kLimit;
@@ -244,8 +199,7 @@ TEST_CASE(
     }
     pair.connect();
     for (int i = 0; i < 100; ++i) {
-      REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 512));
-      pair.a.expect_success();
+      pair.a.perform(WrOpcode::kSend, 0, 512);
       const auto one = pair.b.sge(0, 512);
       const verbs::RecvWr receive{.sgl = std::span(&one, 1)};
       REQUIRE(!(shared ? srq->post_recv(receive) : pair.b.qp->post_recv(receive)));
@@ -261,8 +215,7 @@ TEST_CASE("a held stream ends when its peer resets it") {
   for (const bool polled : {false, true}) {
     CAPTURE(polled);
     Established pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
-    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 512));
-    pair.a.expect_success();
+    pair.a.perform(WrOpcode::kSend, 0, 512);
     if (polled) poll_empty(pair.b, 500);
     REQUIRE_FALSE(pair.a.qp->abort());
     if (polled) {
@@ -270,39 +223,4 @@ TEST_CASE("a held stream ends when its peer resets it") {
     }
     expect(*pair.b.cm, CmEvent::Type::kDisconnected);
   }
-}
-
-TEST_CASE("the drive lock loses no work and admits one at a time") {
-  constexpr int kThreads = 3;
-  constexpr int kEach = 20000;
-  DriveLock lock;
-  std::atomic<int> left[kThreads] = {};
-  int done = 0;  // guarded by the lock
-  const auto run = [&](std::uint32_t work) {
-    for (;;) {
-      for (int t = 0; t < kThreads; ++t) {
-        if ((work & (1U << t)) != 0) done += left[t].exchange(0);
-      }
-      if (lock.leave()) return;
-      work = lock.take();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (int t = 0; t < kThreads; ++t) {
-      threads.emplace_back([&, t] {
-        for (int i = 0; i < kEach; ++i) {
-          ++left[t];
-          if (const auto all = lock.enter(1U << t)) run(*all);
-          if (i % 100 == 0) {
-            lock.lock();
-            run(lock.take());
-          }
-        }
-      });
-    }
-  }
-  lock.lock();
-  CHECK_EQ(done, kThreads * kEach);
-  run(lock.take());
 }

@@ -55,6 +55,19 @@ test::ReplacedSocketOps full_sockets() {
   });
 }
 
+/// A peer that has sent a Request to `pair.b`, and the event with this Request.
+struct Asked {
+  explicit Asked(const ListenOptions& options = {})
+      : pair(1 << 16, {}, {"127.0.0.1", 0}, options) {}
+  std::error_code reject_and_keep(const std::vector<std::byte>& private_data = {}) {
+    return event.request->reject_and_keep(socket, private_data);
+  }
+  Pair pair;
+  RawPeer peer = RawPeer::ask(pair.listener->local().port);
+  CmEvent event = expect(*pair.b.cm, Type::kConnectRequest);
+  UniqueFd socket;
+};
+
 struct Ends {
   UniqueFd active, passive;
 };
@@ -92,6 +105,7 @@ TEST_CASE(
     peer.send(reply);
 
     auto event = expect(*pair.a.cm, Type::kRejected);
+    CHECK_EQ(event.error, make_error_code(Errc::kRejected));
     REQUIRE(event.socket);
     REQUIRE(event.read_ahead.size() <= behind);
     auto got = event.read_ahead;
@@ -109,11 +123,9 @@ TEST_CASE(
 }
 
 TEST_CASE("an end that rejects can keep the TCP connection and continue on it [MPA-86]") {
-  Pair pair;
-  auto peer = RawPeer::ask(pair.listener->local().port);
-  const auto event = expect(*pair.b.cm, Type::kConnectRequest);
-  UniqueFd socket;
-  REQUIRE_FALSE(event.request->reject_and_keep(socket, octets("no")));
+  Asked asked;
+  auto& [pair, peer, event, socket] = asked;
+  REQUIRE_FALSE(asked.reject_and_keep(octets("no")));
   REQUIRE(socket);
   CHECK((::fcntl(socket.get(), F_GETFL) & O_NONBLOCK) != 0);
   UniqueFd again;
@@ -130,15 +142,11 @@ TEST_CASE("an end that rejects can keep the TCP connection and continue on it [M
 }
 
 TEST_CASE("private data that is too long can be followed by a shorter rejection") {
-  Pair pair;
-  auto peer = RawPeer::ask(pair.listener->local().port);
-  const auto event = expect(*pair.b.cm, Type::kConnectRequest);
-  UniqueFd socket;
-  CHECK_EQ(event.request->reject_and_keep(socket, pattern(513, 1)),
-           make_error_code(Errc::kPrivateDataTooLong));
-  CHECK_FALSE(socket);
-  REQUIRE_FALSE(event.request->reject_and_keep(socket, pattern(512, 1)));
-  CHECK(socket);
+  Asked asked;
+  CHECK_EQ(asked.reject_and_keep(pattern(513, 1)), make_error_code(Errc::kPrivateDataTooLong));
+  CHECK_FALSE(asked.socket);
+  REQUIRE_FALSE(asked.reject_and_keep(pattern(512, 1)));
+  CHECK(asked.socket);
 }
 
 TEST_CASE(
@@ -174,15 +182,13 @@ TEST_CASE(
 }
 
 TEST_CASE("a Reply that TCP does not accept at once is still sent, and TCP is closed afterwards") {
-  Pair pair;
-  auto peer = RawPeer::ask(pair.listener->local().port);
-  const auto event = expect(*pair.b.cm, Type::kConnectRequest);
-  UniqueFd socket;
+  Asked asked;
+  auto& peer = asked.peer;
   {
     const auto full = full_sockets();
-    CHECK_EQ(event.request->reject_and_keep(socket), make_error_code(Errc::kBusy));
-    CHECK_FALSE(socket);
-    CHECK_EQ(event.request->reject(), make_error_code(Errc::kWrongState));
+    CHECK_EQ(asked.reject_and_keep(), make_error_code(Errc::kBusy));
+    CHECK_FALSE(asked.socket);
+    CHECK_EQ(asked.event.request->reject(), make_error_code(Errc::kWrongState));
   }
   const auto reply =
       mpa::decode_startup_frame(mpa::FrameKind::kReply, peer.receive(mpa::startup_frame_size(0)));
@@ -194,22 +200,19 @@ TEST_CASE("a Reply that TCP does not accept at once is still sent, and TCP is cl
 TEST_CASE("a rejection that TCP never accepts ends after a timeout") {
   ListenOptions options;
   options.connection.close_timeout = std::chrono::milliseconds(50);
-  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, options);
-  auto peer = RawPeer::ask(pair.listener->local().port);
-  const auto event = expect(*pair.b.cm, Type::kConnectRequest);
+  Asked asked(options);
   const auto full = full_sockets();
-  UniqueFd socket;
-  CHECK_EQ(event.request->reject_and_keep(socket), make_error_code(Errc::kBusy));
-  CHECK(peer.wait_for_end());
+  CHECK_EQ(asked.reject_and_keep(), make_error_code(Errc::kBusy));
+  CHECK(asked.peer.wait_for_end());
 }
 
 TEST_CASE("a rejection whose socket neither side keeps closes TCP in order") {
-  Pair pair;
-  auto peer = RawPeer::ask(pair.listener->local().port);
-  REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->reject());
-  peer.receive(mpa::startup_frame_size(0));
-  peer.send(octets("still talking"));
-  CHECK_FALSE(peer.wait_for_end());
+  Asked asked;
+  REQUIRE_FALSE(asked.event.request->reject());
+  asked.event.request.reset();
+  asked.peer.receive(mpa::startup_frame_size(0));
+  asked.peer.send(octets("still talking"));
+  CHECK_FALSE(asked.peer.wait_for_end());
 }
 
 TEST_CASE("rejected peers that do not close do not hold a descriptor each") {

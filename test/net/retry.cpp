@@ -2,11 +2,8 @@
 // Tests connecting to a peer that is not ready yet and refuses or resets connections at first, and
 // to existing peers that support only revision 1 or refuse some private data. The library retries
 // for as long as the program allows.
-#include <doctest/doctest.h>
-
 #include <atomic>
 #include <cerrno>
-#include <ostream>
 #include <thread>
 
 #include "iwarp/net/bound_socket.hpp"

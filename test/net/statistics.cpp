@@ -3,8 +3,6 @@
 // counts must match what happened.
 #include "iwarp/net/statistics.hpp"
 
-#include <doctest/doctest.h>
-
 #include <numeric>
 
 #include "iwarp/net/channel_port.hpp"
@@ -53,8 +51,7 @@ ListenOptions with_short_limits() {
 
 TEST_CASE("a connection is counted at both ends, and listed while it is open") {
   Established pair;
-  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, 5000, pair.b.remote(0)));
-  pair.a.expect_success();
+  pair.a.perform(verbs::WrOpcode::kWrite, 0, 5000, pair.b.remote(0));
   const auto open = pair.rnic->statistics();
   CHECK_EQ(open.active.begun, 1);
   CHECK_EQ(open.active.established, 1);
@@ -109,7 +106,8 @@ TEST_CASE("a failed set-up has a reason: unreachable, rejected, abandoned, reset
 }
 
 TEST_CASE(
-    "silent peers and peers that do not speak MPA are counted separately [MPA-99] [MPA-111]") {
+    "silent peers and peers that do not speak MPA are disconnected and counted separately, and the "
+    "listener continues [MPA-66] [MPA-99] [MPA-111]") {
   Pair pair(1 << 12, {}, {"127.0.0.1", 0}, with_short_limits());
   auto silent = RawPeer::connect(pair.listener->local().port);
   silent.wait_for_end();
@@ -125,6 +123,10 @@ TEST_CASE(
   REQUIRE(comes_true([&] { return all_failed(patient.rnic->statistics().passive) == 1; }));
   check_failed(patient.rnic->statistics().passive, SetupFailure::kProtocol);
   CHECK_EQ(patient.rnic->statistics().pending_setups, 0);
+  auto half = RawPeer::connect(patient.listener->local().port);
+  half.send(octets("MPA ID Req"));
+  half.close();
+  patient.connect();
 }
 
 TEST_CASE(

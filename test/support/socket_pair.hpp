@@ -122,15 +122,20 @@ struct End {
     const auto one = sge(at, length);
     return qp->post_send({.wr_id = id, .opcode = opcode, .sgl = std::span(&one, 1), .remote = to});
   }
-  /// Blocks until the next completion arrives and returns it.
-  verbs::WorkCompletion completion() {
+  /// Blocks until the next completion arrives and returns it. `block` returns when there is an
+  /// event in the channel, and removes it.
+  template <typename Block>
+  verbs::WorkCompletion completion(Block block) {
     verbs::WorkCompletion wc;
     for (;;) {
       if (cq->poll(std::span(&wc, 1)) == 1) return wc;
       cq->arm(verbs::Notify::kNext);
       if (cq->poll(std::span(&wc, 1)) == 1) return wc;
-      REQUIRE(channel->wait(kLimit).has_value());
+      block();
     }
+  }
+  verbs::WorkCompletion completion() {
+    return completion([this] { REQUIRE(channel->wait(kLimit).has_value()); });
   }
   /// Busy-polls until the next completion arrives and returns it.
   verbs::WorkCompletion spin() {
@@ -141,6 +146,12 @@ struct End {
   }
   void expect_success() {
     REQUIRE_EQ(to_string(completion().status), to_string(verbs::WcStatus::kSuccess));
+  }
+  /// Posts a request and waits until it has succeeded.
+  void perform(verbs::WrOpcode opcode, std::size_t at, std::size_t length,
+               verbs::RemoteAddress to = {}) {
+    REQUIRE_FALSE(post(opcode, at, length, to));
+    expect_success();
   }
 
   Rnic& rnic;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests that every datagram arrives unchanged, whether the kernel segments it from a larger message
 // or it is sent as a message of its own.
-#include <doctest/doctest.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -10,7 +9,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <ostream>
 #include <vector>
 
 #include "iwarp/net/datagram_socket.hpp"

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests doorbell coalescing: which posts are sent immediately, and which events send the delayed
 // posts.
-#include <doctest/doctest.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <functional>
 #include <held_clock.hpp>
-#include <ostream>
 
 #include "driver/driven_connection.hpp"
 #include "socket_pair.hpp"
