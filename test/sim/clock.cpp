@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests when a connection reads the clock.
-#include <doctest/doctest.h>
-
 #include "support.hpp"
 
 using namespace iwarp;

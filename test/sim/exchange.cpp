@@ -126,10 +126,3 @@ TEST_CASE("large messages are transferred in FPDUs of every size [MPA-50] [DDP-3
     }
   }
 }
-
-TEST_CASE("receiving octets one at a time makes no difference [MPA-56] [MPA-117]") {
-  ConnectionOptions o;
-  o.startup.markers = true;
-  Connected pair(o, o, {.seed = 1, .max_segment = 1});
-  exchange(pair, 3000);
-}

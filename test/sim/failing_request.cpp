@@ -2,7 +2,7 @@
 // Tests a request that fails at this end or is refused by the peer, while requests of every kind
 // before it are still in flight. The requests before it are carried out and complete as if there
 // were no error; the requests behind it are flushed.
-#include "acknowledged/acknowledged.hpp"
+#include "support.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT

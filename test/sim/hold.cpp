@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests Sends that arrive while no receive is posted: such a Send may hold the stream for a limited
 // time instead of terminating it.
-#include "acknowledged/acknowledged.hpp"
+#include "support.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests how a peer can misuse memory. Each case must cause exactly the Terminate in the tables of
 // RFC 5040 section 4.8, change no memory, and flush both ends in order.
-#include "acknowledged/acknowledged.hpp"
+#include "support.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT
@@ -265,33 +265,4 @@ TEST_CASE(
       }
     }
   }
-}
-
-TEST_CASE("requests posted after the refused one are flushed in order [VRB-14]") {
-  Connected pair({}, {}, {.seed = 4, .max_segment = 200});
-  Region* sink = pair.a->memory(4096, Access::kLocalWrite);
-  Region* theirs = pair.b->memory(4096, Access::kRemoteWrite | Access::kLocalWrite);
-  Region* inbox = pair.a->memory(64, Access::kLocalWrite);
-  post_recv(*pair.a, 90, sge(inbox, 0, 8));
-  post_recv(*pair.a, 91, sge(inbox, 8, 8));
-  // The region does not grant remote read access.
-  post_read(*pair.a, 1, sge(sink, 0, 8), remote(theirs));
-  for (std::uint64_t id = 2; id < 20; ++id) {
-    post_write(*pair.a, id, sge(sink, 0, 4096), remote(theirs), SendFlags::kNone);
-  }
-  check_refused(pair, *pair.b, "0/1/02");
-  const auto done = pair.a->completions();
-  REQUIRE(done.size() >= 3);
-  CHECK(done.front().status == WcStatus::kRemoteAccess);
-  std::uint64_t last = 0;
-  for (std::size_t i = 1; i < done.size(); ++i) {
-    CHECK(done[i].status == WcStatus::kWrFlush);
-    if (done[i].wr_id < 90) {
-      CHECK(done[i].wr_id > last);
-      last = done[i].wr_id;
-    }
-  }
-  CHECK(last == 19);
-  CHECK(done.back().wr_id == 91);
-  CHECK(pair.b->guards_intact());
 }

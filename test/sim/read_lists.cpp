@@ -2,7 +2,7 @@
 // Tests Reads whose sink is a list of buffers. The stack sends one Read Request for each buffer,
 // reports one completion for all of them, and never has more Read Requests outstanding than ORD
 // allows.
-#include "acknowledged/acknowledged.hpp"
+#include "support.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT

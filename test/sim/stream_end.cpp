@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "acknowledged/acknowledged.hpp"
+#include "support.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT

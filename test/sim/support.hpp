@@ -57,6 +57,21 @@ inline ConnectionOptions with_ord(std::uint16_t ord) {
   return out;
 }
 
+/// Returns options of an end whose requests complete when the peer has acknowledged them.
+inline ConnectionOptions acknowledged(std::uint16_t ord = 16, std::uint16_t ird = 16) {
+  ConnectionOptions o;
+  o.completions = verbs::Completions::kAcknowledged;
+  o.startup.ird = ird;
+  o.startup.ord = ord;
+  return o;
+}
+
+/// Returns options of an end that waits for a receive when a Send arrives.
+inline ConnectionOptions holding(mpa::Duration hold, ConnectionOptions o = {}) {
+  o.receive_hold = hold;
+  return o;
+}
+
 /// Returns options of an end that offers Send with Immediate.
 inline ConnectionOptions together() {
   ConnectionOptions out;
@@ -263,6 +278,13 @@ inline std::string opcodes(const Direction& direction) {
     at += (2 + u16(at) + 3) / 4 * 4 + 4;
   }
   return out;
+}
+
+/// Removes repeated opcodes, so that "00001" becomes "01": one digit for each message instead of
+/// one for each segment.
+inline std::string collapsed(std::string opcodes) {
+  opcodes.erase(std::unique(opcodes.begin(), opcodes.end()), opcodes.end());
+  return opcodes;
 }
 
 /// Formats a Terminate as in the requirement tables, for example "1/1/00", or "none".

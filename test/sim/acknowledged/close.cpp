@@ -2,7 +2,7 @@
 // Tests closing a connection with acknowledged completions. The closing end first acknowledges what
 // it has received, because it can no longer answer after its FIN (RFC 5040 section 4.8, RFC 5041
 // section 6.2).
-#include "acknowledged.hpp"
+#include "support.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT

@@ -2,7 +2,7 @@
 // Tests requests that complete when the peer has placed them: what makes an end request an
 // acknowledgement, which requests the answer completes, and in which order. The tests of requests
 // that the peer refuses are in faults.cpp.
-#include "acknowledged.hpp"
+#include "support.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT

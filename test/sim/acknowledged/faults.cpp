@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests acknowledged completions when the peer refuses a request or does not answer. The refused
 // request fails, earlier requests that the peer has placed succeed, and later requests are flushed.
-#include "acknowledged.hpp"
+#include "support.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT

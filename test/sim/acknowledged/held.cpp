@@ -2,7 +2,7 @@
 // Tests requests that precede a Send which waits for a receive. The peer acknowledges these
 // requests without being asked, because the acknowledgement request is queued behind the waiting
 // Send.
-#include "acknowledged.hpp"
+#include "support.hpp"
 
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT

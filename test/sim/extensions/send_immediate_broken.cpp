@@ -34,59 +34,55 @@ void announce(Pair& pair) {
 }
 
 /// Two ends. An Immediate that announces a Send has consumed a receive at `b`.
-struct Announced {
-  explicit Announced(verbs::QpInit init_b = {})
-      : pair(agreed_without_crc(), agreed_without_crc(), {}, {}, init_b) {
-    REQUIRE(pair.establish());
-    inbox = pair.b->memory(64, kEverything);
+struct Announced : Connected {
+  explicit Announced(const verbs::QpInit& init_b = {})
+      : Connected(agreed_without_crc(), agreed_without_crc(), {}, {}, init_b) {
     const Sge to = sge(inbox, 0, 64);
     const verbs::RecvWr wr{.wr_id = 9, .sgl = {&to, 1}};
-    REQUIRE(!(init_b.srq != nullptr ? init_b.srq->post_recv(wr) : pair.b->qp->post_recv(wr)));
-    announce(pair);
-    REQUIRE(pair.b->completions().empty());
-    REQUIRE(pair.b->qp->state() == QpState::kRts);
+    REQUIRE(!(init_b.srq != nullptr ? init_b.srq->post_recv(wr) : b->qp->post_recv(wr)));
+    announce(*this);
+    REQUIRE(b->completions().empty());
+    REQUIRE(b->qp->state() == QpState::kRts);
   }
   void check_flushed() {
-    CHECK(text(pair.b->completions()) == "9 work request flushed");
-    CHECK(pair.b->qp->state() == QpState::kError);
+    CHECK(text(b->completions()) == "9 work request flushed");
+    CHECK(b->qp->state() == QpState::kError);
     CHECK(all_zero(inbox));
-    CHECK(pair.b->guards_intact());
+    CHECK(b->guards_intact());
   }
-
-  Pair pair;
-  Region* inbox = nullptr;
+  Region* const inbox = b->memory(64, kEverything);
 };
 
 }  // namespace
 
 TEST_CASE("a close between the announcement and the announced Send is premature") {
-  Announced a;
-  a.pair.to_b.fin = true;
-  a.pair.run();
-  CHECK(sent_code(*a.pair.b) == "2/0/01");
-  a.check_flushed();
+  Announced pair;
+  pair.to_b.fin = true;
+  pair.run();
+  CHECK(sent_code(*pair.b) == "2/0/01");
+  pair.check_flushed();
 }
 
 TEST_CASE("if the connection is lost or aborted, the announced receive is flushed") {
   for (const bool lost : {true, false}) {
-    Announced a;
+    Announced pair;
     if (lost) {
-      a.pair.b->connection->lost(a.pair.b->now);
+      pair.b->connection->lost(pair.b->now);
     } else {
-      REQUIRE(!a.pair.b->qp->abort());
+      REQUIRE(!pair.b->qp->abort());
     }
-    a.check_flushed();
+    pair.check_flushed();
   }
 }
 
 TEST_CASE("a local close completes when the peer's direction ends without the announced Send") {
-  Announced a;
-  REQUIRE(!a.pair.b->qp->disconnect());
-  a.pair.run();
-  a.pair.advance(10s);
-  CHECK(text(a.pair.b->completions()) == "9 work request flushed");
-  CHECK(a.pair.b->qp->state() != QpState::kRts);
-  CHECK(all_zero(a.inbox));
+  Announced pair;
+  REQUIRE(!pair.b->qp->disconnect());
+  pair.run();
+  pair.advance(10s);
+  CHECK(text(pair.b->completions()) == "9 work request flushed");
+  CHECK(pair.b->qp->state() != QpState::kRts);
+  CHECK(all_zero(pair.inbox));
 }
 
 TEST_CASE(
@@ -96,31 +92,31 @@ TEST_CASE(
   REQUIRE(!srq.post_recv({.wr_id = 9}));
   verbs::QpInit init;
   init.srq = &srq;
-  Announced a(init);
-  REQUIRE(!a.pair.b->qp->abort());
-  CHECK(text(a.pair.b->completions()) == "9 work request flushed");
+  Announced pair(init);
+  REQUIRE(!pair.b->qp->abort());
+  CHECK(text(pair.b->completions()) == "9 work request flushed");
   CHECK(srq.size() == 1);
 }
 
 TEST_CASE(
     "memory of the announced receive is deregistered: the stream ends, and no octet is placed") {
-  Announced a;
+  Announced pair;
   const auto payload = std::vector<std::byte>(16, std::byte{7});
-  destroy(*a.pair.b, a.inbox);
-  const std::vector<std::byte> before(a.inbox->address, a.inbox->address + 64);
-  a.pair.to_b.put(send_fpdu(rdmap::Opcode::kSend, 2, payload));
-  a.pair.run();
-  CHECK(std::equal(before.begin(), before.end(), a.inbox->address));
-  CHECK(text(a.pair.b->completions()) == "9 work request flushed");
-  check_refused(a.pair, *a.pair.b, "0/0/00");
+  destroy(*pair.b, pair.inbox);
+  const std::vector<std::byte> before(pair.inbox->address, pair.inbox->address + 64);
+  pair.to_b.put(send_fpdu(rdmap::Opcode::kSend, 2, payload));
+  pair.run();
+  CHECK(std::equal(before.begin(), before.end(), pair.inbox->address));
+  CHECK(text(pair.b->completions()) == "9 work request flushed");
+  check_refused(pair, *pair.b, "0/0/00");
 }
 
 TEST_CASE("another announcement instead of the Send is 0/2/06 [RDMAP-97]") {
-  Announced a;
+  Announced pair;
   const std::array<std::byte, rdmap::kImmediateSize> octets{};
-  a.pair.to_b.put(send_fpdu(rdmap::Opcode::kImmediate, 2, octets));
-  check_refused(a.pair, *a.pair.b, "0/2/06");
-  a.check_flushed();
+  pair.to_b.put(send_fpdu(rdmap::Opcode::kImmediate, 2, octets));
+  check_refused(pair, *pair.b, "0/2/06");
+  pair.check_flushed();
 }
 
 TEST_CASE(
