@@ -27,13 +27,10 @@ Known connect(Pair& pair, const ConnectOptions& options) {
 
 void check_all_operations(Pair& pair) {
   pair.b.post_recv(0, 100, 7);
-  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 100));
-  pair.a.expect_success();
+  pair.a.perform(verbs::WrOpcode::kSend, 0, 100);
   CHECK_EQ(pair.b.completion().byte_len, 100);
-  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, 30'000, pair.b.remote(1000)));
-  pair.a.expect_success();
-  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kRead, 30'000, 30'000, pair.b.remote(1000)));
-  pair.a.expect_success();
+  pair.a.perform(verbs::WrOpcode::kWrite, 0, 30'000, pair.b.remote(1000));
+  pair.a.perform(verbs::WrOpcode::kRead, 30'000, 30'000, pair.b.remote(1000));
   CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 30'000,
                    pair.a.buffer.begin() + 30'000));
 }
@@ -71,10 +68,7 @@ TEST_CASE("a listener without authorities requests no certificate and learns no 
 
 TEST_CASE("a name that the program specifies replaces the host to which it connects") {
   const Credentials credentials;
-  const auto elsewhere = credentials.authority.issue("storage.example");
-  auto serving = credentials.serving();
-  serving.certificate = elsewhere.certificate;
-  serving.key = elsewhere.key;
+  auto serving = credentials.with(credentials.authority.issue("storage.example"));
   serving.peer_names = {"nobody", "client"};
   auto pair = pair_served_by(served_by(serving));
   auto asking = credentials.asking();

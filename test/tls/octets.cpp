@@ -48,10 +48,8 @@ test::ReplacedSocketOps one_octet_calls() {
 }
 
 void write_and_read(Pair& pair, std::size_t size) {
-  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, size, pair.b.remote(0)));
-  pair.a.expect_success();
-  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kRead, size, size, pair.b.remote(0)));
-  pair.a.expect_success();
+  pair.a.perform(verbs::WrOpcode::kWrite, 0, size, pair.b.remote(0));
+  pair.a.perform(verbs::WrOpcode::kRead, size, size, pair.b.remote(0));
   CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + static_cast<long>(size),
                    pair.a.buffer.begin() + static_cast<long>(size)));
 }
@@ -78,8 +76,7 @@ TEST_CASE("large transfers in both directions, with a new key each 64 KiB") {
   // The Read Response follows the data that `b` has written, so all of that data has arrived when
   // the Read completes. The Read that `b` posts below does the same for the data of `a`.
   write_and_read(connected.pair, 1000);
-  REQUIRE_FALSE(b.post(verbs::WrOpcode::kRead, 0, 1, a.remote(0)));
-  b.expect_success();
+  b.perform(verbs::WrOpcode::kRead, 0, 1, a.remote(0));
   CHECK(std::equal(b.buffer.begin() + 1000, b.buffer.begin() + kSize,
                    a.buffer.begin() + kSize + 1000));
   CHECK(std::equal(a.buffer.begin() + 2000, a.buffer.begin() + kSize,
@@ -157,8 +154,7 @@ TEST_CASE("the data of completed requests arrives although their queue pair is d
   Connected connected({}, {}, std::uint64_t{1} << 36, kSize);
   End& a = connected.pair.a;
   End& b = connected.pair.b;
-  REQUIRE_FALSE(a.post(verbs::WrOpcode::kWrite, 0, kSize, b.remote(0)));
-  a.expect_success();
+  a.perform(verbs::WrOpcode::kWrite, 0, kSize, b.remote(0));
   a.qp.reset();
   expect(*b.cm, Type::kDisconnected);
   CHECK_EQ(state_of(b), static_cast<int>(verbs::QpState::kIdle));

@@ -81,10 +81,7 @@ TEST_CASE("a client refuses a certificate: another name, expired, unknown author
   for (const auto& [own, why] :
        {Row{elsewhere, "hostname mismatch"}, Row{expired, "certificate has expired"},
         Row{foreign, "unable to get local issuer certificate"}}) {
-    auto serving = credentials.serving();
-    serving.certificate = own.certificate;
-    serving.key = own.key;
-    const auto failed = connect_in_vain(serving, credentials.asking());
+    const auto failed = connect_in_vain(credentials.with(own), credentials.asking());
     CHECK_EQ(failed.client, kNotTaken + why);
     CHECK(failed.server.starts_with("the peer refused the TLS handshake: "));
   }
@@ -93,10 +90,7 @@ TEST_CASE("a client refuses a certificate: another name, expired, unknown author
 TEST_CASE("a listener refuses a client: no certificate, another name, unknown authority") {
   const Credentials credentials;
   const Authority stranger("stranger");
-  const auto foreign = stranger.issue("client");
-  auto unknown = credentials.asking();
-  unknown.certificate = foreign.certificate;
-  unknown.key = foreign.key;
+  const auto unknown = credentials.with(stranger.issue("client"));
   auto serving = credentials.serving();
   auto failed = connect_in_vain(serving, only_authorities(credentials.authority));
   CHECK_EQ(failed.server, "TLS handshake: peer did not return a certificate");

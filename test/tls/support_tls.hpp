@@ -31,20 +31,15 @@ struct Credentials {
   Issued server = authority.issue("127.0.0.1");
   Issued client = authority.issue("client");
 
-  TlsOptions serving() const {
-    return {.certificate = server.certificate,
-            .key = server.key,
+  TlsOptions with(const Issued& own) const {
+    return {.certificate = own.certificate,
+            .key = own.key,
             .authorities = authority.file(),
             .peer_names = {},
             .shared_keys = {}};
   }
-  TlsOptions asking() const {
-    return {.certificate = client.certificate,
-            .key = client.key,
-            .authorities = authority.file(),
-            .peer_names = {},
-            .shared_keys = {}};
-  }
+  TlsOptions serving() const { return with(server); }
+  TlsOptions asking() const { return with(client); }
 };
 
 inline TlsOptions only_authorities(const Authority& authority) {
