@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -61,27 +59,6 @@ std::size_t raise_descriptors(std::size_t wanted) {
   }
   getrlimit(RLIMIT_NOFILE, &limit);
   return limit.rlim_cur;
-}
-
-void Latencies::add(Clock::duration time) {
-  const auto ns = static_cast<std::uint64_t>(std::max<Clock::duration::rep>(time.count(), 16));
-  const auto power = static_cast<unsigned>(std::bit_width(ns)) - 1;
-  const auto part = (ns >> (power - 4)) & 15;
-  ++classes_[power * 16 + part];
-  ++count_;
-}
-
-std::chrono::duration<double, std::micro> Latencies::quantile(double share) const {
-  const auto rank = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count_)));
-  std::uint64_t seen = 0;
-  for (std::size_t i = 0; i < classes_.size(); ++i) {
-    seen += classes_[i];
-    if (seen < rank || seen == 0) continue;
-    const double upper =
-        std::ldexp(16.0 + static_cast<double>(i % 16) + 1, static_cast<int>(i / 16) - 4);
-    return std::chrono::duration<double, std::nano>(upper);
-  }
-  return {};
 }
 
 }  // namespace iwarp::load

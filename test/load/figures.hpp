@@ -2,11 +2,12 @@
 // Measures which resources a process uses, and how long operations take.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+
+#include "measure/basics/histogram.hpp"
 
 namespace iwarp::load {
 
@@ -26,20 +27,12 @@ std::chrono::duration<double> processor_time();
 /// Raises the limit on descriptors to `wanted` if permitted. Returns the new limit.
 std::size_t raise_descriptors(std::size_t wanted);
 
-/// A histogram of times. It has 16 classes per power of two, so it is accurate to 1/16.
-class Latencies {
- public:
-  void add(Clock::duration time);
-  std::uint64_t count() const { return count_; }
-  /// Returns a quantile: for a `share` of 0.99, the time that 99 % of all recorded times do not
-  /// exceed.
-  std::chrono::duration<double, std::micro> quantile(double share) const;
-  void clear() { *this = {}; }
-
- private:
-  std::array<std::uint64_t, std::size_t{64} * 16> classes_{};
-  std::uint64_t count_ = 0;
-};
+/// How long operations took.
+using Latencies = apps::measure::Histogram;
+/// Returns a percentile in microseconds.
+inline double us(const Latencies& latencies, double part) {
+  return std::chrono::duration<double, std::micro>(latencies.percentile(part)).count();
+}
 
 /// Memory that both processes share and through which they exchange their figures.
 struct Shared {

@@ -157,7 +157,7 @@ int hold(const Options& o) {
       "{} of them at work for {:.1f} s: {:.0f} operations a second, p50 {:.0f} us, p99 {:.0f} "
       "us\n\n",
       working.size(), worked.count(), static_cast<double>(latencies.count()) / worked.count(),
-      latencies.quantile(0.5).count(), latencies.quantile(0.99).count());
+      us(latencies, 0.5), us(latencies, 0.99));
   fmt::print("{:<10}{:>14}{:>18}{:>14}\n", "at work", "in use", "a connection", "descriptors");
   per_connection("active", active_before, usage(), o.connections);
   per_connection("passive", passive_before, server.sample(), o.connections);
@@ -214,9 +214,8 @@ int rate(const Options& o) {
       "{:.0f} a second; {} failed; p50 {:.1f} ms, p99 {:.1f} ms\n"
       "processor time of one: active end {:.0f} us, passive end {:.0f} us: "
       "{:.0f} a second for each processor\n",
-      n, took.count(), o.at_once, n / took.count(), client.failed(),
-      latencies.quantile(0.5).count() / 1000, latencies.quantile(0.99).count() / 1000,
-      used / n * 1e6, passive / n * 1e6, n / (used + passive));
+      n, took.count(), o.at_once, n / took.count(), client.failed(), us(latencies, 0.5) / 1000,
+      us(latencies, 0.99) / 1000, used / n * 1e6, passive / n * 1e6, n / (used + passive));
   while (server.shared().open != 0) client.take_events(milliseconds(10));
   server.stop();
   return client.failed() == 0 ? 0 : 1;
@@ -263,9 +262,9 @@ void print_head() {
 void print(const Sample& s, const Latencies& latencies, double seconds, std::uint64_t octets,
            std::size_t reconnects) {
   fmt::print("{:>8.0f}{:>12}{:>10.1f}{:>10.0f}{:>10.0f}{:>14.2f}{:>14.2f}{:>8}{:>8}{:>12}\n",
-             seconds, latencies.count(), static_cast<double>(octets) / 1e6,
-             latencies.quantile(0.5).count(), s.p99, kib(s.active.memory) / 1024,
-             kib(s.passive.memory) / 1024, s.active.descriptors, s.passive.descriptors, reconnects);
+             seconds, latencies.count(), static_cast<double>(octets) / 1e6, us(latencies, 0.5),
+             s.p99, kib(s.active.memory) / 1024, kib(s.passive.memory) / 1024, s.active.descriptors,
+             s.passive.descriptors, reconnects);
   std::fflush(stdout);
 }
 
@@ -336,12 +335,11 @@ int soak(const Options& o) {
       reconnect(client, scratch, turn++);
     }
     if (elapsed < o.seconds * static_cast<double>(samples.size() + 1) / o.samples) continue;
-    samples.push_back({usage(),
-                       {server.shared().memory, server.shared().descriptors},
-                       latencies.quantile(0.99).count()});
+    samples.push_back(
+        {usage(), {server.shared().memory, server.shared().descriptors}, us(latencies, 0.99)});
     print(samples.back(), latencies, elapsed, client.octets() - octets, reconnects);
     octets = client.octets();
-    latencies.clear();
+    latencies = {};
   }
   come_to_rest(client, latencies);
   const bool is_flat = judge(samples);
