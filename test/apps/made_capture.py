@@ -3,9 +3,16 @@
 import struct
 
 NEAR, FAR = (bytes([192, 0, 2, 1]), 40000), (bytes([192, 0, 2, 2]), 7174)
-
-
 FILE_HEADER = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+
+
+def records(capture):
+    """Returns the packets of a pcap file, each with its record header."""
+    at = len(FILE_HEADER)
+    while at < len(capture):
+        size = struct.unpack_from("<I", capture, at + 8)[0]
+        yield capture[at:at + 16 + size]
+        at += 16 + size
 
 
 def crc32c(octets):

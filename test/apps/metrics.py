@@ -20,6 +20,14 @@ def connect(where):
     return socket.create_connection((host.strip("[]"), int(port)), timeout=TIMEOUT)
 
 
+def place_of(process):
+    """Returns the address of the metrics, which a command prints as its first line on standard error."""
+    line = process.stderr.readline()
+    match = re.fullmatch(r"iwarp: metrics at (\S+)\n", line)
+    assert match, line + process.stderr.read()
+    return match[1]
+
+
 def exchange(where, request=GET):
     """Requests the metrics. Returns (status line, body)."""
     with connect(where) as peer:

@@ -2,6 +2,7 @@
 """Runs the built iwarp command for the end-to-end tests, with timeouts. Kills processes that are still running at
 the end."""
 import contextlib
+import json
 import os
 import pathlib
 import re
@@ -28,6 +29,19 @@ def start(*arguments, **options):
     server with some thousand clients is larger than the usual size, 64 KiB."""
     return subprocess.Popen([IWARP, *map(str, arguments)], stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, pipesize=1 << 20, text=True, **options)
+
+
+def finish(process, number=None):
+    """Sends a signal, if any, to a command that start() has started, and waits until it ends. The result is that of
+    run()."""
+    if number is not None:
+        process.send_signal(number)
+    try:
+        out, err = process.communicate(timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
 def wait_until(condition, what, timeout=TIMEOUT):
@@ -65,14 +79,8 @@ class Server:
 
     def stop(self):
         """Sends SIGTERM to the server. Returns (status, output)."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            out, err = self.process.communicate(timeout=TIMEOUT)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
-        return self.process.returncode, out + err
+        ended = finish(self.process, signal.SIGTERM)
+        return ended.returncode, ended.stdout + ended.stderr
 
     def kill(self):
         self.process.kill()
@@ -98,6 +106,13 @@ class Case(unittest.TestCase):
         self.dir.mkdir()
         self.out.mkdir()
 
+    def started(self, *arguments, **options):
+        """Starts a command, and kills it at the end of the test."""
+        process = start(*arguments, **options)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
     def assert_ok(self, result):
         self.assertEqual(result.returncode, 0, result.stderr + result.stdout)
         self.assertEqual(result.stderr, "")
@@ -120,6 +135,11 @@ class Case(unittest.TestCase):
 
     def names(self, directory):
         return sorted(os.listdir(directory))
+
+
+def objects(text):
+    """Returns the objects of a text with one JSON object per line."""
+    return [json.loads(line) for line in text.splitlines()]
 
 
 @contextlib.contextmanager

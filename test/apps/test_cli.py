@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 
-from support import IWARP, TIMEOUT, Case, Server, main, run, start
+from support import IWARP, TIMEOUT, Case, Server, finish, main, run, start
 
 
 class Usage(Case):
@@ -174,18 +174,11 @@ class Failures(Case):
         with socket.create_server(("127.0.0.1", 0)) as server:
             url = f"iwarp://127.0.0.1:{server.getsockname()[1]}/x"
             hasty = start("get", url, self.out, "--timeout", "1")
-            held = [server.accept()[0]]
-            patient = start("get", url, self.scratch / "other")
-            held.append(server.accept()[0])
-            _, error = hasty.communicate(timeout=TIMEOUT)
-            is_patient = patient.poll() is None
-            patient.kill()
-            patient.communicate()
-            for peer in held:
-                peer.close()
-        self.assertEqual(hasty.returncode, 1)
-        self.assertIn("cannot connect to ", error)
-        self.assertTrue(is_patient)
+            with server.accept()[0]:
+                patient = self.started("get", url, self.scratch / "other")
+                with server.accept()[0]:
+                    self.assert_fails(finish(hasty), 1, "cannot connect to ")
+                    self.assertIsNone(patient.poll())
 
     def test_an_interrupt_is_heard_while_connecting(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
@@ -194,12 +187,8 @@ class Failures(Case):
                           ("get", f"iwarp://{host}/x", self.out, "--timeout", "3600")):
                 with self.subTest(words=words):
                     client = start(*words)
-                    peer, _ = server.accept()
-                    client.send_signal(signal.SIGINT)
-                    _, error = client.communicate(timeout=TIMEOUT)
-                    peer.close()
-                    self.assertEqual((client.returncode, error),
-                                     (1, f"iwarp {words[0]}: interrupted\n"))
+                    with server.accept()[0]:
+                        self.assert_fails(finish(client, signal.SIGINT), 1, f"^iwarp {words[0]}: interrupted$")
 
     def test_a_host_and_a_file_may_be_called_as_a_command(self):
         self.assert_fails(run("ping", "info"), 1, "^iwarp ping: cannot connect to info:7174: ")

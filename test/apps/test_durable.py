@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 
-from support import Case, TIMEOUT, Server, main, run, start
+from support import Case, TIMEOUT, Server, finish, main, run, start
 
 MIB = 1 << 20
 SIZE = 6 * MIB + 5
@@ -72,8 +72,7 @@ class Kills(Case):
     def duration(self, verb, server):
         begun = time.monotonic()
         client, _ = self.transfer(verb, server)
-        client.communicate(timeout=TIMEOUT)
-        self.assertEqual(client.returncode, 0)
+        self.assert_ok(finish(client))
         return time.monotonic() - begun
 
     def test_a_kill_at_any_moment(self):

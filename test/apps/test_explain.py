@@ -2,7 +2,6 @@
 """Tests `iwarp explain` on captures of siw and of this stack, intact and damaged, from files and pipes, as text and
 JSON."""
 import gzip
-import json
 import pathlib
 import random
 import re
@@ -11,19 +10,10 @@ import struct
 import subprocess
 
 import made_capture
-from made_capture import crc32c, sends
-from support import IWARP, TIMEOUT, SANITIZER, Case, main, run
+from made_capture import crc32c, records, sends
+from support import IWARP, TIMEOUT, SANITIZER, Case, main, objects, run
 
 SIW = pathlib.Path(__file__).resolve().parents[1] / "vectors" / "siw"
-
-
-def records(capture):
-    """Returns the packets of a pcap file, each with its record header."""
-    at = 24
-    while at < len(capture):
-        size = struct.unpack_from("<I", capture, at + 8)[0]
-        yield capture[at:at + 16 + size]
-        at += 16 + size
 
 
 def pcapng(capture):
@@ -43,13 +33,14 @@ def pcapng(capture):
     return b"".join(blocks)
 
 
-def objects(text):
-    return [json.loads(line) for line in text.splitlines()]
-
-
 class Explain(Case):
     def explain(self, *arguments):
         return self.assert_ok(run("explain", *arguments))
+
+    def assert_little_memory(self):
+        """Checks the peak of all commands so far. AddressSanitizer needs more, because it delays reuse."""
+        peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+        self.assertLess(peak, 100 * 1024 * (3 if "address" in SANITIZER else 1))
 
     def of_pipe(self, octets):
         """Returns what the command says about a capture on its standard input."""
@@ -181,10 +172,8 @@ class Packed(Explain):
             for _ in range(4096):
                 out.write(packet)
         self.assertLess(self.packed.stat().st_size, 1 << 20)
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         self.assertIn("4164 packets, 1 TCP connection, 1 with MPA, 36 frames", self.explain(self.packed))
-        after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        self.assertLess(max(before, after), 100 * 1024 * (3 if "address" in SANITIZER else 1))
+        self.assert_little_memory()
 
 
 class Spoiled(Explain):
@@ -279,14 +268,10 @@ class Spoiled(Explain):
                     outbound = p[16 + 26:16 + 30] == bytes([10, 0, 2, 15])
                     at = 16 + (34 if outbound else 36)
                     out.write(p[:at] + struct.pack(">H", 10000 + port) + p[at + 2:])
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        text = self.assert_ok(run("explain", "--op", "terminate", path))
+        text = self.explain("--op", "terminate", path)
         self.assertIn("2000 with MPA", text)
         self.assertIn("no longer followed: 1488 connections", text)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        # AddressSanitizer needs more memory, because it delays the reuse of freed memory.
-        limit = 100 * 1024 * (3 if "address" in SANITIZER else 1)
-        self.assertLess(max(before, after), limit)
+        self.assert_little_memory()
 
 
 class Status(Case):

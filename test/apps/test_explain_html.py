@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the file that `iwarp explain --html` writes, and the sources from which its page is bundled."""
-import json
+"""Tests the file that `iwarp explain --html` writes, and the sources of its page and of that of iwarp lab."""
 import os
 import pathlib
 import re
@@ -9,11 +8,11 @@ import subprocess
 import unittest
 
 from made_capture import sends
-from support import Case, main, run
+from support import Case, main, objects, run
 
 HERE = pathlib.Path(__file__).resolve().parent
 SIW = HERE.parent / "vectors/siw"
-PAGE = HERE.parents[1] / "apps/explain/page"
+APPS = HERE.parents[1] / "apps"
 BUNDLE = pathlib.Path(os.environ["IWARP_BUILD"]) / "apps/explain/page_files.cpp"
 HOSTILE = b"</script><img src=x onerror=alert(1)><!-- @SCRIPT@ -->"
 HAS_PAGE = 'if (name == "page.js") return R"~~()~~"' not in BUNDLE.read_text()
@@ -39,9 +38,8 @@ class File(Case):
         capture = SIW / "term-stock.pcap"
         text = self.page_of(capture)
         model = re.search(r'id="model">\n(.*?)</script>', text, re.DOTALL)[1]
-        objects = [json.loads(line) for line in model.splitlines() if line]
         said = self.assert_ok(run("explain", "--json", "-vv", capture))
-        self.assertEqual(objects, [json.loads(line) for line in said.splitlines()])
+        self.assertEqual(objects(model.strip()), objects(said))
 
     def test_what_the_wire_brought_is_text(self):
         text = self.page_of(self.written("hostile.pcap", sends([HOSTILE] * 3, private_data=HOSTILE)))
@@ -72,9 +70,10 @@ class Sources(Case):
     def test_types(self):
         if not shutil.which("tsc"):
             self.skipTest("tsc is missing, so the page's types are not checked")
-        result = subprocess.run(["tsc", "--noEmit", "-p", PAGE], capture_output=True, text=True,
-                                timeout=120, check=False)
-        self.assertEqual(result.returncode, 0, result.stdout)
+        for name in ("explain", "lab"):
+            result = subprocess.run(["tsc", "--noEmit", "-p", APPS / name / "page"], capture_output=True, text=True,
+                                    timeout=120, check=False)
+            self.assertEqual(result.returncode, 0, result.stdout)
 
     def test_a_build_without_the_page_says_so(self):
         for options, why in ((["-DIWARP_PAGES=OFF"], "IWARP_PAGES is off"),

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 
-from support import IWARP, TIMEOUT, Case, Server, main, run, wait_until
+from support import IWARP, TIMEOUT, Case, Server, main, objects, run, wait_until
 
 SEPARATOR = b"\x1e"
 
@@ -32,10 +32,6 @@ def records(path, killed=False):
 
 def text_of(objects):
     return b"".join(SEPARATOR + json.dumps(o).encode() + b"\n" for o in objects)
-
-
-def objects(text):
-    return [json.loads(line) for line in text.splitlines()]
 
 
 def event(name, data, time=1.0, group="1"):
@@ -61,9 +57,7 @@ class Log(Case):
         run("demo", "--quiet", "--trace", cls.demo).check_returncode()
 
     def explain(self, *arguments):
-        result = run("explain", *arguments)
-        self.assert_ok(result)
-        return result.stdout
+        return self.assert_ok(run("explain", *arguments))
 
     def test_the_file_is_qlog_with_whole_records(self):
         found = records(self.demo)

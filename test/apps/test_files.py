@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 
-from support import Case, TIMEOUT, Server, main, octets_written, processes, run, start, wait_until
+from support import Case, TIMEOUT, Server, finish, main, octets_written, processes, run, start, wait_until
 
 MIB = 1 << 20
 LONG_TRANSFER = 512 * MIB  # size of a sparse file, large enough to interrupt its transfer
@@ -201,9 +201,7 @@ class Killed(Case):
             yield server, client
 
     def check_client(self, client, pattern):
-        _, err = client.communicate(timeout=TIMEOUT)
-        self.assertEqual(client.returncode, 1)
-        self.assertRegex(err, rf"^iwarp (put|get): {pattern}\n$")
+        self.assert_fails(finish(client), 1, rf"^iwarp (put|get): {pattern}$")
 
     def whole(self, folder):
         return [name for name in self.names(folder) if not name.startswith(".")]

@@ -14,7 +14,7 @@ import subprocess
 import unittest
 
 import metrics
-from support import Case, TIMEOUT, SANITIZER, Server, main, run, start, wait_until
+from support import Case, TIMEOUT, SANITIZER, Server, finish, main, run, start, wait_until
 
 CLIENT = os.environ.get("HOSTILE_CLIENT", "build/release/test/apps/test_hostile_client")
 
@@ -73,7 +73,7 @@ class Hostile(Case):
 
     def test_failed_setups_are_logged_with_the_reason_that_the_metric_counts(self):
         with Server("serve", self.dir, "--metrics", 0, "--log-format", "json") as server:
-            where = re.fullmatch(r"iwarp: metrics at (\S+)\n", server.process.stderr.readline())[1]
+            where = metrics.place_of(server.process)
 
             def next_failure():
                 record = {}
@@ -190,10 +190,9 @@ class Hostile(Case):
                 client = start(*command, env=environment)
                 wait_until(begun.exists, "the look-up")
                 begun.unlink()
-                client.send_signal(signal.SIGINT)
-                out, err = client.communicate(timeout=TIMEOUT)
-                self.assertEqual(client.returncode, 1)
-                self.assertIn("interrupted", out + err)
+                ended = finish(client, signal.SIGINT)
+                self.assertEqual(ended.returncode, 1)
+                self.assertIn("interrupted", ended.stdout + ended.stderr)
 
     def test_connections_that_are_no_iwarp(self):
         for octets in (b"", b"GET / HTTP/1.0\r\n\r\n", os.urandom(4096), b"MPA ID Req Frame"):

@@ -94,11 +94,4 @@ class Without(Case):
         self.assert_fails(run("lab"), 1, "built without the lab page")
 
 
-class Sources(Case):
-    def test_types(self):
-        if not shutil.which("tsc"):
-            self.skipTest("tsc is missing, so the page's types are not checked")
-        output("tsc", "--noEmit", "-p", HERE.parent.parent / "apps/lab/page")
-
-
 main()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the option --metrics of serve, ping and perf: the metrics during the run must agree with the reports. Also
-tests what hostile scrapers and processes with other user ids get, and the log of a server in each format."""
+tests places that are refused, and the log of a server in each format."""
 import json
 import os
 import re
@@ -11,15 +11,7 @@ import subprocess
 import threading
 
 import metrics
-from support import Case, TIMEOUT, Server, main, run, start, wait_until
-
-
-def place_of(process):
-    """Returns the address of the metrics, which a command prints as its first line."""
-    line = process.stderr.readline()
-    match = re.fullmatch(r"iwarp: metrics at (\S+)\n", line)
-    assert match, line + process.stderr.read()
-    return match[1]
+from support import Case, TIMEOUT, Server, finish, main, run, start, wait_until
 
 
 class Shown(Case):
@@ -28,7 +20,7 @@ class Shown(Case):
         data = self.file("data", size)
         shutil.copy(data, self.dir / "data")
         with Server("serve", self.dir, "--metrics", "0") as server:
-            where = place_of(server.process)
+            where = metrics.place_of(server.process)
             before = metrics.Figures(where)
             self.assertEqual(before("iwarp_connections_open"), 0)
             seen = []
@@ -58,10 +50,10 @@ class Shown(Case):
 
     def test_ping_at_both_ends_on_a_unix_socket(self):
         with Server("ping", "--server", "--metrics", f"unix:{self.scratch}/server") as server:
-            theirs = place_of(server.process)
+            theirs = metrics.place_of(server.process)
             client = start("ping", server.address, "--count", 0, "-q",
                            "--metrics", f"unix:{self.scratch}/%p")
-            ours = place_of(client)
+            ours = metrics.place_of(client)
             self.assertEqual(ours, f"unix:{self.scratch}/{client.pid}")
             for where, side in ((ours, "active"), (theirs, "passive")):
                 wait_until(lambda: metrics.Figures(where)("iwarp_fpdus_sent_total") > 100, "pings")
@@ -71,23 +63,20 @@ class Shown(Case):
                 of_one = first("iwarp_connection_fpdus_sent_total", side=side)
                 self.assertEqual(of_one, first("iwarp_fpdus_sent_total"))
                 self.assertGreaterEqual(second("iwarp_fpdus_sent_total"), of_one)
-            client.send_signal(signal.SIGINT)
-            client.communicate(timeout=TIMEOUT)
-            self.assertEqual(client.returncode, 0)
+            self.assertEqual(finish(client, signal.SIGINT).returncode, 0)
             self.assertFalse(os.path.exists(f"{self.scratch}/{client.pid}"))
             self.assertEqual(server.stop()[0], 0)
             self.assertFalse(os.path.exists(f"{self.scratch}/server"))
 
     def test_perf_at_both_ends_agrees_with_its_json(self):
         with Server("perf", "--server", "--metrics", "0") as server:
-            theirs = place_of(server.process)
+            theirs = metrics.place_of(server.process)
             client = start("perf", server.address, "write-bw", "--duration", "5", "--json",
                            "--metrics", "0", "--interval", "0.1")
-            ours = place_of(client)
+            ours = metrics.place_of(client)
             wait_until(lambda: metrics.Figures(ours)("iwarp_connections_open") == 1, "the start")
             during = metrics.Figures(ours)
-            report = json.loads(client.communicate(timeout=TIMEOUT)[0])
-            self.assertEqual(client.returncode, 0)
+            report = json.loads(self.assert_ok(finish(client)))
             wait_until(lambda: metrics.Figures(theirs)("iwarp_connections_open") == 0, "the end")
             # The report counts only what happens between the start and the end of the measurement.
             after = metrics.Figures(theirs)
@@ -106,7 +95,7 @@ class Shown(Case):
 
     def test_a_peer_that_ends_with_a_terminate_shows_up_by_its_code(self):
         with Server("serve", self.dir, "--crc", "off", "--metrics", "0") as server:
-            where = place_of(server.process)
+            where = metrics.place_of(server.process)
             with socket.create_connection(("127.0.0.1", server.port), TIMEOUT) as peer:
                 peer.settimeout(TIMEOUT)
                 # Sends a Request of revision 1 without CRC, and then a Write of 4 octets to an STag that does not
@@ -128,10 +117,8 @@ class Shown(Case):
         if promtool is None:
             self.skipTest("no promtool; apt-get install prometheus")
         with Server("ping", "--server", "--metrics", "0") as server:
-            where = place_of(server.process)
-            client = start("ping", server.address, "--count", 0, "-q")
-            self.addCleanup(client.communicate)
-            self.addCleanup(client.kill)
+            where = metrics.place_of(server.process)
+            self.started("ping", server.address, "--count", 0, "-q")
             wait_until(lambda: metrics.Figures(where)("iwarp_connections_open") == 1, "a client")
             checked = subprocess.run([promtool, "check", "metrics"], text=True,
                                      input=metrics.Figures(where).text, capture_output=True,
@@ -139,9 +126,7 @@ class Shown(Case):
             self.assertEqual((checked.returncode, checked.stdout + checked.stderr), (0, ""))
 
 
-class Kept(Case):
-    """Tests scrapers that misbehave, a process with another user id, and addresses that are refused."""
-
+class Refused(Case):
     def test_a_place_that_makes_no_sense_is_refused(self):
         for where, fault in (("", "must be PORT, ADDR:PORT or unix:PATH"), ("70000", "must be PORT"),
                              ("0.0.0.0:9000", "not a loopback address"), ("192.0.2.1:9", "not a loopback address"),
@@ -176,10 +161,7 @@ class Log(Case):
                 self.assert_ok(run("get", f"iwarp://{address}/data", self.out / form))
                 missing = run("get", f"iwarp://{address}/nosuch", self.out / "none")
                 self.assertEqual(missing.returncode, 1, missing.stderr)
-                server.send_signal(signal.SIGTERM)
-                rest, err = server.communicate(timeout=TIMEOUT)
-                self.assertEqual((server.returncode, err), (0, ""))
-                lines = [first.rstrip("\n"), *rest.splitlines()]
+                lines = [first.rstrip("\n"), *self.assert_ok(finish(server, signal.SIGTERM)).splitlines()]
                 for line in lines:
                     self.assertRegex(line, "^[ -~]+$")
                 if form == "text":
@@ -201,17 +183,13 @@ class Log(Case):
 
     def test_levels_leave_out_what_is_below_them(self):
         (self.dir / "data").write_bytes(b"x" * 1000)
-        port = socket.create_server(("127.0.0.1", 0))
-        number = port.getsockname()[1]
-        port.close()
+        with socket.create_server(("127.0.0.1", 0)) as port:
+            number = port.getsockname()[1]
         server = start("serve", self.dir, "--listen", f"127.0.0.1:{number}", "--log", "warning")
         url = f"iwarp://127.0.0.1:{number}"
         wait_until(lambda: run("get", f"{url}/data", self.out / "a").returncode == 0, "the server")
         self.assertEqual(run("get", f"{url}/none", self.out / "b").returncode, 1)
-        server.send_signal(signal.SIGTERM)
-        out, err = server.communicate(timeout=TIMEOUT)
-        self.assertEqual(err, "")
-        self.assertRegex(out, r"^127.0.0.1:\d+: .*none.*\n$")
+        self.assertRegex(self.assert_ok(finish(server, signal.SIGTERM)), r"^127.0.0.1:\d+: .*none.*\n$")
 
 
 main()

@@ -9,7 +9,7 @@ import signal
 import socket
 
 import metrics
-from support import Case, TIMEOUT, SANITIZER, Server, main, run, start, wait_until
+from support import Case, TIMEOUT, SANITIZER, Server, finish, main, run, start, wait_until
 
 RDMA = ("write-bw", "read-bw", "send-bw", "write-rate", "send-rate", "write-lat", "read-lat",
         "send-lat")
@@ -222,18 +222,14 @@ class Perf(Case):
                 with self.subTest(test=test, signal=number), Server("perf", "--server") as server:
                     client = self.working_client(server.address, test)
                     server.process.send_signal(number)
-                    out, err = client.communicate(timeout=TIMEOUT)
-                    self.assertEqual(client.returncode, 1, out)
-                    self.assertRegex(err, f"^iwarp perf: {error}\n$")
+                    self.assert_fails(finish(client), 1, f"^iwarp perf: {error}$")
 
     def test_a_client_that_ends_costs_the_server_nothing(self):
         for number, status in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 0)):
             with self.subTest(signal=number), Server("perf", "--server") as server:
                 for test in ("write-bw", "send-lat", "tcp-stream"):
                     client = self.working_client(server.address, test)
-                    client.send_signal(number)
-                    client.communicate(timeout=TIMEOUT)
-                    self.assertEqual(client.returncode, status)
+                    self.assertEqual(finish(client, number).returncode, status)
                     self.measure(server.address, test)
                 if number == signal.SIGTERM:  # An interrupted client is no fault, so the server says nothing.
                     self.assertEqual(server.stop(), (0, ""))
@@ -241,9 +237,7 @@ class Perf(Case):
     def working_client(self, *arguments):
         """Starts a client in its own process group, as a shell does, and waits until its first interval is
         complete."""
-        client = start("perf", *arguments, "--duration", 60, "--interval", 0.1, process_group=0)
-        self.addCleanup(client.communicate)
-        self.addCleanup(client.kill)
+        client = self.started("perf", *arguments, "--duration", 60, "--interval", 0.1, process_group=0)
         line = ""
         while "messages/s" not in line:
             line = client.stdout.readline()
@@ -252,10 +246,8 @@ class Perf(Case):
 
     def silent_client(self, *arguments):
         """Starts a client that prints nothing during the run, and waits until it transfers data."""
-        client = start("perf", *arguments, "--metrics", 0, process_group=0)
-        self.addCleanup(client.communicate)
-        self.addCleanup(client.kill)
-        where = re.fullmatch(r"iwarp: metrics at (\S+)\n", client.stderr.readline())[1]
+        client = self.started("perf", *arguments, "--metrics", 0, process_group=0)
+        where = metrics.place_of(client)
         wait_until(lambda: metrics.Figures(where)("iwarp_fpdus_sent_total") > 100, "traffic")
         return client
 
@@ -266,9 +258,9 @@ class Perf(Case):
             with self.subTest(test=test, mode=mode):
                 client = self.working_client("--self", test, mode)
                 os.killpg(client.pid, signal.SIGINT)  # The signal also goes to the server, as if it came from a terminal.
-                out, err = client.communicate(timeout=TIMEOUT)
-                self.assertRegex(err, r"^iwarp perf: interrupted after [\d.]+ of 60 seconds\n$")
-                self.assertEqual(client.returncode, 0)
+                ended = finish(client)
+                self.assert_fails(ended, 0, r"^iwarp perf: interrupted after [\d.]+ of 60 seconds$")
+                out = ended.stdout
                 self.assertRegex(out, r"(?m)^  (throughput|one-way latency) +\S")
                 self.assertRegex(out, r"\n  CPU s per GB +[\d.]+ +[\d.]+\n")
                 # If no interval is complete yet, the client prints only the summary.
@@ -291,7 +283,7 @@ class Perf(Case):
     def test_an_interrupted_report_in_json_says_so(self):
         client = self.silent_client("--self", "write-bw", "--json", "--duration", 60, "--warm-up", 0)
         os.killpg(client.pid, signal.SIGINT)
-        report = json.loads(client.communicate(timeout=TIMEOUT)[0])
+        report = json.loads(finish(client).stdout)
         self.assertTrue(report["interrupted"])
         self.assertLess(report["seconds"], 60)
         self.assertEqual(sum(one["messages"] for one in report["intervals"]), report["messages"])
@@ -312,19 +304,16 @@ class Perf(Case):
                     line = client.stdout.readline()
                     self.assertIn("messages/s", line)
                     silent += " 0 messages/s" in line
-                client.send_signal(signal.SIGINT)
-                out, err = client.communicate(timeout=TIMEOUT)
-                self.assertRegex(err, r"^iwarp perf: interrupted after [\d.]+ of 60 seconds; the server did not answer\n$")
-                self.assertEqual(client.returncode, 0)
-                self.assertRegex(out, r"\n  CPU s per GB +[\d.]+ +unknown\n")
+                ended = finish(client, signal.SIGINT)
+                self.assert_fails(ended, 0, "interrupted after [0-9.]+ of 60 seconds; the server did not answer$")
+                self.assertRegex(ended.stdout, r"\n  CPU s per GB +[\d.]+ +unknown\n")
 
     def test_nothing_was_measured_during_the_warm_up(self):
         with Server("perf", "--server") as server:
             client = self.silent_client(server.address, "send-lat", "--warm-up", 60)
-            client.send_signal(signal.SIGINT)
-            self.assertEqual(client.communicate(timeout=TIMEOUT),
-                             ("", "iwarp perf: interrupted\n"))
-            self.assertEqual(client.returncode, 1)
+            ended = finish(client, signal.SIGINT)
+            self.assert_fails(ended, 1, "^iwarp perf: interrupted$")
+            self.assertEqual(ended.stdout, "")
 
     def plan_of_a_client(self):
         """Returns the first message that a client sends."""
@@ -333,7 +322,7 @@ class Perf(Case):
             peer, _ = server.accept()
             with peer, peer.makefile() as lines:
                 plan = json.loads(lines.readline())
-            client.communicate(timeout=TIMEOUT)
+            finish(client)
         return plan
 
     def test_a_hostile_client_is_told_and_forgotten(self):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests TLS between the commands, with certificates and with shared keys. Checks which peers are refused, and with
-which error message. openssl(1) makes the certificates."""
+"""Tests TLS between the commands, with certificates and with shared keys. test/tls and
+test/rdma_core/test_tls_programs.py check which peers are refused, and with which error message. openssl(1) makes the
+certificates."""
 import pathlib
 import shutil
 import sys
@@ -23,11 +24,10 @@ class Tls(Case):
         cls.ca = Authority(cls.folder, "ca")
         cls.ca.issue("server", "IP:127.0.0.1")
         cls.ca.issue("client", "DNS:client")
-        for name, octet in (("keys", "5a"), ("others", "a5")):
-            (cls.folder / name).write_text(f"lab:{octet * 32}\n")
+        (cls.folder / "keys").write_text("lab:" + "5a" * 32 + "\n")
 
-    def key(self, name="keys"):
-        return "--tls-psk", self.folder / name
+    def key(self):
+        return "--tls-psk", self.folder / "keys"
 
     def test_files_go_there_and_back(self):
         served = self.folder / "served"
@@ -46,28 +46,10 @@ class Tls(Case):
             self.assert_ok(run(*ping, *self.ca.own("client")))
             self.assert_fails(run(*ping), 1, r"the peer uses TLS and this end does not "
                                              r"\(use TLS at both ends or at neither\)$")
-            self.assert_fails(run(*ping, "--tls-ca", self.ca.file), 1,
-                              "the peer refused the TLS handshake: certificate required$")
-            self.assert_fails(run(*ping, *self.ca.own("client"), "--tls-peer", "elsewhere"), 1,
-                              "this end refused the peer's certificate: hostname mismatch$")
             status, log = server.stop()
             self.assertEqual(status, 0)
             self.assertIn("failed (carrier): this end uses TLS and the peer does not "
                           "(use TLS at both ends or at neither)", log)
-            self.assertIn("failed (carrier): TLS handshake: peer did not return a certificate", log)
-
-    def test_a_server_without_tls_says_who_came_with_it(self):
-        with Server("ping", "--server") as server:
-            self.assert_fails(run("ping", server.address, *self.ca.own("client")), 1,
-                              r"closed or reset TCP during the TLS handshake \(check that the peer uses TLS\)$")
-            self.assertIn("failed (carrier): the peer uses TLS and this end does not "
-                          "(use TLS at both ends or at neither)",
-                          server.stop()[1])
-
-    def test_another_key(self):
-        with Server("ping", "--server", *self.key()) as server:
-            self.assert_ok(run("ping", server.address, "--count", 1, "-q", *self.key()))
-            self.assert_fails(run("ping", server.address, *self.key("others")), 1, "refused the TLS handshake")
 
     def test_perf(self):
         short = ("--duration", 0.2, "--warm-up", 0, "--check")
