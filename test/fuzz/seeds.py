@@ -11,6 +11,9 @@ import re
 import struct
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "apps"))
+from made_capture import crc32c, records  # noqa: E402
+
 FILES = ("startup", "messages", "terminates", "extensions", "marked")
 
 
@@ -128,32 +131,20 @@ def extension_seeds(posted):
                        bytes([bits, more, 60]) + work + body)
 
 
-def packets_of(capture):
-    """Yields (octets, size on the wire) of each packet of a pcap file."""
-    at = 24
-    while at < len(capture):
-        size, wire = struct.unpack_from("<II", capture, at + 8)
-        yield capture[at + 16:at + 16 + size], wire
-        at += 16 + size
-
-
 def capture_seeds(vectors):
     for path in sorted((vectors / "siw").glob("*.pcap")):
         capture = path.read_bytes()
         yield "explain", path.stem + "-file", b"\xff" + capture
-        packets = list(packets_of(capture))
+        packets = [(record[16:], struct.unpack_from("<I", record, 12)[0]) for record in records(capture)]
         for snap in (0, 72):
             kept = [(p[:snap or None], wire) for p, wire in packets]
-            body = b"".join(struct.pack(">BH", min(255, (wire - len(p)) // 8), len(p)) + p
-                            for p, wire in kept)
+            body = b"".join(op(min(255, (wire - len(p)) // 8), p) for p, wire in kept)
             yield "explain", f"{path.stem}-{snap}", b"\0" + body
-            middle = kept[len(kept) // 2:]
-            body = b"".join(struct.pack(">BH", 0, len(p)) + p for p, _ in middle)
+            body = b"".join(op(0, p) for p, _ in kept[len(kept) // 2:])
             yield "explain", f"{path.stem}-{snap}-middle", b"\0" + body
     # A small session without a link layer. It is so short that every octet can be changed.
-    yield "explain", "small", b"\2" + b"".join(
-        struct.pack(">BH", 0, len(p) - 14) + p[14:] for p, _ in
-        list(packets_of((vectors / "siw" / "rdma-client-crc.pcap").read_bytes()))[8:12])
+    small = list(records((vectors / "siw" / "rdma-client-crc.pcap").read_bytes()))[8:12]
+    yield "explain", "small", b"\2" + b"".join(op(0, record[16 + 14:]) for record in small)
 
 
 def marked(fpdus, marker, counted=4):
@@ -176,16 +167,11 @@ def marked(fpdus, marker, counted=4):
 def stream_seeds():
     """Yields streams with markers and without CRCs. Some of the markers are invalid."""
     fpdus = [struct.pack(">H", 14 + 400) + tagged(0, 1, 0x1000, bytes(400)) + bytes(4) for _ in range(6)]
-    request = b"MPA ID Req Frame\x80\1\0\0"
-    reply = b"MPA ID Rep Frame\x80\1\0\0"
-    startup = op(0, request) + op(1, reply)
-    def swapped(distance):
-        return b"\0\0" + struct.pack("<H", distance)
-
+    startup = op(0, b"MPA ID Req Frame\x80\1\0\0") + op(1, b"MPA ID Rep Frame\x80\1\0\0")
     for name, marker in {
             "right": lambda distance: struct.pack(">I", distance),
-            "swapped": swapped,
-            "late": swapped,
+            "swapped": lambda distance: struct.pack("<HH", 0, distance),
+            "late": lambda distance: struct.pack("<HH", 0, distance),
             "zero": lambda _: bytes(4),
             "beyond": lambda distance: struct.pack(">I", distance + 4 if distance else 0),
             "filler": lambda _: b"\2\2\2\2"}.items():
@@ -193,9 +179,8 @@ def stream_seeds():
         pieces = b"".join(op(0, stream[at:at + 700]) for at in range(0, len(stream), 700))
         yield "explain", f"markers-{name}", b"\xfd" + startup + pieces
         yield "explain", f"markers-{name}-middle", b"\xfd" + pieces
-        hole = struct.pack(">BH", 0x80, 300)
-        yield "explain", f"markers-{name}-hole", (
-            b"\xfd" + startup + op(0, stream[:500]) + hole + op(0, stream[800:]))
+        hole = op(0, stream[:500]) + struct.pack(">BH", 0x80, 300) + op(0, stream[800:])
+        yield "explain", f"markers-{name}-hole", b"\xfd" + startup + hole
         yield "explain", f"markers-{name}-short", b"\xfd" + startup + op(0, stream[:430])
 
 
@@ -216,8 +201,7 @@ def datagram_seeds():
         "long": [datagram(1, b"z" * 213)],
     }
     for name, group in groups.items():
-        body = b"".join(bytes([len(each) | 1]) + each.ljust(len(each) | 1, b"\0")
-                        for each in group)
+        body = b"".join(bytes([len(each) | 1]) + each.ljust(len(each) | 1, b"\0") for each in group)
         for signs in (0, 1):
             yield "datagram", f"{name}-{signs}", bytes([signs]) + body
 
@@ -268,12 +252,7 @@ def log_seeds(all_frames):
 def checked(octets, size):
     """Pads the octets to `size`, and ends them with a CRC32c over all octets before it."""
     octets = octets.ljust(size - 4, b"\0")
-    crc = 0xFFFFFFFF
-    for octet in octets:
-        crc ^= octet
-        for _ in range(8):
-            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
-    return octets + struct.pack(">I", crc ^ 0xFFFFFFFF)
+    return octets + struct.pack(">I", crc32c(octets))
 
 
 def side_messages():
