@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks for all pages that show frames, run in a browser: text must be readable, and nothing may
-// overflow.
+// Checks for all pages, run in a browser: text must be readable, and nothing may overflow.
 
 const TEXT_CONTRAST = 4.5; // minimum for text (WCAG 2)
+const SHAPE_CONTRAST = 3; // minimum for graphics (WCAG 2)
 
-/** Returns texts with too little contrast to their background, one line each. */
-export const unreadable = (view) => view.evaluate((least) => {
+/** Returns texts, and shapes that match the selector `shapes`, with too little contrast to their background. */
+export const unreadable = (view, shapes = 'none') => view.evaluate(([leastOfText, leastOfShape, selector]) => {
   const numbers = (colour) => (colour.match(/[\d.]+/g) || []).map(Number);
   const luminance = (colour) => {
     const [r, g, b] = numbers(colour).map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4));
@@ -20,16 +20,25 @@ export const unreadable = (view) => view.evaluate((least) => {
     return 'rgb(255, 255, 255)';
   };
   const out = new Set();
-  for (const element of document.querySelectorAll('#page *')) {
+  const check = (element, colour, least) => {
+    const [ink, ground] = [luminance(colour), luminance(behind(element))];
+    const contrast = (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
+    const where = `${element.closest('figure')?.id ?? ''} ${element.tagName}.${element.getAttribute('class')}`;
+    if (contrast < least) out.add(`${where}: ${colour} has a contrast of ${contrast.toFixed(1)}`);
+  };
+  for (const element of document.querySelectorAll('body *')) {
     const direct = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim() !== '');
     if (!direct || !element.checkVisibility() || element.closest('.hidden, select')) continue;
     const style = getComputedStyle(element);
-    const [ink, ground] = [luminance(element.closest('svg') ? style.fill : style.color), luminance(behind(element))];
-    const contrast = (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
-    if (contrast < least) out.add(`${element.tagName}.${element.className}: a contrast of ${contrast.toFixed(1)}`);
+    check(element, element.closest('svg') ? style.fill : style.color, leastOfText);
+  }
+  for (const element of document.querySelectorAll(selector)) {
+    const style = getComputedStyle(element);
+    const colour = style.fill === 'none' ? style.stroke : style.fill;
+    if (colour !== 'none' && Number(style.fillOpacity) === 1) check(element, colour, leastOfShape);
   }
   return [...out];
-}, TEXT_CONTRAST);
+}, [TEXT_CONTRAST, SHAPE_CONTRAST, shapes]);
 
 /** Returns elements that overflow the page, and buttons without a name. */
 export const misplaced = (view) => view.evaluate(() => {

@@ -3,54 +3,21 @@
 // and log nothing to the console. On a phone nothing may be cut off. In dark mode and in print
 // everything must have enough contrast. Each chart must have a text and its numbers. Saves
 // screenshots and a PDF.
+import { unreadable } from './page_checks.mjs';
 import { finish, kept, note, open as openPage, problems } from './page_session.mjs';
 
 const CHARTS = ['bars', 'size', 'rate', 'share', 'reuse', 'laws', 'waterfall', 'eras', 'file'];
 const TABLES = ['crossovers', 'crc', 'predictions', 'published', 'parameters'];
 const LEAST_SHAPES = 12; // more shapes than a chart with only axes has
-const TEXT_CONTRAST = 4.5; // minimum for text (WCAG 2)
-const SHAPE_CONTRAST = 3; // minimum for graphics (WCAG 2)
+// All but the map of LAWS, whose colours encode numbers. Uncertainty bands, which are drawn behind their lines, are not
+// opaque.
+const SHAPES = 'figure:not(#laws) svg .mark-rect path, figure:not(#laws) svg .mark-line path';
 const PHONE = 400;
 const PAPER = 680; // A4 without its margins, in CSS pixels
 const SMALLEST_TEXT = 9;
 
 const open = (options) => openPage(options, { kinds: ['error', 'warning'] });
 const shoot = (view, name) => view.screenshot({ path: kept(`${name}.png`), fullPage: true });
-
-/** Returns texts and shapes with too little contrast to the background, one line each. */
-const unreadable = (view, limits) => view.evaluate(([text, shape]) => {
-  const numbers = (colour) => (colour.match(/[\d.]+/g) || []).map(Number);
-  const luminance = (colour) => {
-    const [r, g, b] = numbers(colour).map((c) => (c / 255 <= 0.04045 ? c / 255 / 12.92
-      : ((c / 255 + 0.055) / 1.055) ** 2.4));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const page = luminance(getComputedStyle(document.body).backgroundColor);
-  const contrast = (colour) => {
-    const it = luminance(colour);
-    return (Math.max(it, page) + 0.05) / (Math.min(it, page) + 0.05);
-  };
-  const out = [];
-  const check = (where, colour, least) => {
-    if (contrast(colour) < least) out.push(`${where}: ${colour} has a contrast of ${contrast(colour).toFixed(1)}`);
-  };
-  for (const element of document.querySelectorAll('h1, p, li, figcaption, th, td, summary')) {
-    if (element.checkVisibility()) check(element.tagName, getComputedStyle(element).color, text);
-  }
-  for (const element of document.querySelectorAll('figure svg text')) {
-    const id = element.closest('figure').id;
-    if (element.textContent) check(`${id} "${element.textContent}"`, getComputedStyle(element).fill, text);
-  }
-  // Skips the map of LAWS, whose colours encode numbers, and uncertainty bands, which are drawn
-  // behind their lines.
-  for (const element of document.querySelectorAll('figure:not(#laws) svg .mark-rect path, figure:not(#laws) svg .mark-line path')) {
-    const style = getComputedStyle(element);
-    const colour = style.fill === 'none' ? style.stroke : style.fill;
-    if (colour === 'none' || Number(style.fillOpacity) < 1) continue;
-    check(`${element.closest('figure').id} ${element.parentElement.getAttribute('class')}`, colour, shape);
-  }
-  return [...new Set(out)];
-}, limits);
 
 /** Returns elements that overflow the page or their chart, and text that is too small to read. */
 const cutOff = (view, smallest) => view.evaluate((least) => {
@@ -114,26 +81,26 @@ async function drawn(view) {
 await finish(`${CHARTS.length} charts,`, async () => {
   const desk = await open({ viewport: { width: 1100, height: 900 } });
   await drawn(desk);
-  note('light', await unreadable(desk, [TEXT_CONTRAST, SHAPE_CONTRAST]));
+  note('light', await unreadable(desk, SHAPES));
   note('wide', await cutOff(desk, SMALLEST_TEXT));
   await shoot(desk, 'page');
 
   // Prints the page in the colours of the screen, here from dark mode.
   await desk.emulateMedia({ colorScheme: 'dark' });
-  note('dark', await unreadable(desk, [TEXT_CONTRAST, SHAPE_CONTRAST]));
+  note('dark', await unreadable(desk, SHAPES));
   await shoot(desk, 'dark');
   await desk.emulateMedia({ media: 'print', colorScheme: 'dark' });
   await desk.setViewportSize({ width: PAPER, height: 900 });
   const paper = await desk.evaluate(() => getComputedStyle(document.body).backgroundColor);
   if (paper !== 'rgb(255, 255, 255)') problems.push(`paper: is printed on ${paper}`);
-  note('paper', await unreadable(desk, [TEXT_CONTRAST, SHAPE_CONTRAST]));
+  note('paper', await unreadable(desk, SHAPES));
   note('paper', await cutOff(desk, 7));
   await shoot(desk, 'paper');
   await desk.pdf({ path: kept('page.pdf'), format: 'A4' });
 
   const phone = await open({ viewport: { width: PHONE, height: 800 }, colorScheme: 'dark' });
   note('phone', await cutOff(phone, SMALLEST_TEXT));
-  note('phone', await unreadable(phone, [TEXT_CONTRAST, SHAPE_CONTRAST]));
+  note('phone', await unreadable(phone, SHAPES));
   await phone.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = true; }));
   note('phone, numbers shown', await cutOff(phone, SMALLEST_TEXT));
   await phone.evaluate(() => document.querySelectorAll('details').forEach((d) => { d.open = false; }));
