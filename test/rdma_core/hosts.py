@@ -3,16 +3,19 @@
 use it are skipped, with the reason, if they do not run as root or namespaces cannot be created."""
 import contextlib
 import ctypes
+import functools
 import itertools
 import json
 import os
 import subprocess
 import time
+import unittest
 
 from support import skip_all
 
 NEW_NETWORK = 0x40000000  # CLONE_NEWNET
 numbers = itertools.count()
+HOSTS, HOSTS6 = ("10.99.8.1", "10.99.8.2"), ("2001:db8::1", "2001:db8::2")
 
 
 def ip(*words):
@@ -65,6 +68,11 @@ def joined(addresses):
         yield names
 
 
+def two_hosts(ipv6=False):
+    """Joins two namespaces with the addresses HOSTS, and with `ipv6` also HOSTS6."""
+    return joined([(f"{v4}/24", f"{v6}/64")[:1 + ipv6] for v4, v6 in zip(HOSTS, HOSTS6)])
+
+
 def own_address():
     """Returns an IPv4 address of this machine. As long as another interface is up, a loopback address does not
     resolve to a device. This is also the case with the kernel's devices."""
@@ -91,6 +99,7 @@ def apart(names, *words):
     return {"server_how": {"prefix": within(names[0], *words)}, "client_how": {"prefix": within(names[1], *words)}}
 
 
+@functools.cache
 def why_no_namespaces():
     """Returns the reason why namespaces cannot be created, or None if they can."""
     if os.getuid() != 0:
@@ -103,6 +112,12 @@ def why_no_namespaces():
             return f"network namespaces cannot be made here: {error.stderr.strip()}"
         return None
     return "not installed: ip; apt-get install iproute2"
+
+
+def needs_namespaces(test):
+    """Decorates a test, or a class of tests, that is skipped if namespaces cannot be created."""
+    reason = why_no_namespaces()
+    return unittest.skipIf(reason, reason)(test)
 
 
 def need_namespaces():

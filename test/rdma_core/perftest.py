@@ -5,7 +5,7 @@ tools."""
 import itertools
 import re
 
-from support import LONG, SANITIZER, Case, free_port
+from support import LONG, SANITIZER, Case
 
 TOOLS = tuple(f"ib_{kind}_{what}" for kind in ("write", "read", "send", "atomic")
               for what in ("bw", "lat"))
@@ -37,15 +37,12 @@ def takes(tool, option):
 class PerftestCase(Case):
     def measure(self, tool, *words, host="127.0.0.1", iterations=ITERATIONS, **how):
         """Runs the tool once. The client's table must have a row of figures for each size."""
-        port = free_port()
-        call = [tool, "-F", "-p", port, *words]
-        if "-D" not in words:
-            call += ["-n", min(iterations, FEWER.get(tool, iterations))]
+        count = () if "-D" in words else ("-n", min(iterations, FEWER.get(tool, iterations)))
         # On iWARP without -R, ib_send_bw does not deregister the memory of its credits. Its PD is therefore still
         # in use at the end, and the tool prints an error about the PD after all figures.
         leaks = tool == "ib_send_bw" and "-R" not in words
-        server, client = self.pair(call, [*call, host], port, statuses=(0, 1) if leaks else (0,),
-                                   **how)
+        server, client = self.with_client(tool, "-F", *words, *count, host=host, statuses=(0, 1) if leaks else (0,),
+                                          **how)
         self.assert_silent(server, client)
         for result in (server, client):
             if result.status != 0:

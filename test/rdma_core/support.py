@@ -262,6 +262,19 @@ class Case(unittest.TestCase):
             self.assertIn(result.status, statuses, both)
         return first, second
 
+    def with_client(self, program, *words, host="127.0.0.1", **how):
+        """Runs a program as a server and, with `host` as an additional argument, as its client, on a free port."""
+        port = free_port()
+        call = (program, "-p", port, *words)
+        return self.pair(call, (*call, host), port, **how)
+
+    def rping(self, *words, address="127.0.0.1", target=None, server=(), client=(), **how):
+        """Runs rping as a server and as its client, on a free port. The client connects to `target`, by default the
+        server's address."""
+        port = free_port()
+        return self.pair(("rping", "-s", "-a", address, "-p", port, *words, *server),
+                         ("rping", "-c", "-a", target or address, "-p", port, *words, *client), port, **how)
+
     def assert_silent(self, *results, leaves_early=False, stops_receiving=False):
         """Checks that the libraries printed nothing but expected messages. With `leaves_early`, one end may close
         while requests of the other end are in flight, or while queue pairs that the program did not need still

@@ -10,15 +10,12 @@ import re
 import sys
 import unittest
 
-from hosts import (apart, bring_up, connect, joined, namespaces, own_address, until_groups_pass,
-                   why_no_namespaces, within)
+from hosts import (HOSTS, HOSTS6, apart, bring_up, connect, joined, namespaces, needs_namespaces, own_address,
+                   two_hosts, until_groups_pass, within)
 from perftest import PerftestCase
 from support import IWARP, LONG, PROGRAMS, TIMEOUT, SANITIZER, Case, Program, free_port, has_udp, main
 from tried import tried
 
-HOSTS = ("10.99.8.1", "10.99.8.2")
-HOSTS6 = ("2001:db8::1", "2001:db8::2")
-NO_HOSTS = why_no_namespaces()
 SIZE = 1024  # the MTU of an Ethernet, rounded down to an MTU of InfiniBand
 DATAGRAMS, GROUPS = PROGRAMS / "datagrams", PROGRAMS / "groups"
 RELAY = pathlib.Path(__file__).parent / "programs/relay.py"
@@ -31,17 +28,12 @@ def connected(program, port):
     return any(int(line[1].rpartition(":")[2], 16) == port and line[3] != "0A" for line in lines)
 
 
-def two_hosts():
-    return joined([(f"{address}/24",) for address in HOSTS])
-
-
 @tried("ibv_ud_pingpong", "ibverbs-utils", "ping-pong with validated buffers, with polling and "
        "with events", personas=("roce",))
 class UdPingpong(Case):
     def play(self, host, *words, gid=0, **how):
-        port = free_port()
-        call = ("ibv_ud_pingpong", "-p", port, "-s", SIZE, "-n", 200, "-c", "-g", gid, *words)
-        server, client = self.pair(call, (*call, host), port, **how)
+        server, client = self.with_client("ibv_ud_pingpong", "-s", SIZE, "-n", 200, "-c", "-g", gid, *words, host=host,
+                                          **how)
         self.assert_silent(server, client)
         for result in (server, client):
             self.assertRegex(result.out, r"(?m)^\d+ bytes in [\d.]+ seconds = [\d.]+ Mbit/sec$")
@@ -52,10 +44,9 @@ class UdPingpong(Case):
             with self.subTest(words=words):
                 self.play(own_address(), *words)
 
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @needs_namespaces
     def test_on_two_hosts_over_ipv4_and_ipv6(self):
-        addresses = [(f"{host}/24", f"2001:db8::{n}/64") for n, host in enumerate(HOSTS, 1)]
-        with joined(addresses) as names:
+        with two_hosts(ipv6=True) as names:
             for gid in (0, 1):
                 with self.subTest(gid=gid):
                     self.play(HOSTS[0], gid=gid, **apart(names))
@@ -81,12 +72,10 @@ class Traced(Case):
                 self.play(suffix)
 
     def play(self, suffix):
-        port, host = free_port(), own_address()
-        call = ("ibv_ud_pingpong", "-p", port, "-s", 300, "-n", 50, "-c", "-g", 0)
         traces = [self.scratch / f"{name}.{suffix}" for name in ("server", "client")]
-        how = [{"options": ("--trace", trace)} for trace in traces]
-        self.assert_silent(*self.pair(call, (*call, host), port, server_how=how[0],
-                                      client_how=how[1]))
+        server, client = ({"options": ("--trace", trace)} for trace in traces)
+        self.assert_silent(*self.with_client("ibv_ud_pingpong", "-s", 300, "-n", 50, "-c", "-g", 0, host=own_address(),
+                                             server_how=server, client_how=client))
         seen = []
         for trace in traces:
             text, datagrams, summary = self.explained(trace)
@@ -105,7 +94,7 @@ class Traced(Case):
 @tried("perftest, UD", "perftest", "ib_send_lat and ib_send_bw with `-c UD`, also with lists of "
        "requests, and with rdma_cm", personas=("roce",))
 class Perftest(PerftestCase):
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @needs_namespaces
     def test_each_tool(self):
         with two_hosts() as names:
             for tool, words in (("ib_send_lat", ()), ("ib_send_lat", ("-R",)),
@@ -136,7 +125,7 @@ class Udaddy(Case):
             self.assertIn("return status 0", each.out, str(each))
         self.assert_silent(result, client)
 
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @needs_namespaces
     def test_on_one_host_and_on_two(self):
         with two_hosts() as names:
             self.play(names[:1], "-S", 512)
@@ -157,7 +146,7 @@ class OfGroups(Case):
 
 
 @tried("mckey", "rdmacm-utils", "a multicast group on two hosts, IPv4", personas=("roce",))
-@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+@needs_namespaces
 class Mckey(OfGroups):
     def test_on_two_hosts(self):
         with two_hosts() as names:
@@ -166,7 +155,7 @@ class Mckey(OfGroups):
 
 @tried("mckey", "rdmacm-utils", "multicast groups on two hosts, IPv6, link-local and with a wider "
        "scope", personas=("roce",))
-@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+@needs_namespaces
 class MckeyOverIpv6(OfGroups):
     def test_on_two_hosts(self):
         with joined([(f"{host}/64",) for host in HOSTS6]) as names:
@@ -179,7 +168,7 @@ class MckeyOverIpv6(OfGroups):
 
 @tried("multicast (in test/)", "libibverbs1", "a member whose port has two interfaces receives "
        "datagrams from a host on each; IPv4, IPv6, and a link-local group", personas=("roce",))
-@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+@needs_namespaces
 @unittest.skipUnless(GROUPS.exists(), f"{GROUPS} was not built, which needs libibverbs-dev")
 class OnTwoInterfaces(Case):
     """The host of the member is connected to two other hosts, each on a separate network."""
@@ -244,7 +233,7 @@ class ThroughRelay(Case):
             self.assertGreater(count, total // 400)
         self.assertTrue(results[0].out.startswith(f"{passed} of {total + 1} delivered, not "))
 
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @needs_namespaces
     def test_over_ipv4_and_ipv6(self):
         for addresses, total, prefix in ((("10.99.8.1", "10.99.8.3", "10.99.8.2"), self.TOTAL, "/24"),
                                          (("2001:db8::1", "2001:db8::3", "2001:db8::2"), 2_000, "/64")):

@@ -114,10 +114,7 @@ class Figures(Case):
 
 class Log(Case):
     def test_events_are_objects_with_figures_at_the_end(self):
-        port = free_port()
-        where = ("-a", "127.0.0.1", "-p", port, "-C", 3)
-        server, client = self.pair(("rping", "-s", *where), ("rping", "-c", *where), port,
-                                   options=("--log", "debug", "--log-format", "json"))
+        server, client = self.rping("-C", 3, options=("--log", "debug", "--log-format", "json"))
         for result, first in ((server, "listening"), (client, "connected")):
             events = [json.loads(line) for line in result.err.splitlines()
                       if line.startswith("{")]

@@ -3,15 +3,12 @@
 destroyed, and created again with the same numbers. Also tests a peer that gives a wrong queue pair number, PSN
 or GID. The program is part of this project (programs/pairs.cpp) and linked to the system's libibverbs."""
 import re
-import unittest
 
-from hosts import apart, joined, own_address, why_no_namespaces
+from hosts import HOSTS, apart, needs_namespaces, own_address, two_hosts
 from support import LONG, PROGRAMS, TIMEOUT, SANITIZER, Case, free_port, main, skip_all
 
 PAIRS = PROGRAMS / "pairs"
 ROUNDS = 100_000 if LONG else 50 if SANITIZER else 1000
-HOSTS = ("10.99.7.1", "10.99.7.2")
-NO_HOSTS = why_no_namespaces()
 
 
 class Pairs(Case):
@@ -26,17 +23,17 @@ class Pairs(Case):
         return server, client
 
     def play_apart(self, rounds, mode="plain"):
-        with joined([(f"{address}/24",) for address in HOSTS]) as names:
+        with two_hosts() as names:
             return self.play(HOSTS, rounds, mode, options=("--as", "roce"), **apart(names))
 
     def test_two_processes(self):
         self.assert_silent(*self.play((own_address(), own_address()), ROUNDS))
 
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @needs_namespaces
     def test_two_hosts(self):
         self.assert_silent(*self.play_apart(300))
 
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @needs_namespaces
     def test_a_peer_that_lies(self):
         """The output has a line for each wrong value, with an errno if the manual page specifies one. Other queue
         pairs still work."""

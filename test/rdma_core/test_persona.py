@@ -7,15 +7,13 @@ import pathlib
 import re
 import subprocess
 import time
-import unittest
 
-from hosts import apart, connect, ip, namespaces, why_no_namespaces, within
+from hosts import apart, connect, ip, namespaces, needs_namespaces, within
 from perftest import TOOLS, PerftestCase
 from support import TIMEOUT, Case, Program, free_port, main
 from tried import tried
 
 ROCE = ("--as", "roce")
-NO_HOSTS = why_no_namespaces()
 LISTING = pathlib.Path(__file__).resolve().parent / "persona/rxe_devinfo.txt"
 
 # Lines that differ on purpose: the name, this stack's value, and the reason. With a value of None, only rxe has the
@@ -43,8 +41,6 @@ DIFFERENCES = {
     "device_cap_flags_ex": ("0x1221C76", "without SRQ_RESIZE"),
     "gid_tbl_len": (r"\d+", "the table has no empty entries"),
 }
-# Lines that depend on the interface.
-OF_THE_HOST = {"node_guid", "sys_image_guid", "active_mtu", "active_width", "active_speed"}
 
 
 def fields(text):
@@ -56,42 +52,25 @@ def fields(text):
     return out
 
 
+@needs_namespaces
 class Listing(Case):
-    def compare(self, said, skip=()):
-        """Checks that the output has every line of rxe's output, in the same order, and no other line."""
-        ours = fields(said)
+    def test_it_is_what_rxe_says(self):
+        """On the same interfaces, the output must have every line of rxe's output, in the same order, and no other."""
+        with interfaces() as name:
+            result = self.run_program("ibv_devinfo", "-v", options=ROCE, prefix=within(name))
+        self.assert_silent(result)
+        second = r"(?m)^\s*GID\[  [45]\]:\s+(.*), RoCE v2\n"
+        self.assertEqual(re.findall(second, result.out),
+                         ["fe80::5054:ff:fe51:7702", "::ffff:10.0.3.15"], "the next interface")
+        ours = fields(re.sub(second, "", result.out))
         for name, value in fields(LISTING.read_text()):
-            if name.startswith("GID[") and "GID" in skip:
-                continue
             expected, _ = DIFFERENCES.get(name, (re.escape(value), ""))
             if expected is None:
                 continue
             found, text = ours.pop(0)
-            self.assertEqual(found, name, said)
-            if name not in skip:
-                self.assertRegex(text, f"^{expected}$", f"{name}: {said}")
-        rest = [name for name, _ in ours]
-        if "GID" in skip:
-            rest = [name for name in rest if not name.startswith("GID[")]
-        self.assertEqual(rest, [], said)
-
-    def test_it_is_what_rxe_says(self):
-        result = self.run_program("ibv_devinfo", "-v", options=ROCE)
-        self.assert_silent(result)
-        self.compare(result.out, skip=(*OF_THE_HOST, "GID"))
-        gids = re.findall(r"GID\[ *(\d+)\]:\s+(\S+), (.*)", result.out)
-        self.assertTrue(gids)
-        self.assertEqual([int(index) for index, _, _ in gids], list(range(len(gids))))
-        self.assertEqual({kind for _, _, kind in gids}, {"RoCE v2"})
-
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
-    def test_on_the_same_interface_no_line_is_left_out(self):
-        with interfaces() as name:
-            result = self.run_program("ibv_devinfo", "-v", options=ROCE, prefix=within(name))
-            second = r"(?m)^\s*GID\[  [45]\]:\s+(.*), RoCE v2\n"
-            self.assertEqual(re.findall(second, result.out),
-                             ["fe80::5054:ff:fe51:7702", "::ffff:10.0.3.15"], "the next interface")
-            self.compare(re.sub(second, "", result.out))
+            self.assertEqual(found, name, result)
+            self.assertRegex(text, f"^{expected}$", f"{name}: {result}")
+        self.assertEqual(ours, [], result)
 
 
 @contextlib.contextmanager
@@ -120,18 +99,10 @@ def interfaces():
        "shown as RoCE", personas=("roce",))
 class Programs(PerftestCase):
     def test_rping(self):
-        for words in ((), ("-q",), ("-P",)):
-            with self.subTest(words=words):
-                port = free_port()
-                where = ("-a", "127.0.0.1", "-p", port, "-V", "-C", 10)
-                own = tuple(word for word in words if word == "-q")
-                if "-P" in words:
-                    self.persistent(where, port)
-                else:
-                    self.pair(("rping", "-s", *own, *where), ("rping", "-c", *own, *where), port,
-                              options=ROCE)
-
-    def persistent(self, where, port):
+        self.rping("-V", "-C", 10, options=ROCE)
+        self.rping("-V", "-C", 10, "-q", options=ROCE)
+        port = free_port()
+        where = ("-a", "127.0.0.1", "-p", port, "-V", "-C", 10)
         with Program("rping", "-s", "-P", *where, options=ROCE) as server:
             server.listens(port)
             for _ in range(3):
@@ -140,12 +111,9 @@ class Programs(PerftestCase):
     def test_between_personas(self):
         """Both personas send the same frames, so each must work with the other."""
         for server, client in (("roce", "iwarp"), ("iwarp", "roce")):
-            port = free_port()
-            where = ("-a", "127.0.0.1", "-p", port, "-V", "-C", 10)
             with self.subTest(server=server):
-                self.pair(("rping", "-s", *where), ("rping", "-c", *where), port,
-                          server_how={"options": ("--as", server)},
-                          client_how={"options": ("--as", client)})
+                self.rping("-V", "-C", 10, server_how={"options": ("--as", server)},
+                           client_how={"options": ("--as", client)})
 
     def test_perftest_over_rdma_cm(self):
         self.each("", "-R", options=ROCE)
@@ -156,9 +124,7 @@ class Programs(PerftestCase):
     def test_pingpong_by_gid(self):
         for program in ("ibv_rc_pingpong", "ibv_srq_pingpong"):
             with self.subTest(program=program):
-                port = free_port()
-                call = (program, "-c", "-g", 0, "-p", port)
-                self.pair(call, (*call, "127.0.0.1"), port, options=ROCE)
+                self.with_client(program, "-c", "-g", 0, options=ROCE)
 
 
 @contextlib.contextmanager
@@ -194,7 +160,7 @@ def await_link_local(name, interface):
         time.sleep(0.01)
 
 
-@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+@needs_namespaces
 class TwoHosts(PerftestCase):
     """Tests queue pairs that programs connect by GID and queue pair number, with no option but the persona."""
 
@@ -212,9 +178,8 @@ class TwoHosts(PerftestCase):
             for program in ("ibv_rc_pingpong", "ibv_srq_pingpong"):
                 for client in reversed(self.names):  # on the other host, then on the server's host
                     with self.subTest(gid=gid, program=program, client=client):
-                        port = free_port()
-                        call = (program, "-c", "-g", index, "-p", port)
-                        self.pair(call, (*call, "10.99.7.1"), port, options=ROCE, **apart((self.names[0], client)))
+                        self.with_client(program, "-c", "-g", index, host="10.99.7.1", options=ROCE,
+                                         **apart((self.names[0], client)))
 
     def gids(self, host, *options):
         """Returns the index and the address of each GID, as text."""
@@ -230,18 +195,12 @@ class TwoHosts(PerftestCase):
         without = self.gids(host)
         self.assertEqual(self.gids(host, "--loopback", "on"),
                          [*without, ("3", loopback[0]), ("4", loopback[1])])
-        port = free_port()
-        call = ("ibv_rc_pingpong", "-c", "-g", 3, "-p", port)
-        self.pair(call, (*call, "127.0.0.1"), port, options=(*ROCE, "--loopback", "on"),
-                  prefix=within(host))
+        self.with_client("ibv_rc_pingpong", "-c", "-g", 3, options=(*ROCE, "--loopback", "on"), prefix=within(host))
 
     def test_ids_of_loopback_lead_there_although_it_has_no_gid(self):
         for address in ("127.0.0.1", "::1"):
             for words in ((), ("-q",)):
-                port = free_port()
-                where = ("-a", address, "-p", port, "-C", 3, "-V", *words)
-                self.pair(("rping", "-s", *where), ("rping", "-c", *where), port, options=ROCE,
-                          prefix=within(self.names[0]))
+                self.rping("-C", 3, "-V", *words, address=address, options=ROCE, prefix=within(self.names[0]))
 
     def test_perftest(self):
         for tool in TOOLS:
@@ -249,10 +208,8 @@ class TwoHosts(PerftestCase):
                 self.measure(tool, "-x", 1, host="10.99.7.1", options=ROCE, **apart(self.names))
 
     def test_it_can_be_kept_to_this_host(self):
-        port = free_port()
-        call = ("ibv_rc_pingpong", "-g", 1, "-p", port)
-        server, client = self.pair(call, (*call, "10.99.7.1"), port, statuses=range(256),
-                                   options=(*ROCE, "--oob", "loopback"), **apart(self.names))
+        server, client = self.with_client("ibv_rc_pingpong", "-g", 1, host="10.99.7.1", statuses=range(256),
+                                          options=(*ROCE, "--oob", "loopback"), **apart(self.names))
         self.assertRegex(client.err + server.err, "(?m)^iwarp: .*IWARP_OOB=on")
         self.assertNotEqual((server.status, client.status), (0, 0))
 

@@ -10,17 +10,11 @@ import shutil
 import tempfile
 import unittest
 
-from hosts import apart, joined, why_no_namespaces, within
+from hosts import HOSTS, HOSTS6, apart, needs_namespaces, two_hosts, within
 from support import SANITIZER, Case, Program, free_port, has_udp, main
 from tried import tried
 
-NO_HOSTS = why_no_namespaces()
-HOSTS = ("10.99.9.1", "2001:db8:9::1"), ("10.99.9.2", "2001:db8:9::2")
 PRELOAD = next(iter(sorted(glob.glob("/usr/lib/*/rsocket/librspreload.so.1"))), None)
-
-
-def two_hosts():
-    return joined([(f"{v4}/24", f"{v6}/64") for v4, v6 in HOSTS])
 
 
 class Streams(Case):
@@ -95,7 +89,7 @@ class Rcopy(Files):
 
 @tried("rstream, riostream, rcopy", "rdmacm-utils", "streams and files between two hosts, IPv4 "
        "and IPv6; data verified", personas=("iwarp", "roce"))
-@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+@needs_namespaces
 class OnTwoHosts(Streams, Files):
     RUNS = (("rstream", "-S", 64, "-C", 10, "-I", 20),
             ("rstream", "-T", "a", "-S", 1 << 20, "-C", 2, "-I", 2),
@@ -103,8 +97,8 @@ class OnTwoHosts(Streams, Files):
             ("riostream", "-T", "a", "-S", 300000, "-C", 3, "-I", 2))
 
     def test_streams(self):
-        with two_hosts() as names:
-            for host in HOSTS[0]:
+        with two_hosts(ipv6=True) as names:
+            for host in (HOSTS[0], HOSTS6[0]):
                 for program, *words in self.RUNS:
                     with self.subTest(program=program, host=host, words=words):
                         self.assert_silent(*self.transfer(
@@ -112,14 +106,14 @@ class OnTwoHosts(Streams, Files):
                             **apart(names)))
 
     def test_a_file(self):
-        with two_hosts() as (here, there):
-            self.copy(HOSTS[1][0], within(here), within(there))
+        with two_hosts(ipv6=True) as (here, there):
+            self.copy(HOSTS[1], within(here), within(there))
 
 
 @tried("udpong", "rdmacm-utils", "datagrams of all sizes that udpong offers, on two hosts: echoed "
        "and in one direction; in the default mode, with rpoll, and with blocking calls; IPv4 and "
        "IPv6", personas=("roce",))
-@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+@needs_namespaces
 class Udpong(Case):
     """The program checks the number in each echo, and prints how many one-way datagrams have arrived."""
     SIZES = (64, 128, 192, 256, 384, 512, 768, 1024, 1536)
@@ -148,11 +142,11 @@ class Udpong(Case):
         # Datagrams that are sent one way and over UDP may fill the server's socket, which then drops an echo of the
         # next client; that client would wait forever. So a size is echoed first, and UDP is used last.
         sizes = [("-S", size, *echo) for size in self.SIZES for echo in (("-T", "e"), ())]
-        with two_hosts() as names:
-            self.play(names, HOSTS[0][0], sizes)
-            self.play(names, HOSTS[0][0], sizes[::5], "-T", "a")
-            self.play(names, HOSTS[0][0], sizes[::5], "-T", "b")
-            self.play(names, HOSTS[0][1], sizes[::5])
+        with two_hosts(ipv6=True) as names:
+            self.play(names, HOSTS[0], sizes)
+            self.play(names, HOSTS[0], sizes[::5], "-T", "a")
+            self.play(names, HOSTS[0], sizes[::5], "-T", "b")
+            self.play(names, HOSTS6[0], sizes[::5])
 
 
 @tried("curl, openssl", "curl openssl librdmacm1", "HTTPS over rsockets, with librspreload.so",
@@ -195,13 +189,13 @@ class Preloaded(Case):
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")
 @unittest.skipIf(SANITIZER, "the programs are not built with the sanitizer")
 @unittest.skipIf(shutil.which("iperf3") is None, "iperf3 is missing: apt-get install iperf3")
-@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+@needs_namespaces
 class Iperf3(Case):
     OCTETS = 20_000_000
 
     def test_both_ways_on_two_hosts(self):
-        with two_hosts() as names:
-            for host in HOSTS[0]:
+        with two_hosts(ipv6=True) as names:
+            for host in (HOSTS[0], HOSTS6[0]):
                 for words in ((), ("-R",)):
                     with self.subTest(host=host, words=words):
                         self.play(names, host, *words)

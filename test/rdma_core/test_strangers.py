@@ -7,15 +7,12 @@ import resource
 import select
 import socket
 import threading
-import unittest
 
-from hosts import enter, joined, why_no_namespaces, within
+from hosts import HOSTS, enter, needs_namespaces, two_hosts, within
 from support import IWARP, TIMEOUT, Case, Program, free_port, main
 
 LIMITS = (256, 1024, 4096)
 NEWCOMERS = 3
-SERVER_HOST, STRANGER_HOST = "10.99.8.1", "10.99.8.2"
-IN_NO_NAMESPACE = contextlib.nullcontext((None, None))
 
 
 def reserve(limit):
@@ -66,9 +63,8 @@ class Strangers(Case):
 
     def check_server(self, server, newcomer, apart, options):
         """Each of the two functions returns the command for a host and a port."""
-        host = SERVER_HOST if apart else "127.0.0.1"
-        hosts = joined(((f"{SERVER_HOST}/24",), (f"{STRANGER_HOST}/24",))) if apart else IN_NO_NAMESPACE
-        with hosts as (own, other):
+        host = HOSTS[0] if apart else "127.0.0.1"
+        with two_hosts() if apart else contextlib.nullcontext((None, None)) as (own, other):
             of_server, of_stranger = (within(name) if apart else () for name in (own, other))
             for limit in LIMITS:
                 with self.subTest(limit=limit, apart=apart):
@@ -97,7 +93,7 @@ class Strangers(Case):
     def test_on_one_host(self):
         self.check_both(False)
 
-    @unittest.skipIf(why_no_namespaces(), why_no_namespaces())
+    @needs_namespaces
     def test_on_two_hosts(self):
         self.check_both(True)
 

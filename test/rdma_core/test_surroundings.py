@@ -5,7 +5,7 @@ import re
 import shutil
 import unittest
 
-from hosts import apart, ip, joined, namespaces, need_namespaces, within
+from hosts import HOSTS, HOSTS6, apart, ip, namespaces, need_namespaces, two_hosts, within
 from support import Case, Program, free_port, main
 
 NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
@@ -23,52 +23,39 @@ class Nobody(Case):
             limit = self.run_program("sh", "-c", "id -u; ulimit -l; ls /sys/class/net", **how)
             self.assertEqual(limit.out, "65534\n0\nlo\n")
             self.assertIn("PORT_ACTIVE", self.run_program("ibv_devinfo", **how).out)
-            port = free_port()
-            where = ("-a", "127.0.0.1", "-p", port, "-V", "-C", 10)
-            self.pair(("rping", "-s", *where), ("rping", "-c", *where), port, **how)
-            call = ("ib_write_bw", "-F", "-R", "-p", port, "-n", 100)
-            self.pair(call, (*call, "127.0.0.1"), port, **how)
-            call = ("ibv_rc_pingpong", "-c", "-p", port)
-            self.pair(call, (*call, "127.0.0.1"), port, **how)
+            self.rping("-V", "-C", 10, **how)
+            self.with_client("ib_write_bw", "-F", "-R", "-n", 100, **how)
+            self.with_client("ibv_rc_pingpong", "-c", **how)
 
 
 class TwoHosts(Case):
-    HOSTS = (("10.99.7.1", "fd99:7::1"), ("10.99.7.2", "fd99:7::2"))
-
-    def hosts(self):
-        return joined([(f"{v4}/24", f"{v6}/64") for v4, v6 in self.HOSTS])
-
     def test_over_rdma_cm(self):
-        with self.hosts() as names:
-            for target, anywhere in zip(self.HOSTS[0], ("0.0.0.0", "::0")):
+        with two_hosts(ipv6=True) as names:
+            for target, anywhere in zip((HOSTS[0], HOSTS6[0]), ("0.0.0.0", "::0")):
                 for address in (anywhere, target):
                     with self.subTest(target=target, address=address):
-                        port = free_port()
-                        words = ("-p", port, "-V", "-C", 10, "-S", 30000)
-                        self.pair(("rping", "-s", "-a", address, *words),
-                                  ("rping", "-c", "-a", target, *words), port, **apart(names))
-            port = free_port()
-            call = ("ib_write_bw", "-F", "-R", "-p", port, "-n", 200)
-            self.pair(call, (*call, self.HOSTS[0][0]), port, **apart(names))
+                        self.rping("-V", "-C", 10, "-S", 30000, address=address, target=target, **apart(names))
+            self.with_client("ib_write_bw", "-F", "-R", "-n", 200, host=HOSTS[0], **apart(names))
 
     @unittest.skipUnless(shutil.which("fi_info"), "needs libfabric-bin")
     def test_libfabric_tells_peers_an_address_that_they_can_reach(self):
-        with self.hosts() as names:
+        with two_hosts(ipv6=True) as names:
             found = self.run_program("fi_info", "-p", "verbs", "-v", prefix=within(names[0]))
-            self.assertIn(f"src_addr: fi_sockaddr_in://{self.HOSTS[0][0]}:", found.out)
+            self.assertIn(f"src_addr: fi_sockaddr_in://{HOSTS[0]}:", found.out)
             self.assertNotIn("fi_sockaddr_in://127.", found.out)
             port = free_port()
             call = ("fi_pingpong", "-p", "verbs;ofi_rxm", "-e", "rdm", "-c", "-I", 10)
-            self.pair((*call, "-B", port), (*call, "-P", port, self.HOSTS[0][0]), port, **apart(names))
+            self.pair((*call, "-B", port), (*call, "-P", port, HOSTS[0]), port, **apart(names))
 
     def test_without_rdma_cm_only_when_asked_for(self):
-        with self.hosts() as names:
+        with two_hosts(ipv6=True) as names:
+            words = ("ibv_rc_pingpong", "-c", "-g", 0)
+            self.with_client(*words, host=HOSTS[0], options=("--oob", "on"), **apart(names))
             port = free_port()
-            call = ("ibv_rc_pingpong", "-c", "-g", 0, "-p", port)
-            self.pair(call, (*call, self.HOSTS[0][0]), port, options=("--oob", "on"), **apart(names))
+            call = (*words, "-p", port)
             with Program(*call, prefix=within(names[0])) as server:
                 server.listens(port)
-                client = self.run_program(*call, self.HOSTS[0][0], statuses=range(1, 256),
+                client = self.run_program(*call, HOSTS[0], statuses=range(1, 256),
                                           prefix=within(names[1]))
                 self.assertRegex(client.err + server.wait().err, r"(?m)^iwarp: .*rdma_cm")
 
@@ -78,7 +65,7 @@ class ChangingInterfaces(Case):
 
     def test_events_and_state_of_the_port(self):
         for options in ((), ("--as", "roce")):
-            with self.subTest(options=options), joined([("10.99.7.1/24",), ("10.99.7.2/24",)]) as names:
+            with self.subTest(options=options), two_hosts() as names:
                 how = {"prefix": within(names[0]), "options": options}
                 with Program("ibv_asyncwatch", **how) as watch:
                     watch.says("async event FD")
@@ -90,7 +77,7 @@ class ChangingInterfaces(Case):
                     def state():
                         return re.search(r"PORT_\w+", self.run_program("ibv_devinfo", **how).out)[0]
 
-                    address = ("10.99.7.3/24", "dev", "veth0")
+                    address = ("10.99.8.3/24", "dev", "veth0")
                     follows("GID_CHANGE", 1, names[0], "address", "add", *address)
                     follows("GID_CHANGE", 2, names[0], "address", "delete", *address)
                     # First the interface itself goes down and up, then the cable is pulled and put back.

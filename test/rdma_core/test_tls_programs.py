@@ -6,16 +6,13 @@ import pathlib
 import re
 import shutil
 import tempfile
-import unittest
 
 from credentials import Authority
-from hosts import joined, own_address, why_no_namespaces, within
+from hosts import HOSTS, needs_namespaces, own_address, two_hosts, within
 from perftest import PerftestCase
 from support import Case, Program, free_port, main, skip_all
 from wire import Capture, Relay
 
-HOSTS = ("10.99.9.1", "10.99.9.2")
-NO_HOSTS = why_no_namespaces()
 HANDSHAKE, ALERT = b"\x16\x03", b"\x15\x03"  # first octets of TLS records
 CLIENT_HELLO = (HANDSHAKE, 1)  # the record type and version, and the type of the message at its beginning
 SERVER_HELLO = (HANDSHAKE, 2)
@@ -47,15 +44,8 @@ class Tls(Case):
     def own(self, name):
         return OURS.own(name)
 
-    def both(self, **more):
-        return {"server_how": {"options": (*self.own("server"), *more.get("server", ()))},
-                "client_how": {"options": (*self.own("client"), *more.get("client", ()))}}
-
-    def rping(self, *words, port, client_port=None, server=(), client=(), count=3):
-        call = ("-a", "127.0.0.1", "-C", count, "-V", *words)
-        return self.pair(("rping", "-s", "-p", port, *call),
-                         ("rping", "-c", "-p", client_port or port, *call), port,
-                         server_how={"options": server}, client_how={"options": client})
+    def both(self):
+        return {"server_how": {"options": self.own("server")}, "client_how": {"options": self.own("client")}}
 
 
 class Programs(Tls, PerftestCase):
@@ -63,10 +53,11 @@ class Programs(Tls, PerftestCase):
         for options in (((), ()), (self.own("server"), self.own("client")),
                         (("--tls-psk", folder / "keys"),) * 2):
             with self.subTest(options=options):
-                port = free_port()
+                port, call = free_port(), ("rping", "-a", "127.0.0.1", "-C", 3, "-V", "-p")
                 with Relay(port) as relay:
-                    self.assert_silent(*self.rping(
-                        port=port, client_port=relay.port, server=options[0], client=options[1]))
+                    self.assert_silent(*self.pair(
+                        (*call, port, "-s"), (*call, relay.port, "-c"), port, server_how={"options": options[0]},
+                        client_how={"options": options[1]}))
                 passed = relay.there + relay.back
                 if not options[0]:
                     self.assertIn(RPING, passed)
@@ -78,8 +69,7 @@ class Programs(Tls, PerftestCase):
                 self.assertNotIn(MPA, passed)
 
     def test_rping_with_queue_pairs_of_its_own(self):
-        self.assert_silent(*self.rping("-q", port=free_port(), server=self.own("server"),
-                                       client=self.own("client")))
+        self.assert_silent(*self.rping("-q", "-C", 3, "-V", **self.both()))
 
     def test_perftest_with_and_without_rdma_cm(self):
         for tool in ("ib_write_bw", "ib_send_lat"):
@@ -91,23 +81,18 @@ class Programs(Tls, PerftestCase):
         files = {"IWARP_TLS_CERT": "server.pem", "IWARP_TLS_KEY": "server.key",
                  "IWARP_TLS_CA": "ours.pem"}
         env = {name: str(folder / file) for name, file in files.items()}
-        port = free_port()
-        call = ("-a", "127.0.0.1", "-p", port, "-C", 1)
-        self.pair(("rping", "-s", *call), ("rping", "-c", *call), port, server_how={"env": env},
-                  client_how={"options": self.own("client")})
-        off = dict(env, IWARP_TLS="off")
-        self.pair(("rping", "-s", *call), ("rping", "-c", *call), port, server_how={"env": off})
+        self.rping("-C", 1, server_how={"env": env}, client_how={"options": self.own("client")})
+        self.rping("-C", 1, server_how={"env": dict(env, IWARP_TLS="off")})
 
 
-@unittest.skipIf(NO_HOSTS, NO_HOSTS)
+@needs_namespaces
 class Pingpong(Tls):
     def play(self, *options):
         """Returns the TCP streams on the cable, except the program's own TCP connection."""
         port = free_port()
         call = ("ibv_rc_pingpong", "-p", port, "-g", 0, "-n", 20, "-c")
         options = [("--as", "roce", *own) for own in options]
-        with joined([(f"{address}/24",) for address in HOSTS]) as names, \
-                Capture(names[0], "veth0") as capture:
+        with two_hosts() as names, Capture(names[0], "veth0") as capture:
             how = [{"prefix": within(name), "options": own} for name, own in zip(names, options)]
             results = self.pair(call, (*call, HOSTS[0]), port, server_how=how[0], client_how=how[1])
             self.assert_silent(*results)

@@ -24,12 +24,8 @@ class Filters(Case):
         """unshare, setns, memfd_create and io_uring_setup fail with EPERM."""
         how = {"prefix": (*CONFINED, "memfd_create,io_uring_setup,timerfd_create", "--")}
         self.assertIn("PORT_ACTIVE", self.run_program("ibv_devinfo", **how).out)
-        port = free_port()
-        where = ("-a", "127.0.0.1", "-p", port, "-V", "-C", 10)
         for persona in TRANSPORTS:
-            results = self.pair(("rping", "-s", *where), ("rping", "-c", *where), port,
-                                options=("--as", persona), **how)
-            self.assert_silent(*results)
+            self.assert_silent(*self.rping("-V", "-C", 10, options=("--as", persona), **how))
 
     def test_a_call_that_it_needs_is_named(self):
         for call in ("eventfd2", "epoll_create1"):
@@ -65,9 +61,7 @@ class WithoutSys(Case):
                 listed = self.run_program("sh", "-c", "ls /sys/class/infiniband /sys; cat "
                                           "/sys/class/infiniband/iwarp0/node_type", **how)
                 self.assertEqual(listed.out, f"/sys:\n\n/sys/class/infiniband:\niwarp0\n{NODE_TYPES[persona]}\n")
-                port = free_port()
-                where = ("-a", "127.0.0.1", "-p", port, "-V", "-C", 5)
-                self.pair(("rping", "-s", *where), ("rping", "-c", *where), port, **how)
+                self.rping("-V", "-C", 5, **how)
 
 
 class Changed(Case):

@@ -68,10 +68,9 @@ class PortOffset(Case):
     number. Without an offset it shows one port number."""
 
     def log_of(self, port, *options):
-        options = ("--log", "connections", *options)
-        server, client = self.pair(("ucmatose", "-p", port, "-C", 0, "-c", 1),
-                                   ("ucmatose", "-p", port, "-C", 0, "-c", 1, "-s", "127.0.0.1"),
-                                   self.tcp_port, options=options)
+        call = ("ucmatose", "-p", port, "-C", 0, "-c", 1)
+        server, client = self.pair(call, (*call, "-s", "127.0.0.1"), self.tcp_port,
+                                   options=("--log", "connections", *options))
         self.assertIn("return status 0", client.out)
         return server.err, client.err
 

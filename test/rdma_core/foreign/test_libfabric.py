@@ -2,15 +2,12 @@
 """libfabric's verbs provider: the device must be found, and fi_pingpong must run with data checks (-c) over four
 kinds of endpoints. These are connected endpoints, reliable datagrams over connected endpoints (ofi_rxm),
 datagrams, and reliable datagrams over datagrams (ofi_rxd)."""
-import unittest
-
-from hosts import apart, joined, why_no_namespaces
+from hosts import HOSTS, apart, needs_namespaces, two_hosts
 from support import Case, free_port, main
 from tried import tried
 
 FOUND = {"iwarp": ("Ethernet-iWARP$", "FI_PROTO_IWARP"),
          "roce": ("IB-0xfe80000000000000$", "FI_PROTO_RDMA_CM_IB_RC")}
-NO_HOSTS = why_no_namespaces()
 
 
 class Pingpong(Case):
@@ -56,11 +53,10 @@ class LibfabricDatagrams(Pingpong):
     def test_on_one_host(self):
         self.play_both()
 
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @needs_namespaces
     def test_on_two_hosts(self):
-        addresses = ("10.99.8.1", "10.99.8.2")
-        with joined([(f"{address}/24",) for address in addresses]) as names:
-            self.play_both(host=addresses[0], **apart(names))
+        with two_hosts() as names:
+            self.play_both(host=HOSTS[0], **apart(names))
 
 
 if __name__ == "__main__":

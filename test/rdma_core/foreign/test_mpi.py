@@ -6,15 +6,14 @@ import pathlib
 import re
 import shutil
 import subprocess
-import sys
 import unittest
 
-from hosts import joined, need_namespaces, within
+from hosts import HOSTS, need_namespaces, two_hosts, within
 from support import IWARP, LONG, Case, main, skip_all
 from tried import tried
+import mpi
 import ucx
 
-ADDRESSES = ("10.99.8.1", "10.99.8.2")
 PAYLOAD = pathlib.Path(__file__).parents[1] / "programs/mpi_payload.py"
 MPICH_PAYLOAD = pathlib.Path(__file__).parents[1] / "programs/mpich_payload.c"
 ROUNDS = 20 if LONG else 2
@@ -25,7 +24,6 @@ UCX_ENV = ucx.environment()
 # Makes one-sided communication use messages. Without this setting Open MPI selects no component if the ranks are on
 # two hosts.
 WINDOWS = {"osc": "pt2pt"}
-ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 ENTER = """#!/bin/sh
 host=$1
 shift
@@ -36,32 +34,23 @@ exec ip netns exec "$name" unshare --uts sh -c "hostname $host; $*"
 """
 
 
-def python_with_mpi4py():
-    """Returns an interpreter that has mpi4py. Debian's package of mpi4py is for Debian's interpreter, but this test may
-    run under another one."""
-    for python in (sys.executable, "/usr/bin/python3"):
-        if subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode == 0:
-            return python
-    skip_all("mpi4py is missing; apt-get install python3-mpi4py")
-
-
 class OnTwoHosts(Case):
     def launch(self, enter, *words):
         """Returns the command that starts `words` four times. `enter HOST COMMAND` runs a command on a host."""
         raise NotImplementedError
 
     def play(self, parts, *words):
-        with joined([(f"{address}/24",) for address in ADDRESSES]) as names:
+        with two_hosts() as names:
             cases = "\n".join(f"  {address}) name={name} ;;"
-                              for address, name in zip(ADDRESSES, names))
+                              for address, name in zip(HOSTS, names))
             enter = self.scratch / "enter"
             enter.write_text(ENTER % cases)
             enter.chmod(0o755)
             result = self.run_program(
-                "sh", "-c", f'hostname {ADDRESSES[0]}; exec "$@"', "sh",
+                "sh", "-c", f'hostname {HOSTS[0]}; exec "$@"', "sh",
                 *self.launch(enter, IWARP, "run", *words), plain=True,
                 prefix=within(names[0], "unshare", "--uts"),
-                env={**ROOT, "TMPDIR": str(self.scratch)})
+                env={**mpi.ROOT, "TMPDIR": str(self.scratch)})
         for part in parts:
             self.assertRegex(result.out, f"(?m)^{part}: 4 ranks, .* all payload right$")
         return result
@@ -72,7 +61,7 @@ class OpenMpiOnTwoHosts(OnTwoHosts):
     exports = {}
 
     def launch(self, enter, *words):
-        out = ["mpirun", "-np", 4, "--host", ",".join(f"{host}:2" for host in ADDRESSES), "--mca",
+        out = ["mpirun", "-np", 4, "--host", ",".join(f"{host}:2" for host in HOSTS), "--mca",
                "plm_rsh_agent", enter]
         for name, value in self.components.items():
             out += ["--mca", name, value]
@@ -81,7 +70,7 @@ class OpenMpiOnTwoHosts(OnTwoHosts):
         return out + list(words)
 
     def run_parts(self, *parts):
-        result = self.play(parts, python_with_mpi4py(), PAYLOAD, ROUNDS, *parts)
+        result = self.play(parts, mpi.python_with_mpi4py(), PAYLOAD, ROUNDS, *parts)
         if self.persona == "iwarp":  # On a RoCE device, libfabric also tries datagrams.
             self.assert_silent(result)
 
@@ -99,9 +88,7 @@ class OpenMpiWindows(OpenMpiOnTwoHosts):
     components = {**COMPONENTS, **WINDOWS}
 
     def test_windows(self):
-        listed = subprocess.run(["ompi_info", "--param", "osc", "pt2pt"], capture_output=True,
-                                text=True, timeout=60).stdout
-        if "pt2pt" not in listed:
+        if not mpi.has_component("osc", "pt2pt"):
             self.skipTest("this Open MPI has no one-sided communication over messages")
         self.run_parts("windows")
 
@@ -112,9 +99,7 @@ class OpenMpiByUcx(OpenMpiOnTwoHosts):
 
     def setUp(self):
         super().setUp()
-        listed = subprocess.run(["ompi_info", "--param", "pml", "ucx"], capture_output=True,
-                                text=True, timeout=60).stdout
-        if "MCA pml: ucx" not in listed:
+        if not mpi.has_component("pml", "ucx"):
             self.skipTest("this Open MPI is built without UCX")
 
 
@@ -142,7 +127,7 @@ class OpenMpiWindowsOverUcx(OpenMpiByUcx):
        personas=("roce",))
 class Mpich(OnTwoHosts):
     def launch(self, enter, *words):
-        out = ["mpiexec.mpich", "-n", 4, "-hosts", ",".join(f"{host}:2" for host in ADDRESSES),
+        out = ["mpiexec.mpich", "-n", 4, "-hosts", ",".join(f"{host}:2" for host in HOSTS),
                "-launcher", "rsh", "-launcher-exec", enter]
         for name, value in UCX_ENV.items():
             out += ["-genv", name, value]
@@ -157,5 +142,6 @@ class Mpich(OnTwoHosts):
 
 if __name__ == "__main__":
     need_namespaces()
-    python_with_mpi4py()
+    if mpi.python_with_mpi4py() is None:
+        skip_all("mpi4py is missing; apt-get install python3-mpi4py")
     main("mpirun", "ompi_info", "ip", "unshare")

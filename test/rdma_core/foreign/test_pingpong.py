@@ -11,14 +11,12 @@ from tried import tried
 
 class PingpongCase(Case):
     def play(self, program, *words, **how):
-        port = free_port()
-        call = (program, "-p", port, "-c", *words)
         # ibv_srq_pingpong ends when all its queue pairs together have sent enough messages, although some of its Sends
         # may still be in flight. Its connections then end. At the peer, an RNIC flushes the Sends that the peer posts
         # afterwards, so the peer may fail before it has received enough messages.
         leaves_early = program == "ibv_srq_pingpong"
         statuses = (0, 1) if leaves_early and self.persona == "iwarp" else (0,)
-        server, client = self.pair(call, (*call, "127.0.0.1"), port, statuses=statuses, **how)
+        server, client = self.with_client(program, "-c", *words, statuses=statuses, **how)
         self.assert_silent(server, client, leaves_early=leaves_early)
         self.assertIn(0, (server.status, client.status))
         for result in (server, client):

@@ -16,11 +16,8 @@ SIZES = (23, 24, 63, 64, 65, 1000, 1448, 4096, 16384, 65000, 65535)  # the limit
 @tried("rping", "rdmacm-utils", "pings with data validated, many clients, queue pairs that rping "
        "creates itself")
 class Rping(Case):
-    def ping(self, *words, address="127.0.0.1", target=None, server=(), client=(), **how):
-        port = free_port()
-        first, second = self.pair(
-            ("rping", "-s", "-V", "-a", address, "-p", port, *words, *server),
-            ("rping", "-c", "-V", "-a", target or address, "-p", port, *words, *client), port, **how)
+    def ping(self, *words, **how):
+        first, second = self.rping("-V", *words, **how)
         self.assert_silent(first, second)
         self.assertNotIn("mismatch", first.out + first.err + second.out + second.err)
         return first, second

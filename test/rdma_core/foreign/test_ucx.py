@@ -3,19 +3,16 @@
 of uct that a transport supports must run over it. Then tests UCP, which finds the other end with ud_verbs and sends
 with rc_verbs. UCX does not list iWARP devices at all. UCX's rc_verbs offers no swap on a device that has only the
 atomics of the verbs interface."""
-import contextlib
 import re
 import shutil
 import subprocess
 import unittest
 
-from hosts import apart, joined, why_no_namespaces
+from hosts import HOSTS, HOSTS6, apart, joined, needs_namespaces, two_hosts, within
 from support import LONG, PROGRAMS, Case, Program, free_port, main
 from tried import tried
 import ucx
 
-HOSTS = ("10.99.8.1", "10.99.8.2")
-NO_HOSTS = why_no_namespaces()
 # Each row has a test, a data layout and a size in bytes. A Get with zcopy has at least 65 bytes, and a short Put has
 # at most 64.
 RC_RUNS = (
@@ -52,10 +49,8 @@ class UcxCase(Case):
         cls.alone = ("-P", 0) if "-P <0|1>" in usage.stdout + usage.stderr else ()
 
     def measure(self, test, size, *words, host="127.0.0.1", **how):
-        port = free_port()
-        call = ("ucx_perftest", "-p", port, "-t", test, "-s", size, "-n", ITERATIONS, "-w", 10,
-                "-f", *words, *self.alone)
-        _, client = self.pair(call, (*call, host), port, **how)
+        _, client = self.with_client("ucx_perftest", "-t", test, "-s", size, "-n", ITERATIONS, "-w", 10, "-f", *words,
+                                     *self.alone, host=host, **how)
         self.assertNotRegex(client.out + client.err, "ERROR|WARN", str(client))
         # A run of more than a second has a row for each second. A second without an iteration has "inf".
         counts = re.findall(r"(?m)^(?:Final:)?\s*(\d+)(?:\s+(?:[\d.]+|inf))+\s*$", client.out)
@@ -93,10 +88,10 @@ class UcxDatagrams(UcxCase):
             with self.subTest(test=test, layout=layout, size=size):
                 self.measure(test, size, *self.WORDS, "-D", layout)
 
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @needs_namespaces
     def test_over_ipv6(self):
-        with joined([("2001:db8::1/64",), ("2001:db8::2/64",)]) as names:
-            self.measure("am_bw", 900, *self.WORDS, "-D", "bcopy", "-6", host="2001:db8::1", **apart(names))
+        with joined([(f"{host}/64",) for host in HOSTS6]) as names:
+            self.measure("am_bw", 900, *self.WORDS, "-D", "bcopy", "-6", host=HOSTS6[0], **apart(names))
 
 
 @tried("UCX, UCP", "ucx-utils", "ucx_perftest's tests of tag, stream, am, put, get and atomics on "
@@ -110,15 +105,11 @@ class Ucp(UcxCase):
             with self.subTest(test=test, size=size):
                 self.measure(test, size, env=env, **how)
 
-    @contextlib.contextmanager
-    def two_hosts(self, *words):
-        with joined([(f"{address}/24",) for address in HOSTS]) as names:
-            yield {"host": HOSTS[0], **apart(names, *words)}
-
     def on_two_hosts(self, transports, chosen, *words):
         """`chosen` is the transport that UCX reports for tagged messages."""
         env = ucx.environment(transports)
-        with self.two_hosts(*words) as how:
+        with two_hosts() as names:
+            how = {"host": HOSTS[0], **apart(names, *words)}
             said = self.measure("tag_lat", 8, env={**env, "UCX_LOG_LEVEL": "info"}, **how).out
             self.assertRegex(said, rf"cfg.*tag\({chosen}/iwarp0:1")
             self.play(UCP_RUNS, env, **how)
@@ -126,15 +117,15 @@ class Ucp(UcxCase):
     def test_on_one_host(self):
         self.play(UCP_RUNS[:3])
 
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @needs_namespaces
     def test_without_shared_memory(self):
         self.on_two_hosts("^sm", "rc_verbs")
 
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @needs_namespaces
     def test_what_it_chooses_of_all(self):
         self.on_two_hosts(None, "rc_verbs", *APART)
 
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @needs_namespaces
     def test_datagrams_alone(self):
         self.on_two_hosts("ud_verbs", "ud_verbs")
 
@@ -143,21 +134,21 @@ class Ucp(UcxCase):
         """With UCX_RNDV_SCHEME=put_zcopy, UCX 1.13 aborts, because it cannot register the memory."""
         self.assertEqual(self.run_program(READ_ONLY, env=NETWORK).out, "right\n")
 
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @needs_namespaces
     def test_connections_that_datagrams_make(self):
         """rc_v is rc_verbs together with ud_verbs, which finds the other end. With rc_verbs alone, UCX reports on
         any device that there is no auxiliary transport."""
         self.on_two_hosts("rc_v", "rc_verbs")
 
-    @unittest.skipIf(NO_HOSTS, NO_HOSTS)
+    @needs_namespaces
     @unittest.skipUnless(shutil.which("io_demo"), "not installed: io_demo")
     def test_client_server_mode(self):
         """UCX's rdmacm connects with the number of a UD queue pair, and sends through other queue pairs."""
         env = {**ucx.environment("rc_v,ud_v,self"), "UCX_SOCKADDR_TLS_PRIORITY": "rdmacm"}
         call = ("io_demo", "-p", free_port())
-        with self.two_hosts() as how, Program(*call, env=env, **how["server_how"]) as server:
+        with two_hosts() as names, Program(*call, env=env, prefix=within(names[0])) as server:
             server.listens(call[-1])
-            client = self.run_program(*call, "-i", 100, "-q", how["host"], env=env, **how["client_how"])
+            client = self.run_program(*call, "-i", 100, "-q", HOSTS[0], env=env, prefix=within(names[1]))
         self.assertIn("Client exit with status 'OK'", client.out + client.err)
 
 
