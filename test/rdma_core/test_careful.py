@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests `iwarp run --careful`. Each incorrect program in careless/ must be reported, with the line of its mistake.
-Nothing may be reported about the correct programs or about third-party programs."""
+Nothing may be reported about the correct programs. foreign/test_careful_programs.py tries third-party programs."""
 import os
 import pathlib
 import re
@@ -10,8 +10,8 @@ import subprocess
 import sys
 import unittest
 
-import test_ucx
-from support import IWARP, SANITIZER, Case, Program, free_port, main, skip_all
+import mpi
+from support import IWARP, SANITIZER, Case, Program, main, skip_all
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "apps"))
 import metrics  # noqa: E402
@@ -34,20 +34,6 @@ def programs():
     """Returns a map from each program to the check that must report it, or to None for a correct program."""
     listed = subprocess.run([CARELESS], capture_output=True, text=True, timeout=60).stdout
     return [line.split() for line in listed.splitlines()]
-
-
-def python_with_mpi_over_ucx():
-    """Returns (interpreter, None), or (None, reason) if no interpreter can be used. Debian's mpi4py is built for
-    Debian's interpreter."""
-    if shutil.which("ompi_info") is None:
-        return None, "mpirun is missing; apt-get install openmpi-bin"
-    listed = subprocess.run(["ompi_info", "--param", "pml", "ucx"], capture_output=True, text=True, timeout=60).stdout
-    if "MCA pml: ucx" not in listed:
-        return None, "this Open MPI is built without UCX"
-    for python in (sys.executable, "/usr/bin/python3"):
-        if subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode == 0:
-            return python, None
-    return None, "mpi4py is missing; apt-get install python3-mpi4py"
 
 
 def how(name):
@@ -84,19 +70,21 @@ class Wrong(Case):
         self.assert_silent(self.run_program(CARELESS, "destroyed_in_use"))
 
 
-@unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
-class Mistakes(Case):
-    """Mistakes of a C program that uses rdma_cm and has both ends in one process."""
-
-    def late(self, how, rnr_retry):
-        """Lets the program post a receive only when the message has arrived and is already waiting for one."""
-        where = f"unix:{self.scratch}/%p"
+class Late(Case):
+    def late(self, how, rnr_retry, number=signal.SIGUSR1):
+        """Sends a signal to the program when a message has arrived and is waiting for a receive, which the program
+        posts at SIGUSR1. Returns the result of the program."""
+        where = f"unix:{self.scratch}/metrics"
         with Program(MISTAKES, "late", rnr_retry, options=(*how["options"], "--metrics", where)) as program:
-            where = where.replace("%p", str(program.process.pid))
             program.says("(?m)^sent$").wait_until(
                 lambda: metrics.Figures(where)("iwarp_receive_holds_total") == 1, "a message that waits")
-            program.signal(signal.SIGUSR1)
-            return self.check(program.wait())
+            program.signal(number)
+            return program.wait()
+
+
+@unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
+class Mistakes(Late):
+    """Mistakes of a C program that uses rdma_cm and has both ends in one process."""
 
     def test_a_receive_behind_its_message(self):
         """An iWARP adapter never sends a message again, whatever retry count the program sets."""
@@ -105,7 +93,7 @@ class Mistakes(Case):
                                         (CAREFUL_ROCE, 0,
                                          "request would have failed by now unless this end's rnr_retry_count is 7 ")):
             with self.subTest(how=how, rnr_retry=rnr_retry):
-                result = self.late(how, rnr_retry)
+                result = self.check(self.late(how, rnr_retry))
                 self.assertEqual([check for check, _ in said(result)], ["receive-too-late"], result)
                 self.assertRegex(said(result)[0][1],
                                  r"^a message from 127\.0\.0\.1:\d+ has waited for \d+ ms for the receive with wr_id 0x7 "
@@ -138,7 +126,7 @@ class Mistakes(Case):
                                      [("private-data-too-long", call) for call in calls], result)
 
     def test_messages_that_a_roce_adapter_repeats(self):
-        self.assertEqual(said(self.late(CAREFUL_ROCE, 7)), [])
+        self.assertEqual(said(self.check(self.late(CAREFUL_ROCE, 7))), [])
 
 
 @unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
@@ -179,7 +167,7 @@ class Places(Case):
 
 
 @unittest.skipUnless(MISTAKES.exists(), f"not built: {MISTAKES}; apt-get install librdmacm-dev")
-class Failing(Case):
+class Failing(Late):
     """The exit status with --careful=fail, for CI scripts."""
 
     def status(self, *words, **how):
@@ -215,15 +203,11 @@ class Failing(Case):
         self.assertEqual(result.err, "")
 
     def test_signals_reach_the_program(self):
-        where = f"unix:{self.scratch}/metrics"
         for how, number, status in ((FAIL, signal.SIGUSR1, REPORTED), (FAIL_ROCE, signal.SIGUSR1, 0),
                                     (FAIL_ROCE, signal.SIGTERM, -signal.SIGTERM)):
             with self.subTest(how=how, number=number):
-                with Program(MISTAKES, "late", 7, options=(*how["options"], "--metrics", where)) as program:
-                    program.says("(?m)^sent$").wait_until(
-                        lambda: metrics.Figures(where)("iwarp_receive_holds_total") == 1, "a message that waits")
-                    program.signal(number)
-                    self.assertEqual(program.wait().status, status, program.result())
+                result = self.late(how, 7, number)
+                self.assertEqual(result.status, status, result)
 
     def test_what_cannot_be(self):
         for options in (("--careful=fail", "--env"), ("--careful=often", "true")):
@@ -268,15 +252,14 @@ class Freed(Case):
 
     def test_registrations_that_ucx_keeps(self):
         """An MPI program frees a buffer after sending it, while UCX keeps the buffer registered for reuse."""
-        python, why = python_with_mpi_over_ucx()
-        if why:
-            self.skipTest(why)
+        python = mpi.python_with_mpi4py()
+        if python is None or not mpi.has_component("pml", "ucx"):
+            self.skipTest("mpi4py, or an Open MPI with UCX, is missing; apt-get install python3-mpi4py openmpi-bin")
         words = ["mpirun", "-np", 2, "--oversubscribe", "--mca", "pml", "ucx", "--mca", "osc", "ucx"]
         for name, value in (("TLS", "^sm,self"), ("NET_DEVICES", "iwarp0:1"), ("RNDV_THRESH", 1024)):
             words += ["-x", f"UCX_{name}={value}"]
         words += [IWARP, "run", "--as", "roce", "--careful", python, FREED_BUFFERS]
-        result = self.run_program(*words, plain=True, env={
-            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "TMPDIR": str(self.scratch)})
+        result = self.run_program(*words, plain=True, env={**mpi.ROOT, "TMPDIR": str(self.scratch)})
         self.assertEqual(sorted(re.findall("rank [01]: done", result.out)), ["rank 0: done", "rank 1: done"], result)
         self.assertNotIn(FREED, result.err, result)
 
@@ -288,92 +271,7 @@ class Freed(Case):
         self.assertEqual([check for check, _ in said(result)], ["never-signalled"])
 
 
-class Others(Case):
-    def both(self, server, client, port):
-        results = self.pair(server, client, port, **CAREFUL)
-        for result in results:
-            self.assertEqual(said(result), [], result)
-
-    def test_rping(self):
-        port = free_port()
-        words = ("rping", "-a", "127.0.0.1", "-p", port, "-C", 20, "-V")
-        self.both((*words, "-s"), (*words, "-c"), port)
-
-    def test_perftest(self):
-        for tool in ("ib_write_bw", "ib_send_lat", "ib_read_bw"):
-            with self.subTest(tool):
-                port = free_port()
-                words = (tool, "-R", "-p", port, "-n", 200)
-                self.both(words, (*words, "127.0.0.1"), port)
-
-    def test_credits_of_perftest(self):
-        """ib_send_bw writes its count of credits to the peer. It increments the count in the same word before the
-        Write has completed."""
-        port = free_port()
-        words = ("ib_send_bw", "-R", "-p", port, "-n", 1000)
-        for result in self.pair(words, (*words, "127.0.0.1"), port, **CAREFUL):
-            self.assertLessEqual({check for check, _ in said(result)}, {"send-changed"}, result)
-
-    @unittest.skipUnless(shutil.which("fio"), "fio is missing: apt-get install fio")
-    def test_memory_that_nobody_reaches(self):
-        """fio destroys its queue pairs, then frees its buffers, and deregisters them last."""
-        port = free_port()
-        shared = ("--ioengine=rdma", f"--port={port}", "--bs=256k", "--size=4M")
-        self.both(("fio", "--name=target", *shared, "--rw=read", "--iodepth=16"),
-                  ("fio", "--name=source", *shared, "--rw=write", "--iodepth=8", "--iodepth_batch_complete=1",
-                   "--hostname=127.0.0.1", "--verb=write"), port)
-
-    def test_ibv_rc_pingpong(self):
-        for events in ((), ("-e",)):
-            with self.subTest(events):
-                port = free_port()
-                words = ("ibv_rc_pingpong", "-g", 0, "-p", port, "-n", 100, *events)
-                with Program(*words, **CAREFUL) as server:
-                    server.listens(port)
-                    client = self.run_program(*words, "127.0.0.1", **CAREFUL)
-                    results = (self.check(server.wait()), client)
-                for result in results:
-                    self.assertEqual(said(result), [], result)
-
-
-@unittest.skipUnless(shutil.which("ucx_perftest"), "ucx_perftest is missing: apt-get install ucx-utils")
-class OfUcx(test_ucx.UcxCase):
-    """Checks that only the reports listed in rfc-notes/careful.md appear, which are those about UCX 1.13."""
-    HOW = CAREFUL_ROCE
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        version = re.search(r"ersion:? (\S+)", subprocess.run(["ucx_info", "-v"], capture_output=True, text=True,
-                                                             check=True).stdout)[1]
-        if not version.startswith("1.13."):
-            raise unittest.SkipTest(f"the reports are known for UCX 1.13, and this is {version}")
-
-    def pair(self, *words, **how):
-        self.results = super().pair(*words, **how)
-        return self.results
-
-    def told(self, *words, **how):
-        self.measure(*words, **how, **self.HOW)
-        return {check for result in self.results for check, _ in said(result)}
-
-    def test_streams_alone(self):
-        for test, layout, size in (("put_bw", "zcopy", 65536), ("get", "zcopy", 65536), ("am_lat", "bcopy", 4096)):
-            with self.subTest(test=test):
-                self.assertEqual(self.told(test, size, "-d", "iwarp0:1", "-x", "rc_verbs", "-D", layout), set())
-
-    def test_packets_that_the_peer_has_acknowledged(self):
-        told = self.told("am_bw", 900, "-d", "iwarp0:1", "-x", "ud_verbs", "-D", "bcopy")
-        self.assertLessEqual(told, {"send-changed", "receive-written"})
-
-    def test_ucp(self):
-        for test, size in test_ucx.UCP_RUNS:
-            with self.subTest(test=test, size=size):
-                told = self.told(test, size, env=test_ucx.NETWORK)
-                self.assertLessEqual(told, {"send-changed", "receive-written"})
-
-
 if __name__ == "__main__":
     if not CARELESS.exists():
         skip_all(f"not built: {CARELESS}; apt-get install libibverbs-dev")
-    main("rping", "ib_write_bw", "ibv_rc_pingpong")
+    main()
