@@ -22,24 +22,16 @@ class OverRdmaCm(PerftestCase):
         self.each("-a", "-R", "-a", tools=TOOLS if LONG else ("ib_write_bw", "ib_read_lat"),
                   iterations=5, timeout=3 * TIMEOUT)
 
-    def test_both_directions(self):
-        self.each("-b", "-R", "-b")
-
     def test_all_sizes_in_both_directions(self):
         self.measure("ib_write_bw", "-R", "-a", "-b", iterations=5, timeout=3 * TIMEOUT)
 
-    def test_several_queue_pairs(self):
-        self.each("-q", "-R", "-q", 4)
-
-    def test_sleeping_on_events(self):
-        self.each("-e", "-R", "-e")
+    def test_both_directions_several_queue_pairs_events_and_inline(self):
+        for words in (("-b",), ("-q", 4), ("-e",), ("-I", 64, "-s", 64)):
+            self.each(words[0], "-R", *words)
 
     def test_for_a_time(self):
         self.each("-D", "-R", "-D", 1, "-f", 0,
                   tools=TOOLS if LONG else ("ib_write_bw", "ib_send_lat"))
-
-    def test_inline(self):
-        self.each("-I", "-R", "-I", 64, "-s", 64)
 
     def test_a_shared_receive_queue(self):
         # Tests only one queue pair. On iWARP, perftest decides by the receive to which queue pair a credit belongs,

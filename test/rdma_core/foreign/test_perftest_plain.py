@@ -14,21 +14,10 @@ class WithoutRdmaCm(PerftestCase):
     def test_all_sizes(self):
         self.measure("ib_read_bw", "-a", iterations=5)
 
-    def test_both_directions(self):
-        self.each("-b", "-b")
-
-    def test_several_queue_pairs(self):
-        self.each("-q", "-q", 4)
-
-    def test_sleeping_on_events(self):
-        self.each("-e", "-e")
-
-    def test_inline_and_a_shared_receive_queue(self):
-        self.each("-I", "-I", 64, "-s", 64)
-        self.each("--use-srq", "--use-srq")
-
-    def test_numbers_exchanged_over_rdma_cm(self):
-        self.each("-z", "-z")
+    def test_each_option(self):
+        """With -z the tools exchange the numbers over rdma_cm."""
+        for words in (("-b",), ("-q", 4), ("-e",), ("-I", 64, "-s", 64), ("--use-srq",), ("-z",)):
+            self.each(*words[:1], *words)
 
     def test_it_can_be_forbidden(self):
         with self.assertRaises(AssertionError) as failed:
