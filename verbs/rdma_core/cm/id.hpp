@@ -130,8 +130,8 @@ struct CmId {
 };
 
 /// An event that is not queued for the program yet. It is either the end of a connection, which
-/// must wait until the program has polled its completions (see tell_end() in cm/events.cpp), or a
-/// connection request that arrived at the same port after that end.
+/// must wait until the program has polled its completions (see tell_end_early() in cm/events.cpp),
+/// or a connection request that arrived at the same port after that end.
 struct CmEnding {
   std::unique_ptr<CmEventRecord> event;
   std::uint16_t own_port = 0;  ///< local port of the connection, without IWARP_PORT_OFFSET

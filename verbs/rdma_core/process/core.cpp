@@ -78,9 +78,8 @@ Core* Core::make(TlsCarriers carriers, const Parts& parts) {
   } catch (const std::system_error& error) {
     const int code = to_errno(error.code());
     const bool filtered = code == EPERM || code == ENOSYS;
-    log_refusal(
-        "the device cannot be opened: " + std::generic_category().message(code) +
-        (filtered ? " (the sandbox must allow eventfd(2) and epoll(7))" : ""));
+    log_refusal("the device cannot be opened: " + std::generic_category().message(code) +
+                (filtered ? " (the sandbox must allow eventfd(2) and epoll(7))" : ""));
     throw;
   }
 }
