@@ -10,7 +10,6 @@
 using namespace iwarp;
 using namespace iwarp::net;
 using verbs::SendWr;
-using verbs::WrOpcode;
 
 namespace {
 

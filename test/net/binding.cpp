@@ -10,8 +10,6 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using Type = CmEvent::Type;
-using verbs::Errc;
 
 namespace {
 

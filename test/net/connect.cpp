@@ -6,7 +6,6 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using Type = CmEvent::Type;
 
 TEST_CASE("private data travels both ways with request and reply [MPA-78] [EMPA-16]") {
   Pair pair;
@@ -56,13 +55,13 @@ TEST_CASE("the largest private data is sent, and one octet more is refused [MPA-
     options.connection.startup.revision = revision;
     options.private_data = pattern(most + 1, 3);
     CHECK_EQ(pair.rnic->connect(*pair.a.qp, pair.listener->local(), options, *pair.a.cm),
-             make_error_code(verbs::Errc::kPrivateDataTooLong));
+             make_error_code(Errc::kPrivateDataTooLong));
     options.private_data.resize(most);
     pair.start(options);
     auto event = expect(*pair.b.cm, Type::kConnectRequest);
     CHECK_EQ(event.private_data, options.private_data);
     CHECK_EQ(event.request->accept(*pair.b.qp, 16, 16, pattern(most + 1, 4)),
-             make_error_code(verbs::Errc::kPrivateDataTooLong));
+             make_error_code(Errc::kPrivateDataTooLong));
     REQUIRE_FALSE(event.request->accept(*pair.b.qp, 16, 16, pattern(most, 4)));
     CHECK_EQ(expect(*pair.a.cm, Type::kEstablished).private_data, pattern(most, 4));
   }
@@ -72,7 +71,7 @@ TEST_CASE(
     "every way to connect refuses an IRD or ORD that exceeds its field on the wire [VRB-24]") {
   Pair pair;
   constexpr std::uint16_t kTooMany = mpa::kMaxReads + 1;
-  const auto error = make_error_code(verbs::Errc::kOrdTooLarge);
+  const auto error = make_error_code(Errc::kOrdTooLarge);
   for (const bool inbound : {true, false}) {
     ConnectOptions connect;
     ListenOptions listen;
@@ -99,9 +98,9 @@ TEST_CASE(
   pair.start(options);
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
   event.request->drop();
-  CHECK_EQ(event.request->reject(), make_error_code(verbs::Errc::kWrongState));
+  CHECK_EQ(event.request->reject(), make_error_code(Errc::kWrongState));
   const auto outcome = expect(*pair.a.cm, Type::kConnectFailed);
-  CHECK_EQ(outcome.error, make_error_code(verbs::Errc::kConnectionReset));
+  CHECK_EQ(outcome.error, make_error_code(Errc::kConnectionReset));
   CHECK_EQ(outcome.qp_num, pair.a.qp->num());
 }
 
@@ -138,7 +137,7 @@ TEST_CASE("a port without a listener refuses") {
   pair.listener.reset();
   const auto outcome = must(pair.rnic->connect_wait(*pair.a.qp, gone, {}, *pair.a.cm));
   CHECK_EQ(static_cast<int>(outcome.type), static_cast<int>(Type::kConnectFailed));
-  CHECK_EQ(outcome.error, make_error_code(verbs::Errc::kConnectionRefused));
+  CHECK_EQ(outcome.error, make_error_code(Errc::kConnectionRefused));
   CHECK(outcome.why.starts_with("connect to " + to_string(gone) +
                                 ": Connection refused (no program "));
   CHECK_EQ(outcome.peer, gone);
@@ -150,11 +149,11 @@ TEST_CASE("a name that does not exist, and port 0, are reported as unusable addr
   Pair pair;
   const auto outcome =
       must(pair.rnic->connect_wait(*pair.a.qp, {"no-such-host.invalid", 1}, {}, *pair.a.cm));
-  CHECK_EQ(outcome.error, make_error_code(verbs::Errc::kAddressInvalid));
+  CHECK_EQ(outcome.error, make_error_code(Errc::kAddressInvalid));
   CHECK(outcome.why.starts_with("unknown host no-such-host.invalid: "));
   CHECK_EQ(outcome.peer, Address{});
   CHECK_EQ(pair.rnic->connect(*pair.a.qp, {"127.0.0.1", 0}, {}, *pair.a.cm),
-           make_error_code(verbs::Errc::kAddressInvalid));
+           make_error_code(Errc::kAddressInvalid));
 }
 
 TEST_CASE(
@@ -184,13 +183,13 @@ TEST_CASE("a queue pair connects once at a time [VRB-7]") {
   Pair pair;
   pair.start();
   CHECK_EQ(pair.rnic->connect(*pair.a.qp, pair.listener->local(), {}, *pair.a.cm),
-           make_error_code(verbs::Errc::kWrongState));
+           make_error_code(Errc::kWrongState));
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
-  CHECK_EQ(event.request->accept(*pair.a.qp), make_error_code(verbs::Errc::kWrongState));
+  CHECK_EQ(event.request->accept(*pair.a.qp), make_error_code(Errc::kWrongState));
   REQUIRE_FALSE(event.request->accept(*pair.b.qp));
   expect(*pair.a.cm, Type::kEstablished);
   CHECK_EQ(pair.rnic->connect(*pair.b.qp, pair.listener->local(), {}, *pair.b.cm),
-           make_error_code(verbs::Errc::kWrongState));
+           make_error_code(Errc::kWrongState));
 }
 
 TEST_CASE("waiting for the outcome leaves later events on the program's channel") {

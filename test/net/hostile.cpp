@@ -16,8 +16,6 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using Type = CmEvent::Type;
-using verbs::Errc;
 
 namespace {
 

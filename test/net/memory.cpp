@@ -9,8 +9,6 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using verbs::Errc;
-using verbs::WrOpcode;
 
 namespace {
 

@@ -11,7 +11,6 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using verbs::WrOpcode;
 
 namespace {
 

@@ -8,7 +8,6 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using verbs::Errc;
 
 TEST_CASE("a program may choose its queue pair numbers; used and too large numbers are refused") {
   auto rnic = open_rnic();
@@ -83,11 +82,11 @@ TEST_CASE("a queue pair may lack receives, sends, or both") {
       // With an RTR, the passive side may send first.
       options.connection.startup.rtr = mpa::Rtr::kWrite;
       pair.connect(options);
-      CHECK_EQ(!pair.a.post(verbs::WrOpcode::kWrite, 0, 8, pair.b.remote(0)), sends == 1);
+      CHECK_EQ(!pair.a.post(WrOpcode::kWrite, 0, 8, pair.b.remote(0)), sends == 1);
       if (sends == 1) pair.a.expect_success();
       const auto sge = pair.a.sge(0, 8);
       CHECK_EQ(!pair.a.qp->post_recv({.sgl = {&sge, 1}}), receives == 1);
-      pair.b.perform(verbs::WrOpcode::kWrite, 0, 8, pair.a.remote(0));
+      pair.b.perform(WrOpcode::kWrite, 0, 8, pair.a.remote(0));
     }
   }
 }

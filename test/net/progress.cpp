@@ -9,7 +9,6 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using verbs::WrOpcode;
 
 namespace {
 
@@ -221,6 +220,6 @@ TEST_CASE("a held stream ends when its peer resets it") {
     if (polled) {
       while (pair.b.qp->state() == verbs::QpState::kRts) poll_empty(pair.b, 1);
     }
-    expect(*pair.b.cm, CmEvent::Type::kDisconnected);
+    expect(*pair.b.cm, Type::kDisconnected);
   }
 }

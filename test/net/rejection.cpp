@@ -22,9 +22,6 @@ using namespace iwarp::net;  // NOLINT
 
 namespace {
 
-using Type = CmEvent::Type;
-using verbs::Errc;
-
 constexpr int kTimeoutMs = 60'000;
 
 void say(const UniqueFd& socket, std::string_view text) {
@@ -177,7 +174,7 @@ TEST_CASE(
   REQUIRE_FALSE(ask().request->accept(*pair.b.qp));
   expect(*pair.a.cm, Type::kEstablished);
   pair.b.post_recv(0, 64);
-  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 64));
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
   pair.b.expect_success();
 }
 

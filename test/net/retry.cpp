@@ -13,8 +13,6 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using Type = CmEvent::Type;
-using verbs::Errc;
 
 namespace {
 

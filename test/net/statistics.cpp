@@ -12,7 +12,6 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using Type = CmEvent::Type;
 
 namespace {
 
@@ -51,7 +50,7 @@ ListenOptions with_short_limits() {
 
 TEST_CASE("a connection is counted at both ends, and listed while it is open") {
   Established pair;
-  pair.a.perform(verbs::WrOpcode::kWrite, 0, 5000, pair.b.remote(0));
+  pair.a.perform(WrOpcode::kWrite, 0, 5000, pair.b.remote(0));
   const auto open = pair.rnic->statistics();
   CHECK_EQ(open.active.begun, 1);
   CHECK_EQ(open.active.established, 1);
@@ -136,7 +135,7 @@ TEST_CASE(
   const auto before = pair.b.buffer;
   auto target = pair.b.remote(0);
   target.rkey.value ^= 0x100;  // No region has this STag.
-  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kWrite, 0, 64, target));
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, 64, target));
   pair.expect_disconnected();
   REQUIRE(pair.a.qp->query().terminate_received.has_value());
   CHECK_EQ(pair.a.qp->query().terminate_received->fault, dead);
@@ -153,7 +152,7 @@ TEST_CASE("a Send without a receive is counted as a hold, once") {
   options.connection.receive_hold = kLimit;
   Established pair(1 << 12, {}, {"127.0.0.1", 0}, options);
   CHECK_FALSE(verbs::QueuePairPort::receive_awaited_since(*pair.b.qp));
-  REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 64));
+  REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
   REQUIRE(comes_true([&] { return pair.rnic->statistics().receive_holds == 1; }));
   const auto since = verbs::QueuePairPort::receive_awaited_since(*pair.b.qp);
   REQUIRE(since);

@@ -6,7 +6,6 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using verbs::WrOpcode;
 
 namespace {
 
@@ -98,7 +97,7 @@ TEST_CASE("many connections at once from several threads, on two workers") {
     std::vector<std::unique_ptr<End>> ends;
     while (ends.size() < kThreads * kEach) {
       auto event = next(*server.cm);
-      if (event.type != CmEvent::Type::kConnectRequest) continue;
+      if (event.type != Type::kConnectRequest) continue;
       ends.push_back(std::make_unique<End>(*rnic, 4096));
       ends.back()->post_recv(0, 4096);
       REQUIRE_FALSE(event.request->accept(*ends.back()->qp));
@@ -115,7 +114,7 @@ TEST_CASE("many connections at once from several threads, on two workers") {
         End end(*rnic, 8192, static_cast<unsigned>(t * kEach + i));
         end.post_recv(4096, 4096);
         const auto outcome = must(rnic->connect_wait(*end.qp, listener->local(), {}, *end.cm));
-        REQUIRE_EQ(static_cast<int>(outcome.type), static_cast<int>(CmEvent::Type::kEstablished));
+        REQUIRE_EQ(static_cast<int>(outcome.type), static_cast<int>(Type::kEstablished));
         REQUIRE_FALSE(end.post(WrOpcode::kSend, 0, 4096));
         end.expect_success();
         end.expect_success();
@@ -138,7 +137,7 @@ TEST_CASE("threads that post on one queue pair neither block nor lose requests")
         if (!error) {
           ++i;
         } else {
-          REQUIRE_EQ(error, make_error_code(verbs::Errc::kQueueFull));
+          REQUIRE_EQ(error, make_error_code(Errc::kQueueFull));
           std::this_thread::yield();
         }
       }

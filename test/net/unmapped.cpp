@@ -18,10 +18,8 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using Type = CmEvent::Type;
 using verbs::Completions;
 using verbs::WcStatus;
-using verbs::WrOpcode;
 
 namespace {
 

@@ -20,6 +20,9 @@
 namespace iwarp::net {
 
 using namespace std::chrono_literals;
+using verbs::Errc;
+using verbs::WrOpcode;
+using Type = CmEvent::Type;
 inline constexpr auto kLimit = 60s;
 
 inline std::vector<std::byte> octets(std::string_view text) {
@@ -70,7 +73,7 @@ inline CmEvent next(CmChannel& channel) {
   return std::move(*event);
 }
 
-inline CmEvent expect(CmChannel& channel, CmEvent::Type type) {
+inline CmEvent expect(CmChannel& channel, Type type) {
   auto event = next(channel);
   INFO("why: ", event.why);
   REQUIRE_EQ(static_cast<int>(event.type), static_cast<int>(type));
@@ -117,7 +120,7 @@ struct End {
     const auto one = sge(at, length);
     REQUIRE_FALSE(qp->post_recv({.wr_id = id, .sgl = std::span(&one, 1)}));
   }
-  std::error_code post(verbs::WrOpcode opcode, std::size_t at, std::size_t length,
+  std::error_code post(WrOpcode opcode, std::size_t at, std::size_t length,
                        verbs::RemoteAddress to = {}, std::uint64_t id = 0) {
     const auto one = sge(at, length);
     return qp->post_send({.wr_id = id, .opcode = opcode, .sgl = std::span(&one, 1), .remote = to});
@@ -148,8 +151,7 @@ struct End {
     REQUIRE_EQ(to_string(completion().status), to_string(verbs::WcStatus::kSuccess));
   }
   /// Posts a request and waits until it has succeeded.
-  void perform(verbs::WrOpcode opcode, std::size_t at, std::size_t length,
-               verbs::RemoteAddress to = {}) {
+  void perform(WrOpcode opcode, std::size_t at, std::size_t length, verbs::RemoteAddress to = {}) {
     REQUIRE_FALSE(post(opcode, at, length, to));
     expect_success();
   }
@@ -172,11 +174,11 @@ template <typename Qp>
 void join(End& a, Qp& of_a, End& b, Qp& of_b, const Address& at,
           const ConnectOptions& options = {}) {
   REQUIRE_FALSE(a.rnic.connect(of_a, at, options, *a.cm));
-  auto request = expect(*b.cm, CmEvent::Type::kConnectRequest);
+  auto request = expect(*b.cm, Type::kConnectRequest);
   REQUIRE_FALSE(request.request->accept(of_b));
-  expect(*a.cm, CmEvent::Type::kEstablished);
+  expect(*a.cm, Type::kEstablished);
   // Without an RTR the passive side is established at once, otherwise when the RTR arrives.
-  expect(*b.cm, CmEvent::Type::kEstablished);
+  expect(*b.cm, Type::kEstablished);
 }
 inline void join(End& a, End& b) {
   const auto listener = must(b.rnic.listen({"127.0.0.1", 0}, {}, *b.cm));
@@ -202,13 +204,11 @@ struct Pair {
     REQUIRE_FALSE(rnic->connect(*a.qp, to, options, *a.cm));
   }
   /// Accepts the next request, which need not be a's, with b.
-  void accept() {
-    REQUIRE_FALSE(expect(*b.cm, CmEvent::Type::kConnectRequest).request->accept(*b.qp));
-  }
+  void accept() { REQUIRE_FALSE(expect(*b.cm, Type::kConnectRequest).request->accept(*b.qp)); }
   /// Waits until both ends have been notified that the connection has ended.
   void expect_disconnected() {
-    expect(*a.cm, CmEvent::Type::kDisconnected);
-    expect(*b.cm, CmEvent::Type::kDisconnected);
+    expect(*a.cm, Type::kDisconnected);
+    expect(*b.cm, Type::kDisconnected);
   }
 
   std::unique_ptr<Rnic> rnic;
@@ -235,13 +235,13 @@ void ping_pong(Pair& pair, int rounds, Wait wait) {
       while (wait(pair.b).opcode != verbs::WcOpcode::kRecv) {
       }
       pair.b.post_recv(0, 64, 1);
-      REQUIRE_FALSE(pair.b.post(verbs::WrOpcode::kSend, 0, 64));
+      REQUIRE_FALSE(pair.b.post(WrOpcode::kSend, 0, 64));
     }
   });
   for (int i = 0; i < rounds; ++i) {
     pair.a.buffer[0] = static_cast<std::byte>(i);
     pair.a.post_recv(64, 64, 2);
-    REQUIRE_FALSE(pair.a.post(verbs::WrOpcode::kSend, 0, 64));
+    REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
     while (wait(pair.a).opcode != verbs::WcOpcode::kRecv) {
     }
     REQUIRE_EQ(pair.a.buffer[64], static_cast<std::byte>(i));

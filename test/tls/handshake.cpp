@@ -27,10 +27,10 @@ Known connect(Pair& pair, const ConnectOptions& options) {
 
 void check_all_operations(Pair& pair) {
   pair.b.post_recv(0, 100, 7);
-  pair.a.perform(verbs::WrOpcode::kSend, 0, 100);
+  pair.a.perform(WrOpcode::kSend, 0, 100);
   CHECK_EQ(pair.b.completion().byte_len, 100);
-  pair.a.perform(verbs::WrOpcode::kWrite, 0, 30'000, pair.b.remote(1000));
-  pair.a.perform(verbs::WrOpcode::kRead, 30'000, 30'000, pair.b.remote(1000));
+  pair.a.perform(WrOpcode::kWrite, 0, 30'000, pair.b.remote(1000));
+  pair.a.perform(WrOpcode::kRead, 30'000, 30'000, pair.b.remote(1000));
   CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 30'000,
                    pair.a.buffer.begin() + 30'000));
 }
@@ -110,7 +110,7 @@ TEST_CASE("a rejection arrives over TLS, and neither end can take over the socke
   pair.start(asked_by(credentials.asking()));
   auto request = expect(*pair.b.cm, Type::kConnectRequest);
   UniqueFd socket;
-  CHECK(request.request->reject_and_keep(socket) == verbs::Errc::kInvalidArgument);
+  CHECK(request.request->reject_and_keep(socket) == Errc::kInvalidArgument);
   REQUIRE_FALSE(request.request->reject(octets("no")));
   const auto rejected = expect(*pair.a.cm, Type::kRejected);
   CHECK_EQ(rejected.private_data, octets("no"));

@@ -48,8 +48,8 @@ test::ReplacedSocketOps one_octet_calls() {
 }
 
 void write_and_read(Pair& pair, std::size_t size) {
-  pair.a.perform(verbs::WrOpcode::kWrite, 0, size, pair.b.remote(0));
-  pair.a.perform(verbs::WrOpcode::kRead, size, size, pair.b.remote(0));
+  pair.a.perform(WrOpcode::kWrite, 0, size, pair.b.remote(0));
+  pair.a.perform(WrOpcode::kRead, size, size, pair.b.remote(0));
   CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + static_cast<long>(size),
                    pair.a.buffer.begin() + static_cast<long>(size)));
 }
@@ -69,14 +69,14 @@ TEST_CASE("large transfers in both directions, with a new key each 64 KiB") {
   End& a = connected.pair.a;
   End& b = connected.pair.b;
   // Both ends write at the same time.
-  REQUIRE_FALSE(a.post(verbs::WrOpcode::kWrite, 0, kSize, b.remote(kSize)));
-  REQUIRE_FALSE(b.post(verbs::WrOpcode::kWrite, 0, kSize, a.remote(kSize)));
+  REQUIRE_FALSE(a.post(WrOpcode::kWrite, 0, kSize, b.remote(kSize)));
+  REQUIRE_FALSE(b.post(WrOpcode::kWrite, 0, kSize, a.remote(kSize)));
   a.expect_success();
   b.expect_success();
   // The Read Response follows the data that `b` has written, so all of that data has arrived when
   // the Read completes. The Read that `b` posts below does the same for the data of `a`.
   write_and_read(connected.pair, 1000);
-  b.perform(verbs::WrOpcode::kRead, 0, 1, a.remote(0));
+  b.perform(WrOpcode::kRead, 0, 1, a.remote(0));
   CHECK(std::equal(b.buffer.begin() + 1000, b.buffer.begin() + kSize,
                    a.buffer.begin() + kSize + 1000));
   CHECK(std::equal(a.buffer.begin() + 2000, a.buffer.begin() + kSize,
@@ -102,7 +102,7 @@ TEST_CASE("a held stream continues with the data that TLS has already read") {
   constexpr int kSends = 40;
   // Posts all Sends as one batch, so that they fill only a few records. b reads these records
   // before a receive is posted for any of the Sends.
-  for (int i = 0; i < kSends; ++i) REQUIRE_FALSE(a.post(verbs::WrOpcode::kSend, 0, 1000));
+  for (int i = 0; i < kSends; ++i) REQUIRE_FALSE(a.post(WrOpcode::kSend, 0, 1000));
   for (int i = 0; i < kSends; ++i) a.expect_success();
   bool polls = false;
   SUBCASE("polls") { polls = true; }
@@ -154,7 +154,7 @@ TEST_CASE("the data of completed requests arrives although their queue pair is d
   Connected connected({}, {}, std::uint64_t{1} << 36, kSize);
   End& a = connected.pair.a;
   End& b = connected.pair.b;
-  a.perform(verbs::WrOpcode::kWrite, 0, kSize, b.remote(0));
+  a.perform(WrOpcode::kWrite, 0, kSize, b.remote(0));
   a.qp.reset();
   expect(*b.cm, Type::kDisconnected);
   CHECK_EQ(state_of(b), static_cast<int>(verbs::QpState::kIdle));

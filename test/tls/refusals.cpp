@@ -49,7 +49,7 @@ Failed connect_in_vain(const TlsOptions& serving, const TlsOptions& asking) {
   options.private_data = octets("secret private data");
   pair.start(options);
   const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
-  CHECK_EQ(failed.error, verbs::Errc::kCarrierFailed);
+  CHECK_EQ(failed.error, Errc::kCarrierFailed);
   Failed out{.client = failed.why, .server = refusals.next()};
   CHECK_FALSE(pair.b.cm->poll().has_value());
   const auto statistics = pair.rnic->statistics();
@@ -144,7 +144,7 @@ TEST_CASE("an end with TLS and one without refuse each other, and both programs 
   auto pair = pair_served_by(listen);
   pair.start(connect);
   const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
-  CHECK_EQ(failed.error, verbs::Errc::kCarrierFailed);
+  CHECK_EQ(failed.error, Errc::kCarrierFailed);
   CHECK(failed.why.ends_with(client));
   CHECK_EQ(refusals.next(), server);
   CHECK_FALSE(pair.b.cm->poll().has_value());
@@ -172,7 +172,7 @@ TEST_CASE(
     options.fall_back_to_revision_1 = false;
     pair.start(options);
     expect(*pair.b.cm, Type::kConnectRequest).request->drop();
-    CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, verbs::Errc::kConnectionReset);
+    CHECK_EQ(expect(*pair.a.cm, Type::kConnectFailed).error, Errc::kConnectionReset);
     CHECK_EQ(failed_by(pair.rnic->statistics().active, SetupFailure::kReset), 1);
   }
   CHECK(refusals.are_none());

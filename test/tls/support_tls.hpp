@@ -17,8 +17,6 @@
 
 namespace iwarp::tls {
 
-using Type = net::CmEvent::Type;
-
 template <typename T>
 T good(std::expected<T, std::string> made) {
   REQUIRE_MESSAGE(made.has_value(), (made ? std::string() : made.error()));

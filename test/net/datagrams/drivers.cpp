@@ -113,18 +113,18 @@ TEST_CASE(
   ReadyDatagrams end;
   CHECK_EQ(end.qp->attach(kFirst, std::array{kNone}).value(), ENODEV);
   CHECK_EQ(end.qp->counters().unjoined, 1);
-  CHECK_EQ(end.qp->detach(kFirst), verbs::Errc::kInvalidArgument);
+  CHECK_EQ(end.qp->detach(kFirst), Errc::kInvalidArgument);
   REQUIRE_FALSE(end.qp->attach(kFirst, std::array{here, kNone, here}));
   CHECK_EQ(end.qp->counters().unjoined, 2);
   REQUIRE_FALSE(end.qp->detach(kFirst));
-  CHECK_EQ(end.qp->detach(kFirst), verbs::Errc::kInvalidArgument);
+  CHECK_EQ(end.qp->detach(kFirst), Errc::kInvalidArgument);
   // Attaches groups up to the limit. Attaching another group then fails.
   auto group = kFirst;
   constexpr std::uint8_t kGroups = 32;
   for (; group.back() != kGroups; ++group.back()) {
     REQUIRE_FALSE(end.qp->attach(group, std::array{here}));
   }
-  CHECK_EQ(end.qp->attach(group, std::array{here}), verbs::Errc::kLimitReached);
+  CHECK_EQ(end.qp->attach(group, std::array{here}), Errc::kLimitReached);
   REQUIRE_FALSE(end.qp->attach(kFirst, std::array{here}));
   end.qp.reset();
   CHECK_EQ(end.rnic->statistics().datagrams.unjoined, 3);

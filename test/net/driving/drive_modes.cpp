@@ -24,7 +24,6 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using verbs::WrOpcode;
 
 namespace {
 

@@ -12,7 +12,6 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using verbs::WrOpcode;
 
 namespace {
 
