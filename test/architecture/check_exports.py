@@ -54,12 +54,8 @@ ASKED = re.compile(r'\bdlv?sym\([^;]*?"(\w+)"')
 
 def exported():
     """Returns the contents of exports.def: maps each name to the word that says how the library implements it."""
-    names = {}
-    for line in DEF.read_text().splitlines():
-        match = re.match(r"(?:IBVERBS|RDMACM)_\S+ +([a-z0-9]+) +(\w+)", line)
-        if match:
-            names[match[2]] = match[1]
-    return names
+    return {name: how for how, names in re.findall(r"^(?:IBVERBS|RDMACM)_\S+ (\w+).*\n((?:  .*\n)+)",
+                                                   DEF.read_text(), re.MULTILINE) for name in names.split()}
 
 
 def used_by_tests():

@@ -86,7 +86,8 @@ CHECKS = (
               "/// A.\nvoid a(int);\nvoid b(int);\n": "b() has no", "/// A.\nResult<int> a();\n": "not list its errors",
               "/// A.\nstruct AOptions {\n  int b = 1;\n};\n": "AOptions: no comment on b"}}),
     ("test/architecture/check_exports.py headers --update", {
-        "verbs/rdma_core/exports.def": "RDMACM_1 impl ibv_one\nRDMACM_1 errno ibv_two", ABI: 'self.refused("errno")\n',
+        "verbs/rdma_core/exports.def": "RDMACM_1 impl\n  ibv_one\nRDMACM_1 errno\n  ibv_two\n",
+        ABI: 'self.refused("errno")\n',
         "verbs/rdma_core/README.md": "<!-- exports:begin -->\n<!-- exports:end -->\n", "headers/rdma/rdma_verbs.h": "",
         "headers/infiniband/verbs.h": "static inline int ibv_three(void)\nstatic inline int ibv_post_wq_recv(int a)\n",
         CALLS: 'dlvsym(a, "ibv_one", b);\nibv_three();\nibv_create_wq();\n'}, {
