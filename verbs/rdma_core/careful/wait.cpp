@@ -2,46 +2,18 @@
 // Replacements of poll(), select(), epoll_wait() and their variants. Before a call that may block,
 // they tell the Checker which descriptors the thread is about to wait for. They allocate no memory
 // and take no lock, because a signal handler may call them.
-#include <dlfcn.h>
 #include <sys/epoll.h>
 
 #include <cstddef>
 #include <ctime>
 
 #include "careful/waits.hpp"
+#include "process/next.hpp"
 
 namespace iwarp::rdma_core::careful {
 namespace {
 
 constinit WaitHook hook{nullptr};
-
-/// A function of the C library. It is looked up when it is called for the first time.
-template <typename... Arguments>
-class Next {
- public:
-  explicit constexpr Next(const char* name) : name_(name) {}
-  int operator()(Arguments... arguments) {
-    auto* function = function_.load(std::memory_order_relaxed);
-    if (function == nullptr) {
-      function = reinterpret_cast<Function*>(::dlsym(RTLD_NEXT, name_));
-      function_.store(function, std::memory_order_relaxed);
-    }
-    return function(arguments...);
-  }
-
- private:
-  using Function = int(Arguments...);
-  const char* const name_;
-  std::atomic<Function*> function_{nullptr};
-};
-
-constinit Next<pollfd*, nfds_t, int> next_poll{"poll"};
-constinit Next<pollfd*, nfds_t, const timespec*, const sigset_t*> next_ppoll{"ppoll"};
-constinit Next<int, fd_set*, fd_set*, fd_set*, timeval*> next_select{"select"};
-constinit Next<int, fd_set*, fd_set*, fd_set*, const timespec*, const sigset_t*> next_pselect{
-    "pselect"};
-constinit Next<int, epoll_event*, int, int> next_epoll_wait{"epoll_wait"};
-constinit Next<int, epoll_event*, int, int, const sigset_t*> next_epoll_pwait{"epoll_pwait"};
 
 /// Reports the wait, unless `limit` is null or 0: the call returns at once then.
 void before(bool blocks, const Wait& wait) {
@@ -62,6 +34,7 @@ std::span<const pollfd> span_of(const pollfd* fds, nfds_t count) {
 
 // NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
 using namespace iwarp::rdma_core::careful;
+using iwarp::rdma_core::call_next;
 
 #define IWARP_CALLER __builtin_return_address(0)
 
@@ -73,35 +46,35 @@ WaitHook* iwarp_careful_wait_hook(std::size_t size) {
 
 int poll(pollfd* fds, nfds_t count, int timeout) {
   before(timeout != 0, {.polled = span_of(fds, count), .return_address = IWARP_CALLER});
-  return next_poll(fds, count, timeout);
+  return call_next<"poll", int>(fds, count, timeout);
 }
 
 int ppoll(pollfd* fds, nfds_t count, const timespec* limit, const sigset_t* signals) {
   before(blocks(limit), {.polled = span_of(fds, count), .return_address = IWARP_CALLER});
-  return next_ppoll(fds, count, limit, signals);
+  return call_next<"ppoll", int>(fds, count, limit, signals);
 }
 
 int select(int end, fd_set* readable, fd_set* writable, fd_set* special, timeval* limit) {
   before(limit == nullptr || limit->tv_sec != 0 || limit->tv_usec != 0,
          {.selected = readable, .selected_end = end, .return_address = IWARP_CALLER});
-  return next_select(end, readable, writable, special, limit);
+  return call_next<"select", int>(end, readable, writable, special, limit);
 }
 
 int pselect(int end, fd_set* readable, fd_set* writable, fd_set* special, const timespec* limit,
             const sigset_t* signals) {
   before(blocks(limit),
          {.selected = readable, .selected_end = end, .return_address = IWARP_CALLER});
-  return next_pselect(end, readable, writable, special, limit, signals);
+  return call_next<"pselect", int>(end, readable, writable, special, limit, signals);
 }
 
 int epoll_wait(int epoll, epoll_event* events, int most, int timeout) {
   before(timeout != 0, {.epoll = epoll, .return_address = IWARP_CALLER});
-  return next_epoll_wait(epoll, events, most, timeout);
+  return call_next<"epoll_wait", int>(epoll, events, most, timeout);
 }
 
 int epoll_pwait(int epoll, epoll_event* events, int most, int timeout, const sigset_t* signals) {
   before(timeout != 0, {.epoll = epoll, .return_address = IWARP_CALLER});
-  return next_epoll_pwait(epoll, events, most, timeout, signals);
+  return call_next<"epoll_pwait", int>(epoll, events, most, timeout, signals);
 }
 
 // A program that was compiled with _FORTIFY_SOURCE calls these functions instead.
@@ -109,14 +82,14 @@ int epoll_pwait(int epoll, epoll_event* events, int most, int timeout, const sig
 int __poll_chk(pollfd* fds, nfds_t count, int timeout, std::size_t size) {
   before(timeout != 0, {.polled = span_of(fds, count), .return_address = IWARP_CALLER});
   if (size / sizeof(pollfd) < count) __builtin_trap();
-  return next_poll(fds, count, timeout);
+  return call_next<"poll", int>(fds, count, timeout);
 }
 
 int __ppoll_chk(pollfd* fds, nfds_t count, const timespec* limit, const sigset_t* signals,
                 std::size_t size) {
   before(blocks(limit), {.polled = span_of(fds, count), .return_address = IWARP_CALLER});
   if (size / sizeof(pollfd) < count) __builtin_trap();
-  return next_ppoll(fds, count, limit, signals);
+  return call_next<"ppoll", int>(fds, count, limit, signals);
 }
 
 }  // extern "C"
