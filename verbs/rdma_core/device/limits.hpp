@@ -9,6 +9,7 @@
 
 namespace iwarp::rdma_core {
 
+inline constexpr std::uint8_t kPortNumber = 1;  ///< the number of the only port
 inline constexpr int kMaxQp = 16384;
 inline constexpr int kMaxWr = 32768;  ///< capacity of a send, receive or shared receive queue
 inline constexpr int kMaxSge = static_cast<int>(bytes::kMaxSge);

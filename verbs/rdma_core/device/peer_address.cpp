@@ -87,9 +87,14 @@ std::optional<OobRoute> route_of(const ibv_ah_attr& to, const Port& own, OutOfBa
   return out;
 }
 
+int refuse_gid_index(const std::string& name, int index, const Port& own) {
+  const auto entries = own.gids.size();
+  return refused(EINVAL, "{} {}: the GID table has {} entr{} (iwarp info --gids shows {})", name,
+                 index, entries, entries == 1 ? "y" : "ies", entries == 1 ? "it" : "them");
+}
+
 int refuse_route(const ibv_ah_attr& to, const Port& own, const char* where) {
   const auto index = to.grh.sgid_index;
-  const auto entries = own.gids.size();
   if (to.is_global == 0) {
     return refused(
         EINVAL,
@@ -97,10 +102,8 @@ int refuse_route(const ibv_ah_attr& to, const Port& own, const char* where) {
         "ibv_rc_pingpong does so with -g 0)",
         where);
   }
-  if (index >= entries) {
-    return refused(EINVAL,
-                   "{}grh.sgid_index {}: the GID table has {} entr{} (iwarp info --gids shows {})",
-                   where, index, entries, entries == 1 ? "y" : "ies", entries == 1 ? "it" : "them");
+  if (index >= own.gids.size()) {
+    return refuse_gid_index(fmt::format("{}grh.sgid_index", where), index, own);
   }
   const auto mine = address_of(own.gids[index]);
   if (!mine) {

@@ -44,6 +44,9 @@ std::optional<ibv_gid> ip_of(const std::string& text);
 /// if one end has an IPv4 address and the other an IPv6 address. With OutOfBandPeers::kLoopback,
 /// 127.0.0.1 replaces every address of this host.
 std::optional<OobRoute> route_of(const ibv_ah_attr& to, const Port& own, OutOfBandPeers peers);
+/// Logs with refused() that the GID table has no entry `index`, and returns EINVAL. `name` is the
+/// name of the attribute that contains the index.
+int refuse_gid_index(const std::string& name, int index, const Port& own);
 /// Logs with refused() why route_of() returns nullopt for `to`, and returns EINVAL. `where` is put
 /// in front of the name of the attribute.
 int refuse_route(const ibv_ah_attr& to, const Port& own, const char* where);

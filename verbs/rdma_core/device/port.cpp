@@ -57,33 +57,27 @@ struct Host {
   int error = 0;                   ///< errno of getifaddrs(3), or 0
 };
 
-ibv_gid mapped(std::uint32_t address) {
+/// Returns a GID that consists of the prefix, the IPv4 address, and zeros.
+ibv_gid gid_with(std::span<const std::uint8_t> prefix, std::uint32_t address) {
   ibv_gid out{};
-  std::copy(kMapped.begin(), kMapped.end(), out.raw);
+  std::ranges::copy(prefix, out.raw);
   const std::uint32_t wire = htonl(address);
-  std::memcpy(out.raw + kMapped.size(), &wire, sizeof wire);
+  std::memcpy(out.raw + prefix.size(), &wire, sizeof wire);
   return out;
 }
 
-ibv_gid mac_of(std::uint32_t address) {
-  ibv_gid out{};
-  std::copy(kMacPrefix.begin(), kMacPrefix.end(), out.raw);
-  const std::uint32_t wire = htonl(address);
-  std::memcpy(out.raw + kMacPrefix.size(), &wire, sizeof wire);
-  return out;
+/// Returns the IPv4 address of a GID that gid_with() has returned for this prefix.
+std::uint32_t ipv4_of(std::span<const std::uint8_t> prefix, const ibv_gid& gid) {
+  std::uint32_t wire = 0;
+  std::memcpy(&wire, gid.raw + prefix.size(), sizeof wire);
+  return ntohl(wire);
 }
 
 /// Returns the modified EUI-64 of a MAC address (RFC 4291 appendix A).
 Eui64 eui64(const Mac& mac) {
   constexpr std::uint8_t kUniversal = 0x02;
-  return {static_cast<std::uint8_t>(mac[0] ^ kUniversal),
-          mac[1],
-          mac[2],
-          0xFF,
-          0xFE,
-          mac[3],
-          mac[4],
-          mac[5]};
+  const auto first = static_cast<std::uint8_t>(mac[0] ^ kUniversal);
+  return {first, mac[1], mac[2], 0xFF, 0xFE, mac[3], mac[4], mac[5]};
 }
 
 /// Returns the GID of an address, or nullopt if the address is neither IPv4 nor IPv6.
@@ -91,7 +85,7 @@ std::optional<ibv_gid> gid_of(const sockaddr& address) {
   if (address.sa_family == AF_INET) {
     sockaddr_in in{};
     std::memcpy(&in, &address, sizeof in);
-    return mapped(ntohl(in.sin_addr.s_addr));
+    return gid_with(kMapped, ntohl(in.sin_addr.s_addr));
   }
   if (address.sa_family != AF_INET6) return std::nullopt;
   sockaddr_in6 in6{};
@@ -99,12 +93,6 @@ std::optional<ibv_gid> gid_of(const sockaddr& address) {
   ibv_gid out{};
   std::memcpy(out.raw, &in6.sin6_addr, sizeof out.raw);
   return out;
-}
-
-std::uint32_t ipv4_of(const ibv_gid& gid) {
-  std::uint32_t wire = 0;
-  std::memcpy(&wire, gid.raw + kMapped.size(), sizeof wire);
-  return ntohl(wire);
 }
 
 bool is_mapped(const ibv_gid& gid) {
@@ -185,7 +173,7 @@ void list_as_rnic(Port& port, std::vector<Found> addresses) {
   if (own != addresses.end() && port.interface != kLoopback) {
     std::rotate(addresses.begin(), own, own + 1);
   }
-  port.gids.push_back(mac_of(port.address));
+  port.gids.push_back(gid_with(kMacPrefix, port.address));
   port.interfaces.push_back(0);
   for (const Found& found : addresses) {
     port.gids.push_back(found.gid);
@@ -224,7 +212,7 @@ std::uint64_t guid_of(const Port& port, const Host& host) {
   if (port.persona == Persona::kRoce && mac != host.macs.end()) {
     octets = eui64(mac->second);
   } else {
-    std::copy_n(mac_of(port.address).raw, octets.size(), octets.begin());
+    std::copy_n(gid_with(kMacPrefix, port.address).raw, octets.size(), octets.begin());
   }
   std::uint64_t out = 0;
   std::memcpy(&out, octets.data(), sizeof out);
@@ -255,7 +243,7 @@ Port look_at_port(Persona persona, bool list_loopback) {
       host.addresses, [](const Found& found) { return is_mapped(found.gid) && !found.loopback; });
   const bool any = own != host.addresses.end();
   port.interface = any ? own->interface : kLoopback;
-  port.address = any ? ipv4_of(own->gid) : INADDR_LOOPBACK;
+  port.address = any ? ipv4_of(kMapped, own->gid) : INADDR_LOOPBACK;
   // With IWARP_AS=roce, the port needs no IPv4 address, whereas the first GID of an RNIC contains
   // one. The RoCE port omits loopback addresses if there are others. Programs choose among the GIDs
   // by rules of their own (IPv4 before IPv6, or private networks last), and must not choose
@@ -298,18 +286,13 @@ std::vector<unsigned> interfaces_of_groups(const Port& port, bool ipv4) {
 
 std::optional<ibv_gid> address_of(const ibv_gid& gid) {
   const std::span<const std::uint8_t> octets(gid.raw);
-  const bool is_mac =
-      std::equal(kMacPrefix.begin(), kMacPrefix.end(), octets.begin()) &&
-      std::all_of(octets.begin() + kMacSize, octets.end(), [](auto octet) { return octet == 0; });
-  if (is_mac) {
-    std::uint32_t wire = 0;
-    std::memcpy(&wire, gid.raw + kMacPrefix.size(), sizeof wire);
-    return mapped(ntohl(wire));
-  }
-  if (std::all_of(octets.begin(), octets.end(), [](auto octet) { return octet == 0; })) {
-    return std::nullopt;
-  }
-  return gid;
+  const auto are_zero = [](auto some) {
+    return std::ranges::all_of(some, [](auto octet) { return octet == 0; });
+  };
+  if (are_zero(octets)) return std::nullopt;
+  const bool is_mac = std::ranges::equal(kMacPrefix, octets.first(kMacPrefix.size())) &&
+                      are_zero(octets.subspan(kMacSize));
+  return is_mac ? gid_with(kMapped, ipv4_of(kMacPrefix, gid)) : gid;
 }
 
 }  // namespace iwarp::rdma_core

@@ -24,7 +24,6 @@
 namespace iwarp::rdma_core {
 namespace {
 
-constexpr std::uint8_t kAhPort = 1;
 constexpr std::uint8_t kHops = 64;
 constexpr std::size_t kIpv4At = 20;  // offset of the IPv4 header in the 40 octets of a GRH
 constexpr std::size_t kIpv4Size = 20;
@@ -43,7 +42,7 @@ int refuse_on_rnic(const char* what) {
 /// Returns the path to the peer that `attr` names. Throws std::system_error with EINVAL if `attr`
 /// has no global route: RoCE has no LIDs, so a peer can only be named by its GID.
 verbs::DatagramPath path_of(const ibv_ah_attr& attr) {
-  if (attr.port_num != kAhPort) {
+  if (attr.port_num != kPortNumber) {
     fail(refused(EINVAL, "port_num {}: must be 1 (the device has one port)", attr.port_num));
   }
   const Port own = look_at_port();
@@ -91,7 +90,7 @@ Ends ends_of(const ibv_grh& grh) {
 }
 
 int attr_of(std::uint8_t port, const ibv_wc& wc, const ibv_grh* grh, ibv_ah_attr& out) {
-  if (port != kAhPort || grh == nullptr || (wc.wc_flags & IBV_WC_GRH) == 0) return EINVAL;
+  if (port != kPortNumber || grh == nullptr || (wc.wc_flags & IBV_WC_GRH) == 0) return EINVAL;
   const Ends ends = ends_of(*grh);
   const Port own = look_at_port();
   const auto found =

@@ -23,9 +23,6 @@
 namespace iwarp::rdma_core {
 namespace {
 
-void retain(ibv_comp_channel& channel) { std::atomic_ref(channel.refcnt).fetch_add(1); }
-void release(ibv_comp_channel& channel) { std::atomic_ref(channel.refcnt).fetch_sub(1); }
-
 template <std::size_t N>
 int poll_batches(Cq& cq, int count, ibv_wc* wc) {
   std::array<verbs::WorkCompletion, N> batch;
@@ -42,15 +39,14 @@ int poll_batches(Cq& cq, int count, ibv_wc* wc) {
 // Removes the asynchronous events of the queue that the program has not read yet, and waits until
 // the program has acknowledged all events that it has read.
 void settle_events(Cq& cq) {
-  const auto undelivered = cq.context.async.remove([&cq](const ibv_async_event& event) {
-    return event.event_type == IBV_EVENT_CQ_ERR && event.element.cq == cq.handle();
-  });
-  const auto async_events = cq.async_events.load() - static_cast<std::uint32_t>(undelivered);
   auto& abi = cq.abi;
+  cq.async_events.settle(cq.context, abi, abi.async_events_completed, "ibv_destroy_cq",
+                         [&cq](const ibv_async_event& event) {
+                           return event.event_type == IBV_EVENT_CQ_ERR &&
+                                  event.element.cq == cq.handle();
+                         });
   wait_for_acks(abi.mutex, abi.cond, abi.comp_events_completed, cq.comp_events.load(),
                 "ibv_destroy_cq", "ibv_ack_cq_events");
-  wait_for_acks(abi.mutex, abi.cond, abi.async_events_completed, async_events, "ibv_destroy_cq",
-                "ibv_ack_async_event");
 }
 
 // Returns the capacity of a queue for which the program has requested `cqe` entries: the smallest
@@ -90,9 +86,7 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   init_acks(cq->abi.mutex, cq->abi.cond);
   context.core.add(cq->core.get(), cq.get());
   if (Hooks* const hooks = context.hooks) hooks->sized(*cq, capacity);
-  if (channel != nullptr) {
-    retain(*channel);
-  }
+  if (channel != nullptr) std::atomic_ref(channel->refcnt).fetch_add(1);
   return cq.release();
 }
 
@@ -170,7 +164,7 @@ int ibv_destroy_cq(ibv_cq* cq) {
       // Does not destroy the core's queue, which belongs to the parent process.
       (void)self.core.release();
     }
-    if (self.abi.channel != nullptr) release(*self.abi.channel);
+    if (self.abi.channel != nullptr) std::atomic_ref(self.abi.channel->refcnt).fetch_sub(1);
     delete &self;
     return 0;
   });

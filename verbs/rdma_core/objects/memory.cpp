@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Protection domains, memory regions and memory windows. A region has one STag, which is both its
 // lkey and its rkey. The access flags of the region determine what a peer may do with it.
-#include <array>
 #include <cerrno>
 
 #include "objects/calls.hpp"
+#include "objects/memory_access.hpp"
 #include "objects/objects.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
@@ -20,16 +20,6 @@ constexpr unsigned kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRI
                                   IBV_ACCESS_MW_BIND | IBV_ACCESS_ZERO_BASED |
                                   IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB;
 constexpr unsigned kNeedsLocalWrite = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-
-struct Right {
-  unsigned flag;
-  Access access;
-};
-constexpr std::array kRights{Right{IBV_ACCESS_LOCAL_WRITE, Access::kLocalWrite},
-                             Right{IBV_ACCESS_REMOTE_WRITE, Access::kRemoteWrite},
-                             Right{IBV_ACCESS_REMOTE_READ, Access::kRemoteRead},
-                             Right{IBV_ACCESS_REMOTE_ATOMIC, Access::kRemoteAtomic},
-                             Right{IBV_ACCESS_MW_BIND, Access::kBindWindow}};
 
 /// Returns 0 if a region may have these access flags, otherwise an errno.
 int check_access(unsigned flags) {
@@ -53,10 +43,9 @@ int check_access(unsigned flags) {
 Access to_access(unsigned flags) {
   // Never grants the peer the right to invalidate the region. A peer may invalidate only a window,
   // because a window belongs to one stream and a region does not. [RDMAP-113]
-  auto out = Access::kNone;
-  for (const Right& right : kRights) {
-    if ((flags & right.flag) != 0) out = out | right.access;
-  }
+  auto out = remote_access(flags);
+  if ((flags & IBV_ACCESS_LOCAL_WRITE) != 0) out = out | Access::kLocalWrite;
+  if ((flags & IBV_ACCESS_MW_BIND) != 0) out = out | Access::kBindWindow;
   return out;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the IBV_ACCESS_* flags of memory windows and queue pairs to the peer's access rights.
+// Converts IBV_ACCESS_* flags to the peer's access rights.
 #pragma once
 
 #include <infiniband/verbs.h>

@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "process/acks.hpp"
 #include "process/core.hpp"
 #include "process/event_queue.hpp"
 #include "process/settings.hpp"
@@ -63,6 +64,32 @@ struct ContextUse {
   ContextUse(const ContextUse&) = delete;
   ContextUse& operator=(const ContextUse&) = delete;
   Context& of;
+};
+
+/// The asynchronous events of a completion queue, an SRQ or a queue pair.
+class ObjectEvents {
+ public:
+  /// Queues an event at the context. Counts it before that, because the program may read and
+  /// acknowledge a queued event at once.
+  void push(Context& context, const ibv_async_event& event) {
+    EventQueue<ibv_async_event>::Made made{event};
+    count_.fetch_add(1);
+    context.async.push_made(made);
+  }
+  /// Removes the events that the program has not read yet, and waits until the program has
+  /// acknowledged all events that it has read. `is_about` returns whether an event is about the
+  /// object with the C struct `abi`, `completed` counts acknowledgements, and `call` is the call
+  /// that destroys the object.
+  template <typename Abi, typename IsAbout>
+  void settle(Context& context, Abi& abi, const std::uint32_t& completed, const char* call,
+              IsAbout is_about) {
+    const auto unread = static_cast<std::uint32_t>(context.async.remove(is_about));
+    wait_for_acks(abi.mutex, abi.cond, completed, count_.load() - unread, call,
+                  "ibv_ack_async_event");
+  }
+
+ private:
+  std::atomic<std::uint32_t> count_{0};  ///< number of events that were ever queued
 };
 
 struct Pd {
@@ -123,11 +150,10 @@ struct Cq {
   ContextUse use{context};
   net::CqHandle core;
   std::atomic<int> users{0};  ///< number of queue pairs that use the queue
-  /// The number of events that the program has read from the channel, and the number of
-  /// asynchronous events that were queued. ibv_destroy_cq() waits until the program has
-  /// acknowledged all of them, except asynchronous events that it has not read.
+  /// The number of events that the program has read from the channel. ibv_destroy_cq() waits until
+  /// the program has acknowledged all of them.
   std::atomic<std::uint32_t> comp_events{0};
-  std::atomic<std::uint32_t> async_events{0};
+  ObjectEvents async_events;
   /// Set while the dispatcher thread waits for the program to poll this queue. The next poll clears
   /// it and calls Service::recheck().
   std::atomic<bool> is_watched{false};
@@ -148,7 +174,7 @@ struct Srq {
   Pd& pd;
   net::SrqHandle core;
   std::atomic<int> users{0};  ///< number of queue pairs that use the queue
-  std::atomic<std::uint32_t> async_events{0};
+  ObjectEvents async_events;
 
   static Srq& of(ibv_srq* srq) { return *reinterpret_cast<Srq*>(srq); }
 };

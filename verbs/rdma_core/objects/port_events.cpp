@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 
+#include "device/limits.hpp"
 #include "device/peer_address.hpp"
 #include "objects/objects.hpp"
 
@@ -49,7 +50,7 @@ void PortEvents::check() {
 void PortEvents::tell(ibv_event_type type) {
   const std::lock_guard lock(mutex_);
   for (Context* const context : contexts_) {
-    context->async.push({.element = {.port_num = 1}, .event_type = type});
+    context->async.push({.element = {.port_num = kPortNumber}, .event_type = type});
   }
 }
 

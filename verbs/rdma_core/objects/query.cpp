@@ -13,6 +13,7 @@
 
 #include "device/gid_table.hpp"
 #include "device/limits.hpp"
+#include "device/peer_address.hpp"
 #include "device/persona.hpp"
 #include "device/port.hpp"
 #include "iwarp/mpa/startup.hpp"
@@ -28,7 +29,6 @@
 namespace iwarp::rdma_core {
 namespace {
 
-constexpr std::uint8_t kPortNumber = 1;
 constexpr std::uint16_t kDefaultPkey = 0xFFFF;
 // LinkUp and Disabled, as values of ibv_port_attr::phys_state.
 constexpr std::uint8_t kLinkUp = 5;
@@ -174,9 +174,7 @@ int ibv_query_gid(ibv_context*, std::uint8_t port, int index, ibv_gid* gid) {
     const Port own = look_at_port();
     const auto place = static_cast<std::size_t>(index);
     if (index < 0 || place >= own.gids.size()) {
-      return refused(EINVAL, "index {}: the GID table has {} entr{} (iwarp info --gids shows {})",
-                     index, own.gids.size(), own.gids.size() == 1 ? "y" : "ies",
-                     own.gids.size() == 1 ? "it" : "them");
+      return refuse_gid_index("index", index, own);
     }
     *gid = own.gids[place];
     return 0;

@@ -39,17 +39,6 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
   return srq.release();
 }
 
-// Removes the asynchronous events of the queue that the program has not read yet, and waits until
-// the program has acknowledged all events that it has read.
-void settle_events(Srq& srq) {
-  const auto undelivered = srq.pd.context.async.remove([&srq](const ibv_async_event& event) {
-    return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED && event.element.srq == &srq.abi;
-  });
-  const auto expected = srq.async_events.load() - static_cast<std::uint32_t>(undelivered);
-  wait_for_acks(srq.abi.mutex, srq.abi.cond, srq.abi.events_completed, expected, "ibv_destroy_srq",
-                "ibv_ack_async_event");
-}
-
 }  // namespace
 
 ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
@@ -86,7 +75,11 @@ int ibv_destroy_srq(ibv_srq* srq) {
     if (self.pd.context.alive()) {
       if (Hooks* const hooks = self.pd.context.hooks) hooks->destroying(self);
       self.pd.context.core.remove(self.core.get());
-      settle_events(self);
+      self.async_events.settle(self.pd.context, self.abi, self.abi.events_completed,
+                               "ibv_destroy_srq", [&self](const ibv_async_event& event) {
+                                 return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED &&
+                                        event.element.srq == &self.abi;
+                               });
       self.core.reset();
     } else {
       // Does not destroy the core's queue, which belongs to the parent process.

@@ -16,15 +16,6 @@ namespace {
 
 using verbs::AsyncEventType;
 
-// Counts the event before queueing it, because the program may read and acknowledge a queued event
-// at once.
-template <typename Object>
-void push(Object& object, Context& context, const ibv_async_event& event) {
-  EventQueue<ibv_async_event>::Made made{event};
-  object.async_events.fetch_add(1);
-  context.async.push_made(made);
-}
-
 void report_overflow(Cq& cq, verbs::QpNum of) {
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "cq_overflow",
@@ -34,7 +25,8 @@ void report_overflow(Cq& cq, verbs::QpNum of) {
                  "request and receive that may be outstanding, and poll it)",
                  cq.abi.cqe, of),
              .fields = {{"entries", static_cast<std::uint64_t>(cq.abi.cqe)}, {"qp", of}}});
-  push(cq, cq.context, {.element = {.cq = cq.handle()}, .event_type = IBV_EVENT_CQ_ERR});
+  cq.async_events.push(cq.context,
+                       {.element = {.cq = cq.handle()}, .event_type = IBV_EVENT_CQ_ERR});
 }
 
 void log_overdue(const Qp& qp) {
@@ -50,8 +42,8 @@ void log_overdue(const Qp& qp) {
 }
 
 void report_limit(Srq& srq) {
-  push(srq, srq.pd.context,
-       {.element = {.srq = &srq.abi}, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
+  srq.async_events.push(srq.pd.context,
+                        {.element = {.srq = &srq.abi}, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
 }
 
 class AsyncEvents final : public Service {

@@ -28,6 +28,11 @@ struct EventRow {
   std::optional<ibv_event_type> roce;
 };
 
+/// Returns a row for all codes of a layer and type, and for every kind of message.
+constexpr EventRow every(bytes::Layer layer, std::uint8_t type, ibv_event_type event) {
+  return {{layer, type, kEveryCode}, is_any_message, event, event};
+}
+
 // The first row that fits applies.
 constexpr std::array kEventRows{
     // No receive was posted in time: RNR NAK, which changes nothing at the responder (class B).
@@ -41,23 +46,11 @@ constexpr std::array kEventRows{
     EventRow{rdmap::kStreamCatastrophic, is_atomic_message, IBV_EVENT_QP_REQ_ERR,
              IBV_EVENT_QP_ACCESS_ERR},
     // Protection errors of RDMAP, and errors of tagged buffers in DDP.
-    EventRow{{bytes::Layer::kRdma, 1, kEveryCode},
-             is_any_message,
-             IBV_EVENT_QP_ACCESS_ERR,
-             IBV_EVENT_QP_ACCESS_ERR},
-    EventRow{{bytes::Layer::kDdp, 1, kEveryCode},
-             is_any_message,
-             IBV_EVENT_QP_ACCESS_ERR,
-             IBV_EVENT_QP_ACCESS_ERR},
+    every(bytes::Layer::kRdma, 1, IBV_EVENT_QP_ACCESS_ERR),
+    every(bytes::Layer::kDdp, 1, IBV_EVENT_QP_ACCESS_ERR),
     // Operation errors of RDMAP, for example an unexpected opcode, and errors of untagged buffers.
-    EventRow{{bytes::Layer::kRdma, 2, kEveryCode},
-             is_any_message,
-             IBV_EVENT_QP_REQ_ERR,
-             IBV_EVENT_QP_REQ_ERR},
-    EventRow{{bytes::Layer::kDdp, 2, kEveryCode},
-             is_any_message,
-             IBV_EVENT_QP_REQ_ERR,
-             IBV_EVENT_QP_REQ_ERR},
+    every(bytes::Layer::kRdma, 2, IBV_EVENT_QP_REQ_ERR),
+    every(bytes::Layer::kDdp, 2, IBV_EVENT_QP_REQ_ERR),
 };
 
 bool fits_row(const EventRow& row, const rdmap::Terminate& terminate) {

@@ -198,18 +198,13 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
 }
 
 void push_event(Qp& qp, ibv_event_type type) {
-  EventQueue<ibv_async_event>::Made made{{.element = {.qp = qp.handle()}, .event_type = type}};
-  qp.async_events.fetch_add(1);
-  qp.context.async.push_made(made);
+  qp.async_events.push(qp.context, {.element = {.qp = qp.handle()}, .event_type = type});
 }
 
 void settle_events(Qp& qp) {
-  const auto untold =
-      qp.context.async.remove([&qp](const ibv_async_event& event) { return is_about(event, qp); });
-  const auto expected = qp.async_events.load() - static_cast<std::uint32_t>(untold);
   ibv_qp& abi = qp.abi.qp_base;
-  wait_for_acks(abi.mutex, abi.cond, abi.events_completed, expected, "ibv_destroy_qp",
-                "ibv_ack_async_event");
+  qp.async_events.settle(qp.context, abi, abi.events_completed, "ibv_destroy_qp",
+                         [&qp](const ibv_async_event& event) { return is_about(event, qp); });
 }
 
 void report_last_wqe(Qp& qp) {

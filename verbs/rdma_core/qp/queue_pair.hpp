@@ -37,7 +37,7 @@ struct Qp : QpFields {
   /// Whether IBV_EVENT_QP_LAST_WQE_REACHED was reported since the queue pair went to ERR.
   bool last_wqe_reported = false;
   ibv_qp_attr attributes{};  ///< set by ibv_modify_qp() and returned by ibv_query_qp()
-  std::atomic<std::uint32_t> async_events{0};
+  ObjectEvents async_events;
   /// The requests that the program has built since ibv_wr_start() and not yet posted with
   /// ibv_wr_complete(); see qp/builders.cpp.
   struct Staged;

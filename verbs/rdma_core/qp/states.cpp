@@ -29,8 +29,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kPort = 1;
-
 void set_state(RcQp& qp, ibv_qp_state state) {
   qp.state.store(state);
   if (state != IBV_QPS_ERR) qp.last_wqe_reported = false;
@@ -466,7 +464,7 @@ int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init
     attr->cur_qp_state = attr->qp_state;
     if ((mask & IBV_QP_STATE) != 0) qp->state = state;
     attr->cap = self.cap;
-    attr->port_num = kPort;
+    attr->port_num = kPortNumber;
     if (attr->path_mtu == 0) attr->path_mtu = IBV_MTU_1024;
     *init_attr = {.qp_context = qp->qp_context,
                   .send_cq = qp->send_cq,

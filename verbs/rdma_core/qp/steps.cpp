@@ -125,40 +125,40 @@ struct Range {
   unsigned most;
   const char* remedy;
 };
-constexpr unsigned kThePort = 1;
+template <auto kField>
+unsigned field(const ibv_qp_attr& attr) {
+  return attr.*kField;
+}
 constexpr unsigned kMost3Bits = 7;
 constexpr unsigned kMost5Bits = 31;
 constexpr unsigned kMostQpNum = 0xFFFFFF;
 constexpr const char* kOnePort = "the device has one port";
 constexpr std::array kRanges{
-    Range{IBV_QP_PORT, "port_num", [](const auto& a) -> unsigned { return a.port_num; }, kThePort,
-          kThePort, kOnePort},
-    Range{IBV_QP_PKEY_INDEX, "pkey_index", [](const auto& a) -> unsigned { return a.pkey_index; },
-          0, 0, "the port has one P_Key"},
-    Range{IBV_QP_AV, "ah_attr.port_num",
-          [](const auto& a) -> unsigned { return a.ah_attr.port_num; }, kThePort, kThePort,
+    Range{IBV_QP_PORT, "port_num", field<&ibv_qp_attr::port_num>, kPortNumber, kPortNumber,
           kOnePort},
-    Range{IBV_QP_PATH_MTU, "path_mtu", [](const auto& a) -> unsigned { return a.path_mtu; },
-          IBV_MTU_256, IBV_MTU_4096, "use an IBV_MTU_ constant, such as IBV_MTU_1024"},
-    Range{IBV_QP_DEST_QPN, "dest_qp_num", [](const auto& a) -> unsigned { return a.dest_qp_num; },
-          0, kMostQpNum, "pass the qp_num of the peer's queue pair, in host byte order"},
-    Range{IBV_QP_TIMEOUT, "timeout", [](const auto& a) -> unsigned { return a.timeout; }, 0,
-          kMost5Bits, "the time is 4.096 us * 2^timeout; 0 means no limit"},
-    Range{IBV_QP_RETRY_CNT, "retry_cnt", [](const auto& a) -> unsigned { return a.retry_cnt; }, 0,
-          kMost3Bits, "the field has 3 bits"},
-    Range{IBV_QP_RNR_RETRY, "rnr_retry", [](const auto& a) -> unsigned { return a.rnr_retry; }, 0,
-          kMost3Bits, "7 means retry without limit"},
-    Range{IBV_QP_MIN_RNR_TIMER, "min_rnr_timer",
-          [](const auto& a) -> unsigned { return a.min_rnr_timer; }, 0, kMost5Bits,
+    Range{IBV_QP_PKEY_INDEX, "pkey_index", field<&ibv_qp_attr::pkey_index>, 0, 0,
+          "the port has one P_Key"},
+    Range{IBV_QP_AV, "ah_attr.port_num",
+          [](const auto& a) -> unsigned { return a.ah_attr.port_num; }, kPortNumber, kPortNumber,
+          kOnePort},
+    Range{IBV_QP_PATH_MTU, "path_mtu", field<&ibv_qp_attr::path_mtu>, IBV_MTU_256, IBV_MTU_4096,
+          "use an IBV_MTU_ constant, such as IBV_MTU_1024"},
+    Range{IBV_QP_DEST_QPN, "dest_qp_num", field<&ibv_qp_attr::dest_qp_num>, 0, kMostQpNum,
+          "pass the qp_num of the peer's queue pair, in host byte order"},
+    Range{IBV_QP_TIMEOUT, "timeout", field<&ibv_qp_attr::timeout>, 0, kMost5Bits,
+          "the time is 4.096 us * 2^timeout; 0 means no limit"},
+    Range{IBV_QP_RETRY_CNT, "retry_cnt", field<&ibv_qp_attr::retry_cnt>, 0, kMost3Bits,
+          "the field has 3 bits"},
+    Range{IBV_QP_RNR_RETRY, "rnr_retry", field<&ibv_qp_attr::rnr_retry>, 0, kMost3Bits,
+          "7 means retry without limit"},
+    Range{IBV_QP_MIN_RNR_TIMER, "min_rnr_timer", field<&ibv_qp_attr::min_rnr_timer>, 0, kMost5Bits,
           "ibv_modify_qp(3) lists the codes; 12 means 0.64 ms"},
-    Range{IBV_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic",
-          [](const auto& a) -> unsigned { return a.max_rd_atomic; }, 0, kMaxReads,
-          "ibv_query_device() reports max_qp_init_rd_atom"},
-    Range{IBV_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic",
-          [](const auto& a) -> unsigned { return a.max_dest_rd_atomic; }, 0, kMaxReads,
-          "ibv_query_device() reports max_qp_rd_atom"},
-    Range{IBV_QP_ALT_PATH, "alt_port_num", [](const auto& a) -> unsigned { return a.alt_port_num; },
-          kThePort, kThePort, kOnePort},
+    Range{IBV_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", field<&ibv_qp_attr::max_rd_atomic>, 0,
+          kMaxReads, "ibv_query_device() reports max_qp_init_rd_atom"},
+    Range{IBV_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic", field<&ibv_qp_attr::max_dest_rd_atomic>,
+          0, kMaxReads, "ibv_query_device() reports max_qp_rd_atom"},
+    Range{IBV_QP_ALT_PATH, "alt_port_num", field<&ibv_qp_attr::alt_port_num>, kPortNumber,
+          kPortNumber, kOnePort},
 };
 
 struct Bit {
