@@ -21,15 +21,15 @@ static_assert(IBV_EVENT_LID_CHANGE == 11 && IBV_EVENT_SM_CHANGE == 13 &&
 
 bool is_receive(ibv_wc_opcode opcode) { return (opcode & IBV_WC_RECV) != 0; }
 
-/// Calls `fails` for each request of the list, until `fails` returns an errno. Then posts only the
-/// requests that precede the failing one in the list, and returns the errno.
+/// Calls `fails` once for each request of the list, until `fails` returns an errno. Then posts only
+/// the requests that precede the failing one in the list, and returns the errno.
 template <typename Wr, typename Fails, typename Post>
 int post_until(Wr* wr, Wr** bad_wr, Fails fails, Post post) {
   Wr* last = nullptr;
   int code = 0;
   Wr* failing = wr;
-  for (; failing != nullptr && code == 0; failing = failing->next) {
-    code = fails(*failing);
+  for (; failing != nullptr; failing = failing->next) {
+    code = fails();
     if (code != 0) break;
     last = failing;
   }
@@ -44,23 +44,6 @@ int post_until(Wr* wr, Wr** bad_wr, Fails fails, Post post) {
   return code;
 }
 
-/// Posts receives. While a rule has withdrawn all receives from the queue, stores the new receives
-/// instead, and posts them later.
-template <typename Post>
-int post_or_keep(Injector& faults, const void* queue, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
-                 Post post) {
-  return guarded([&] {
-    for (; wr != nullptr; wr = wr->next) {
-      const auto kept = faults.receives().keep(queue, *wr);
-      if (!kept) return post(wr);
-      if (*kept == 0) continue;
-      *bad_wr = wr;
-      return *kept;
-    }
-    return 0;
-  });
-}
-
 class FaultHooks final : public Hooks {
  public:
   FaultHooks(Core& core, Demand demand, std::unique_ptr<Hooks> behind)
@@ -70,27 +53,18 @@ class FaultHooks final : public Hooks {
 
   int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) override {
     return post_until(
-        wr, bad_wr, [&](const ibv_send_wr&) { return injector_.posted(Event::kSends, qp->qp_num); },
+        wr, bad_wr, [&] { return injector_.posted(Event::kSends, qp->qp_num); },
         [&](ibv_send_wr* list) { return behind().post_send(qp, list, bad_wr); });
   }
 
   int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) override {
-    const auto post = [&](ibv_recv_wr* rest) { return behind().post_recv(qp, rest, bad_wr); };
-    return post_until(
-        wr, bad_wr,
-        [&](const ibv_recv_wr&) { return injector_.posted(Event::kReceives, qp->qp_num); },
-        [&](ibv_recv_wr* list) {
-          return post_or_keep(injector_, &Qp::of(qp), list, bad_wr, post);
-        });
+    return post_receives(qp->qp_num, &Qp::of(qp), wr, bad_wr,
+                         [&](ibv_recv_wr* rest) { return behind().post_recv(qp, rest, bad_wr); });
   }
-
   int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) override {
-    const auto post = [&](ibv_recv_wr* rest) { return behind().post_srq_recv(srq, rest, bad_wr); };
-    return post_until(
-        wr, bad_wr, [&](const ibv_recv_wr&) { return injector_.posted(Event::kReceives, 0); },
-        [&](ibv_recv_wr* list) {
-          return post_or_keep(injector_, &Srq::of(srq), list, bad_wr, post);
-        });
+    return post_receives(0, &Srq::of(srq), wr, bad_wr, [&](ibv_recv_wr* rest) {
+      return behind().post_srq_recv(srq, rest, bad_wr);
+    });
   }
 
   int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) override {
@@ -127,11 +101,6 @@ class FaultHooks final : public Hooks {
   void registering() override { injector_.call(Event::kRegistrations); }
   void creating() override { injector_.call(Event::kCreations); }
 
-  void opened(Context& context) override {
-    Hooks::opened(context);
-    injector_.opened(context);
-  }
-  void closed(Context& context) override { injector_.closed(context); }
   void destroying(Srq& srq) override { injector_.gone(srq); }
   void made(Qp& qp) override {
     Hooks::made(qp);
@@ -149,6 +118,28 @@ class FaultHooks final : public Hooks {
   }
 
  private:
+  /// Posts receives of the queue pair `qp_num`, or of a shared receive queue if `qp_num` is 0.
+  /// While a rule has withdrawn all receives from the queue, stores the new receives instead, and
+  /// posts them later.
+  template <typename Post>
+  int post_receives(std::uint32_t qp_num, const void* queue, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
+                    Post post) {
+    const auto post_or_keep = [&](ibv_recv_wr* list) {
+      return guarded([&] {
+        for (; list != nullptr; list = list->next) {
+          const auto kept = injector_.receives().keep(queue, *list);
+          if (!kept) return post(list);
+          if (*kept == 0) continue;
+          *bad_wr = list;
+          return *kept;
+        }
+        return 0;
+      });
+    };
+    return post_until(
+        wr, bad_wr, [&] { return injector_.posted(Event::kReceives, qp_num); }, post_or_keep);
+  }
+
   int judged(ibv_cq_ex* cq, int code) {
     if (code != 0) return code;
     const auto& wc = Cq::of(cq).wc;

@@ -7,10 +7,13 @@
 #include <cerrno>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <ranges>
 #include <utility>
 
 #include "cm/id.hpp"
 #include "objects/objects.hpp"
+#include "objects/port_events.hpp"
 #include "process/call_site.hpp"
 #include "process/refusal.hpp"
 #include "qp/rc.hpp"
@@ -62,6 +65,16 @@ std::string described(const Hit& hit) {
   return "";
 }
 
+/// Moves the queue pairs to the error state. If `is_fatal` is set, also raises IBV_EVENT_QP_FATAL.
+void to_error(Core& core, const std::vector<std::uint32_t>& nums, bool is_fatal) {
+  for (const auto num : nums) {
+    core.with_any_qp_undispatched(num, [is_fatal](Qp& qp) {
+      (void)qp.to_error();
+      if (is_fatal) push_event(qp, IBV_EVENT_QP_FATAL);
+    });
+  }
+}
+
 }  // namespace
 
 std::optional<Demand> demand_of(const Settings& settings) {
@@ -97,16 +110,6 @@ void Injector::start() {
 }
 
 // Objects of the application
-
-void Injector::opened(Context& context) {
-  const std::lock_guard lock(mutex_);
-  contexts_.insert(&context);
-}
-
-void Injector::closed(Context& context) {
-  const std::lock_guard lock(mutex_);
-  contexts_.erase(&context);
-}
 
 void Injector::made(const Qp& qp) {
   const std::lock_guard lock(mutex_);
@@ -265,36 +268,23 @@ void Injector::log_full(std::uint32_t ordinal) {
 /// pair that it names, or to all queue pairs if it names none.
 std::vector<std::uint32_t> Injector::queue_pairs(const Hit& hit) {
   const auto ordinal = hit.subject != 0 ? hit.subject : hit.rule->subject.number;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
+  std::map<std::uint32_t, std::uint32_t> found;  // by ordinal
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [num, known] : known_) {
-      if (ordinal == 0 || known.ordinal == ordinal) found.emplace_back(known.ordinal, num);
+      if (ordinal == 0 || known.ordinal == ordinal) found.emplace(known.ordinal, num);
     }
   }
-  std::ranges::sort(found);
-  std::vector<std::uint32_t> out;
-  out.reserve(found.size());
-  for (const auto& [order, num] : found) out.push_back(num);
-  return out;
+  const auto nums = found | std::views::values;
+  return {nums.begin(), nums.end()};
 }
 
 void Injector::carry_out(const Hit& hit) {
   const Rule& rule = *hit.rule;
   switch (rule.act) {
     case Act::kStatus:
-      for (const auto num : queue_pairs(hit)) {
-        core_.with_any_qp_undispatched(num, [](Qp& qp) { (void)qp.to_error(); });
-      }
-      return;
     case Act::kError:
-      for (const auto num : queue_pairs(hit)) {
-        core_.with_any_qp_undispatched(num, [](Qp& qp) {
-          (void)qp.to_error();
-          push_event(qp, IBV_EVENT_QP_FATAL);
-        });
-      }
-      return;
+      return to_error(core_, queue_pairs(hit), rule.act == Act::kError);
     case Act::kRnr:
       for (const auto num : queue_pairs(hit)) {
         core_.with_qp(num, [&](RcQp& qp) { receives_.hold(qp, now() + rule.duration); });
@@ -306,7 +296,7 @@ void Injector::carry_out(const Hit& hit) {
     case Act::kPortUp:
       return set_port(rule.act == Act::kPortDown, rule.duration);
     case Act::kTell:
-      return tell(rule.value);
+      return core_.service<PortEvents>().tell(static_cast<ibv_event_type>(rule.value));
     case Act::kRemove:
       return remove_device();
     case Act::kFail:
@@ -322,17 +312,10 @@ void Injector::set_port(bool down, std::chrono::nanoseconds duration) {
     port_up_at_.reset();
     if (down && duration.count() != 0) port_up_at_ = now() + duration;
   }
-  if (port_down_.exchange(down) != down) tell(down ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE);
-  clock_.wake();
-}
-
-void Injector::tell(int event) {
-  constexpr int kPort = 1;
-  const std::lock_guard lock(mutex_);
-  for (Context* context : contexts_) {
-    context->async.push(
-        {.element = {.port_num = kPort}, .event_type = static_cast<ibv_event_type>(event)});
+  if (port_down_.exchange(down) != down) {
+    core_.service<PortEvents>().tell(down ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE);
   }
+  clock_.wake();
 }
 
 // Removes the device. The order is the same as when the kernel removes a device: first all posted
@@ -340,10 +323,8 @@ void Injector::tell(int event) {
 // event for each id.
 void Injector::remove_device() {
   if (removed_.exchange(true)) return;
-  for (const auto num : queue_pairs({std::make_shared<const Rule>(), 0, 0})) {
-    core_.with_any_qp_undispatched(num, [](Qp& qp) { (void)qp.to_error(); });
-  }
-  tell(IBV_EVENT_DEVICE_FATAL);
+  to_error(core_, queue_pairs({std::make_shared<const Rule>(), 0, 0}), false);
+  core_.service<PortEvents>().tell(IBV_EVENT_DEVICE_FATAL);
   report_device_removed();
 }
 

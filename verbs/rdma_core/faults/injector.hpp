@@ -15,7 +15,6 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -27,7 +26,6 @@
 #include "faults/wire.hpp"
 
 namespace iwarp::rdma_core {
-struct Context;
 struct Qp;
 struct Srq;
 }  // namespace iwarp::rdma_core
@@ -44,8 +42,6 @@ class Injector {
   void start();
 
   // The functions below record objects that the application creates or destroys.
-  void opened(Context& context);
-  void closed(Context& context);
   void made(const Qp& qp);
   /// Call when the queue pair is in RESET. Forgets that completions of the queue pair have failed,
   /// and forgets its receives in receives().
@@ -105,7 +101,6 @@ class Injector {
   void log_full(std::uint32_t ordinal);
   std::vector<std::uint32_t> queue_pairs(const Hit& hit);
   void set_port(bool down, std::chrono::nanoseconds duration);
-  void tell(int event);
   void remove_device();
 
   Core& core_;
@@ -121,7 +116,6 @@ class Injector {
   /// The queue pairs of the program, by their numbers.
   std::unordered_map<std::uint32_t, Known> known_;
   std::uint32_t made_ = 0;
-  std::set<Context*> contexts_;
   std::vector<Hit> for_clock_;
   std::optional<Book::Time> port_up_at_;
   Clock clock_;

@@ -387,9 +387,4 @@ std::expected<std::optional<Rule>, std::string> parse_rule(std::string_view text
   return std::move(plan.rules.front());
 }
 
-std::string_view status_name(int status) {
-  const auto it = std::ranges::find(kStatuses, status, &Named<int>::value);
-  return it != kStatuses.end() ? it->name : std::string_view();
-}
-
 }  // namespace iwarp::rdma_core::fault

@@ -90,8 +90,5 @@ std::expected<Plan, PlanError> parse_plan(std::string_view text);
 /// Parses one line of a plan, except a line with "seed", for which it returns an error. Returns
 /// nullopt for a blank line or a comment.
 std::expected<std::optional<Rule>, std::string> parse_rule(std::string_view line);
-/// Returns the name of the status, such as "WR_FLUSH_ERR", or an empty string if a plan cannot
-/// contain that status.
-std::string_view status_name(int status);
 
 }  // namespace iwarp::rdma_core::fault

@@ -39,17 +39,14 @@ ssize_t nothing_passes() {
 
 void Wire::attach() {
   attached.store(this);
-  static constexpr auto kOps = [] {
-    return net::SocketOps{.socket = ::socket,
-                          .connect = connect,
-                          .accept = accept,
-                          .send = send,
-                          .receive = receive,
-                          .send_datagrams = send_datagrams,
-                          .receive_datagrams = receive_datagrams,
-                          .cuts_messages = false};
-  };
-  static const net::SocketOps kFaulty = kOps();
+  static constexpr net::SocketOps kFaulty{.socket = ::socket,
+                                          .connect = connect,
+                                          .accept = accept,
+                                          .send = send,
+                                          .receive = receive,
+                                          .send_datagrams = send_datagrams,
+                                          .receive_datagrams = receive_datagrams,
+                                          .cuts_messages = false};
   net::replace_socket_ops(&kFaulty);
 }
 

@@ -24,13 +24,13 @@ class PortEvents final : public Service {
   int fd() const override { return netlink_.get(); }
   void check() override;
 
-  /// Any thread may call the next two functions.
+  // Any thread may call the next three functions.
   void opened(Context& context);
   void closed(Context& context);
-
- private:
+  /// Reports an event of the port or of the device to all contexts.
   void tell(ibv_event_type type);
 
+ private:
   net::UniqueFd netlink_;
   Port last_;  ///< the port when the last change was reported; only the dispatcher uses it
   std::mutex mutex_;
