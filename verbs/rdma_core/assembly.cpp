@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "bring_up/out_of_band.hpp"
-#include "careful/hooks.hpp"
+#include "careful/checker.hpp"
 #include "cm/datagrams.hpp"
 #include "cm/events.hpp"
 #include "faults/hooks.hpp"
@@ -37,7 +37,7 @@ std::unique_ptr<Hooks> make_hooks(Core& core, const Settings& chosen,
   if (!faults && !chosen.careful) return nullptr;
   auto hooks = make_library_hooks();
   if (faults) hooks = fault::make_hooks(core, std::move(*faults), std::move(hooks));
-  if (chosen.careful) hooks = careful::make_hooks(core, chosen, std::move(hooks));
+  if (chosen.careful) hooks = std::make_unique<careful::Checker>(core, chosen, std::move(hooks));
   return hooks;
 }
 

@@ -15,10 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <type_traits>
 
-#include "iwarp/verbs/datagram_types.hpp"
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::rdma_core {
@@ -28,8 +26,6 @@ struct Context;
 struct Cq;
 struct Mr;
 struct Qp;
-struct RcQp;
-struct UdQp;
 struct Srq;
 
 class Hooks {
@@ -61,14 +57,9 @@ class Hooks {
   }
   virtual int next_poll(ibv_cq_ex* cq) { return behind_->next_poll(cq); }
   virtual std::uint32_t read_vendor_err(ibv_cq_ex* cq) { return behind_->read_vendor_err(cq); }
-  /// Called by ibv_wr_complete(). Posts all requests that the program has built with the builders
-  /// of ibv_qp_ex, or none if any of them is invalid. Returns 0 or an errno.
-  virtual int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) {
-    return behind_->post_built(qp, wrs);
-  }
-  virtual int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs) {
-    return behind_->post_built(qp, wrs);
-  }
+  /// Called by ibv_wr_complete(). Posts all requests in Qp::staged, or none if the core refuses one
+  /// of them. Returns 0 or an errno.
+  virtual int post_built(Qp& qp) { return behind_->post_built(qp); }
 
   // The library calls the following functions before it carries out a call of the program.
   /// Throws std::system_error if an injected fault makes the registration of memory fail.

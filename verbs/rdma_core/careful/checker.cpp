@@ -17,12 +17,10 @@
 #include "careful/requests.hpp"
 #include "careful/source.hpp"
 #include "iwarp/net/unique_fd.hpp"
+#include "objects/work_completion.hpp"
 #include "process/call_site.hpp"
 #include "process/core.hpp"
 #include "process/refusal.hpp"
-#include "process/settings.hpp"
-#include "qp/rc.hpp"
-#include "qp/ud.hpp"
 
 namespace iwarp::rdma_core::careful {
 namespace {
@@ -104,63 +102,16 @@ Kind kind_of(ibv_wr_opcode opcode) {
   }
 }
 
-Kind kind_of(verbs::WrOpcode opcode) {
-  using verbs::WrOpcode;
-  switch (opcode) {
-    case WrOpcode::kSend:
-    case WrOpcode::kSendInvalidate:
-    case WrOpcode::kSendImmediate:
-    case WrOpcode::kWrite:
-    case WrOpcode::kWriteImmediate:
-      return Kind::kSource;
-    case WrOpcode::kRead:
-    case WrOpcode::kReadInvalidate:
-      return Kind::kSink;
-    case WrOpcode::kFetchAdd:
-    case WrOpcode::kCmpSwap:
-      return Kind::kAtomic;
-    default:
-      return Kind::kOther;
-  }
-}
-
-SendRequest request_of(const Qp& qp, const ibv_send_wr& wr) {
+SendRequest request_of(const Qp& qp, const ibv_send_wr& wr, std::vector<Piece> pieces) {
   const auto has = [&](unsigned flag) { return (wr.send_flags & flag) != 0; };
+  const Kind kind = kind_of(wr.opcode);
   return {.wr_id = wr.wr_id,
-          .kind = kind_of(wr.opcode),
+          .kind = kind,
           .is_signaled = qp.signal_all || has(IBV_SEND_SIGNALED),
           .is_inline = has(IBV_SEND_INLINE),
           .is_fenced = has(IBV_SEND_FENCE),
-          .remote = kind_of(wr.opcode) == Kind::kAtomic ? wr.wr.atomic.remote_addr : 0,
-          .pieces = pieces_of(wr.sg_list, wr.num_sge)};
-}
-
-SendRequest request_of(const Qp& qp, const verbs::SendWr& wr) {
-  using verbs::SendFlags;
-  return {.wr_id = wr.wr_id,
-          .kind = kind_of(wr.opcode),
-          .is_signaled = qp.signal_all || has(wr.flags, SendFlags::kSignaled),
-          .is_inline = has(wr.flags, SendFlags::kInline),
-          .is_fenced = has(wr.flags, SendFlags::kFence),
-          .remote = wr.remote.to,
-          .pieces = pieces_of(wr.sgl)};
-}
-
-SendRequest request_of(const Qp& qp, const verbs::DatagramWr& wr) {
-  using verbs::SendFlags;
-  return {.wr_id = wr.wr_id,
-          .kind = Kind::kSource,
-          .is_signaled = qp.signal_all || has(wr.flags, SendFlags::kSignaled),
-          .is_inline = has(wr.flags, SendFlags::kInline),
-          .is_fenced = has(wr.flags, SendFlags::kFence),
-          .pieces = pieces_of(wr.sgl)};
-}
-
-template <typename Wr>
-std::vector<SendRequest> requests_of(const Qp& qp, std::span<const Wr> wrs) {
-  std::vector<SendRequest> out;
-  for (const Wr& wr : wrs) out.push_back(request_of(qp, wr));
-  return out;
+          .remote = kind == Kind::kAtomic ? wr.wr.atomic.remote_addr : 0,
+          .pieces = std::move(pieces)};
 }
 
 bool is_ready(Core& core, std::uint32_t num) {
@@ -174,8 +125,9 @@ bool is_ready(Core& core, std::uint32_t num) {
 
 }  // namespace
 
-Checker::Checker(Core& core, const Settings& settings)
-    : core_(core),
+Checker::Checker(Core& core, const Settings& settings, std::unique_ptr<Hooks> behind)
+    : Hooks(std::move(behind)),
+      core_(core),
       reports_(settings.careful_reports),
       ledger_([this](const Finding& finding) { report(finding); },
               [this](std::uint32_t qp) { return is_ready(core_, qp); },
@@ -264,10 +216,13 @@ void Checker::waiting(const Wait& wait) {
   if (!checker->ledger_.has_left()) checker->wait_hook_->store(nullptr);
 }
 
-void Checker::arming(const Cq& cq) {
-  const auto lock = enter();
-  ledger_.arms(&cq);
-  if (wait_hook_ != nullptr && ledger_.has_left()) wait_hook_->store(waiting);
+int Checker::req_notify_cq(ibv_cq* cq, int solicited_only) {
+  {
+    const auto lock = enter();
+    ledger_.arms(&Cq::of(cq));
+    if (wait_hook_ != nullptr && ledger_.has_left()) wait_hook_->store(waiting);
+  }
+  return behind().req_notify_cq(cq, solicited_only);
 }
 
 void Checker::sending_private_data(const char* call, std::size_t size, std::size_t limit) {
@@ -280,17 +235,40 @@ void Checker::sending_private_data(const char* call, std::size_t size, std::size
                               call, size, limit)});
 }
 
-void Checker::registered(std::uint32_t key, const RegionFacts& facts) {
+void Checker::registered(Mr& mr) {
+  const auto key = mr.abi.lkey;
+  const std::span memory(static_cast<const std::byte*>(mr.abi.addr), mr.abi.length);
   const auto lock = enter();
-  ledger_.registered(key, facts, call_site());
+  ledger_.registered(key,
+                     {.pd = mr.abi.pd,
+                      .memory = memory,
+                      .iova = mr.iova,
+                      .remote_write = (mr.access & IBV_ACCESS_REMOTE_WRITE) != 0,
+                      .is_zero_based = (mr.access & IBV_ACCESS_ZERO_BASED) != 0},
+                     call_site());
   end_with_main_thread();
-  if (!is_in(call_site(), kCaches) && !freed_.watch(key, facts.memory)) say(kUnwatched);
+  if (!is_in(call_site(), kCaches) && !freed_.watch(key, memory)) say(kUnwatched);
 }
 
-void Checker::deregistered(std::uint32_t key) {
+void Checker::deregistering(Mr& mr) {
   const auto lock = enter();
-  ledger_.deregistered(key, call_site());
-  freed_.forget(key);
+  ledger_.deregistered(mr.abi.lkey, call_site());
+  freed_.forget(mr.abi.lkey);
+}
+
+void Checker::destroying(Cq& cq) {
+  const auto taken = cq.comp_events.load();
+  const auto acknowledged = cq.abi.comp_events_completed;
+  ledger()->destroyed_cq(&cq, taken > acknowledged ? taken - acknowledged : 0, call_site());
+}
+
+void Checker::made(Qp& qp) {
+  Hooks::made(qp);
+  ledger()->made_qp(qp.num(), {.send_cq = qp.send_cq,
+                               .recv_cq = qp.recv_cq,
+                               .srq = qp.srq,
+                               .pd = qp.abi.qp_base.pd,
+                               .max_send = qp.cap.max_send_wr});
 }
 
 void Checker::say(const char* line) {
@@ -327,47 +305,60 @@ void Checker::sends(Qp& qp, std::span<const SendRequest> requests) {
                                 "{}: an adapter refuses it with EINVAL (post requests only in RTS)",
                                 qp.num(), kNames.at(state))});
   }
-  ledger_.sends(qp.abi.qp_base.qp_num, requests, call_site());
+  ledger_.sends(qp.num(), requests, call_site());
 }
 
-void Checker::sends(Qp& qp, std::span<const verbs::SendWr> wrs) { sends(qp, requests_of(qp, wrs)); }
-
-void Checker::sends(Qp& qp, std::span<const verbs::DatagramWr> wrs) {
-  sends(qp, requests_of(qp, wrs));
-}
-
-void Checker::not_sent(Qp& qp, std::size_t count) {
-  ledger_.not_sent(qp.abi.qp_base.qp_num, count);
-}
-
-int Checker::post_send(Qp& qp, ibv_send_wr* wr, ibv_send_wr** bad_wr, const Post& post) {
+int Checker::post_send(ibv_qp* handle, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
+  Qp& qp = Qp::of(handle);
   std::vector<SendRequest> requests;
   for (const auto* one = wr; one != nullptr; one = one->next)
-    requests.push_back(request_of(qp, *one));
+    requests.push_back(request_of(qp, *one, pieces_of(one->sg_list, one->num_sge)));
   const auto lock = enter();
   sends(qp, requests);
-  const int code = post();
-  if (code != 0) not_sent(qp, length_of(*bad_wr));
+  const int code = behind().post_send(handle, wr, bad_wr);
+  if (code != 0) ledger_.not_sent(qp.num(), length_of(*bad_wr));
   return code;
 }
 
-void Checker::polled(const Cq& cq, std::span<const ibv_wc> completions, std::size_t wanted) {
+int Checker::post_built(Qp& qp) {
+  std::vector<SendRequest> requests;
+  for (const auto& built : qp.staged->requests)
+    requests.push_back(request_of(qp, built.wr, pieces_of(qp.staged->buffers_of(built))));
   const auto lock = enter();
-  ledger_.polls(&cq, completions.size(), wanted);
-  for (const ibv_wc& wc : completions) {
-    ledger_.completed({.qp = wc.qp_num,
-                       .wr_id = wc.wr_id,
-                       .is_receive = (wc.opcode & IBV_WC_RECV) != 0,
-                       .is_success = wc.status == IBV_WC_SUCCESS,
-                       .length = wc.byte_len},
-                      call_site());
-  }
+  sends(qp, requests);
+  const int code = behind().post_built(qp);
+  if (code != 0) ledger_.not_sent(qp.num(), requests.size());
+  return code;
 }
 
-void Checker::polled(const Cq& cq, const Completed& completion) {
+int Checker::poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
+  const int got = behind().poll_cq(cq, count, wc);
+  const std::span completions(wc, static_cast<std::size_t>(std::max(got, 0)));
   const auto lock = enter();
-  ledger_.polls(&cq, 1, 1);
-  ledger_.completed(completion, call_site());
+  ledger_.polls(&Cq::of(cq), completions.size(), static_cast<std::size_t>(std::max(count, 0)));
+  for (const ibv_wc& one : completions) {
+    ledger_.completed({.qp = one.qp_num,
+                       .wr_id = one.wr_id,
+                       .is_receive = (one.opcode & IBV_WC_RECV) != 0,
+                       .is_success = one.status == IBV_WC_SUCCESS,
+                       .length = one.byte_len},
+                      call_site());
+  }
+  return got;
+}
+
+int Checker::polled(ibv_cq_ex* handle, int code) {
+  const Cq& cq = Cq::of(handle);
+  const auto lock = enter();
+  ledger_.polls(&cq, code == 0 ? 1 : 0, 1);
+  if (code != 0) return code;
+  ledger_.completed({.qp = cq.wc.qp_num,
+                     .wr_id = cq.wc.wr_id,
+                     .is_receive = (wc_opcode(cq.wc) & IBV_WC_RECV) != 0,
+                     .is_success = handle->status == IBV_WC_SUCCESS,
+                     .length = wc_byte_len(cq.wc)},
+                    call_site());
+  return 0;
 }
 
 }  // namespace iwarp::rdma_core::careful

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checker: implements careful mode (`iwarp run --careful`). hooks.cpp reports the program's calls
-// to the Checker. The Checker records in a Ledger which memory the device may access. It logs usage
-// that works with this library, but fails on hardware or in another run. It logs each kind of usage
-// once for each place in the program. A process has a Checker only in careful mode. Otherwise no
-// call is intercepted.
+// Checker: the Hooks of careful mode (`iwarp run --careful`). The Checker records in a Ledger which
+// memory the device may access. It logs usage that works with this library, but fails on hardware
+// or in another run. It logs each kind of usage once for each place in the program. A process has a
+// Checker only in careful mode. Otherwise no call is intercepted.
 //
 // One lock guards the Checker. The lock is also held during each post, so that the Ledger contains
 // requests in the same order as the queues. A thread that holds the lock takes no other locks than
@@ -14,7 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <span>
@@ -25,59 +24,64 @@
 #include "careful/ledger.hpp"
 #include "careful/site.hpp"
 #include "careful/waits.hpp"
-#include "iwarp/verbs/datagram_types.hpp"
-#include "iwarp/verbs/types.hpp"
+#include "process/core.hpp"
 #include "process/settings.hpp"
+#include "qp/queue_pair.hpp"
 
-namespace iwarp::rdma_core {
+namespace iwarp::rdma_core::careful {
 
-class Core;
-struct Cq;
-struct Qp;
-
-namespace careful {
-
-class Checker {
+class Checker final : public Hooks {
  public:
-  /// A function that posts the requests or receives, and returns 0 or an errno. The Checker calls
-  /// it after it has recorded the requests.
-  using Post = std::function<int()>;
+  Checker(Core& core, const Settings& settings, std::unique_ptr<Hooks> behind);
 
-  Checker(Core& core, const Settings& settings);
-
-  int post_send(Qp& qp, ibv_send_wr* wr, ibv_send_wr** bad_wr, const Post& post);
-  int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post);
-  int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post);
-  /// Does the same as post_send(), for requests that the program has built with the builders of
-  /// ibv_qp_ex. `post` must post all of them, or none.
-  template <typename Wr>
-  int post_all(Qp& qp, std::span<const Wr> wrs, const Post& post) {
-    const auto lock = enter();
-    sends(qp, wrs);
-    const int code = post();
-    if (code != 0) not_sent(qp, wrs.size());
-    return code;
+  int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) override;
+  int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) override;
+  int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) override;
+  int post_built(Qp& qp) override;
+  int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) override;
+  int req_notify_cq(ibv_cq* cq, int solicited_only) override;
+  int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attr) override {
+    return polled(cq, behind().start_poll(cq, attr));
   }
-  /// Call after a poll for at most `wanted` completions.
-  void polled(const Cq& cq, std::span<const ibv_wc> completions, std::size_t wanted);
-  void polled(const Cq& cq, const Completed& completion);
+  int next_poll(ibv_cq_ex* cq) override { return polled(cq, behind().next_poll(cq)); }
 
-  /// Calls `use` with the Ledger, while the lock is held.
-  template <typename Use>
-  void with_ledger(Use use) {
-    const auto lock = enter();
-    use(ledger_);
+  // Reports the registered memory that the program has freed before the state of a queue pair
+  // changes, because a report depends on the state at the time when the memory was freed.
+  void changing_state() override { (void)enter(); }
+  void disconnecting(verbs::QpNum num) override { ledger()->ending_qp(num); }
+  void sleeping(CompChannel& channel, bool blocks) override {
+    ledger()->sleeps(&channel.abi, blocks, call_site());
   }
-  /// Call before the program arms the queue.
-  void arming(const Cq& cq);
-  /// Call before `call` sends private data of `size` bytes. `limit` is the maximum with RoCE.
-  void sending_private_data(const char* call, std::size_t size, std::size_t limit);
-  void registered(std::uint32_t key, const RegionFacts& facts);
-  void deregistered(std::uint32_t key);
-  /// Call in the child of a fork. The child must call no other function of the Checker after that.
-  void abandon() noexcept;
+  void sending_private_data(const char* call, std::size_t size, std::size_t limit) override;
+
+  void registered(Mr& mr) override;
+  void deregistering(Mr& mr) override;
+  void sized(Cq& cq, std::size_t capacity) override {
+    ledger()->made_cq(&cq, cq.abi.channel, capacity);
+  }
+  void took_event(Cq& cq) override { ledger()->took_event(&cq); }
+  void destroying(Cq& cq) override;
+  void destroying(Srq& srq) override {
+    Hooks::destroying(srq);
+    ledger()->destroyed_queue(&srq);
+  }
+  void made(Qp& qp) override;
+  void reset(Qp& qp) override {
+    Hooks::reset(qp);
+    ledger()->stopped_qp(qp.num());
+  }
+  void recovered(Qp& qp) override { ledger()->recovered_qp(qp.num()); }
+  void destroying(Qp& qp) override { ledger()->destroyed_qp(qp.num(), call_site()); }
+  void abandon() noexcept override;
 
  private:
+  /// The Ledger, and the lock that guards it.
+  struct LockedLedger {
+    std::unique_lock<std::mutex> lock;
+    Ledger& ledger;
+    Ledger* operator->() const { return &ledger; }
+  };
+  LockedLedger ledger() { return {enter(), ledger_}; }
   /// Takes the lock, and reports registered memory that was freed since the previous call of
   /// enter().
   std::unique_lock<std::mutex> enter();
@@ -91,16 +95,14 @@ class Checker {
   void end();
   static void end_of_present();
   static void end_with_main_thread();
-  void sends(Qp& qp, std::span<const verbs::SendWr> wrs);
-  void sends(Qp& qp, std::span<const verbs::DatagramWr> wrs);
+  /// Records the result of start_poll() or next_poll(), and returns it.
+  int polled(ibv_cq_ex* handle, int code);
+  /// Record requests or receives that are about to be posted. Call with the lock held.
   void sends(Qp& qp, std::span<const SendRequest> requests);
-  void not_sent(Qp& qp, std::size_t count);
+  void receives(const void* queue, std::uint32_t qp, const ibv_recv_wr* wr);
   /// Call before the receive `wr` is posted. If a message has already waited for a receive longer
   /// than it could have waited with an adapter, reports this receive.
   void report_late(std::uint32_t qp, const ibv_recv_wr& wr);
-  /// Records and posts receives. Call with the lock held.
-  int receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
-              const Post& post);
   void report(const Finding& finding);
   /// Logs a line that is not a Finding, for example a warning about the Checker itself. Logs each
   /// line only once.
@@ -120,5 +122,4 @@ class Checker {
   WaitHook* const wait_hook_;
 };
 
-}  // namespace careful
-}  // namespace iwarp::rdma_core
+}  // namespace iwarp::rdma_core::careful

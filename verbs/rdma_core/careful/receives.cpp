@@ -78,17 +78,13 @@ void Checker::report_late(std::uint32_t num, const ibv_recv_wr& wr) {
                               wr.wr_id, num, verdict_of(patience))});
 }
 
-int Checker::receive(const void* queue, std::uint32_t qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
-                     const Post& post) {
-  for (const auto* one = wr; one != nullptr; one = one->next) {
-    ledger_.receives(queue, qp, one->wr_id, pieces_of(one->sg_list, one->num_sge), call_site());
+void Checker::receives(const void* queue, std::uint32_t qp, const ibv_recv_wr* wr) {
+  for (; wr != nullptr; wr = wr->next) {
+    ledger_.receives(queue, qp, wr->wr_id, pieces_of(wr->sg_list, wr->num_sge), call_site());
   }
-  const int code = post();
-  if (code != 0) ledger_.not_received(queue, qp, length_of(*bad_wr));
-  return code;
 }
 
-int Checker::post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, const Post& post) {
+int Checker::post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   const auto num = handle->qp_num;
   const auto lock = enter();
   const Qp& qp = Qp::of(handle);
@@ -100,17 +96,23 @@ int Checker::post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr, co
                                 num)});
   }
   if (wr != nullptr) report_late(num, *wr);
-  return receive(Ledger::queue_of(num), num, wr, bad_wr, post);
+  const void* const queue = Ledger::queue_of(num);
+  receives(queue, num, wr);
+  const int code = behind().post_recv(handle, wr, bad_wr);
+  if (code != 0) ledger_.not_received(queue, num, length_of(*bad_wr));
+  return code;
 }
 
-int Checker::post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
-                           const Post& post) {
+int Checker::post_srq_recv(ibv_srq* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   Srq& srq = Srq::of(handle);
   const auto lock = enter();
   if (wr != nullptr && srq.core->size() == 0) {
     for (const auto num : ledger_.queue_pairs_of(&srq)) report_late(num, *wr);
   }
-  return receive(&srq, 0, wr, bad_wr, post);
+  receives(&srq, 0, wr);
+  const int code = behind().post_srq_recv(handle, wr, bad_wr);
+  if (code != 0) ledger_.not_received(&srq, 0, length_of(*bad_wr));
+  return code;
 }
 
 }  // namespace iwarp::rdma_core::careful

@@ -89,13 +89,11 @@ class FaultHooks final : public Hooks {
     return is_injected ? verbs::kInjectedVendorError : behind().read_vendor_err(cq);
   }
 
-  int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) override {
-    const int code = count_sends(qp, wrs.size());
-    return code != 0 ? code : behind().post_built(qp, wrs);
-  }
-  int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs) override {
-    const int code = count_sends(qp, wrs.size());
-    return code != 0 ? code : behind().post_built(qp, wrs);
+  int post_built(Qp& qp) override {
+    for (std::size_t i = 0; i < qp.staged->requests.size(); ++i) {
+      if (const int code = injector_.posted(Event::kSends, qp.num())) return code;
+    }
+    return behind().post_built(qp);
   }
 
   void registering() override { injector_.call(Event::kRegistrations); }
@@ -144,15 +142,6 @@ class FaultHooks final : public Hooks {
     if (code != 0) return code;
     const auto& wc = Cq::of(cq).wc;
     cq->status = injector_.polled(wc.qp_num, is_receive(wc_opcode(wc)), cq->status);
-    return 0;
-  }
-
-  /// Counts requests that the program has built with the builders of ibv_qp_ex. Returns 0, or the
-  /// errno with which all these requests fail.
-  int count_sends(const Qp& qp, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      if (const int code = injector_.posted(Event::kSends, qp.num())) return code;
-    }
     return 0;
   }
 

@@ -18,29 +18,22 @@
 
 namespace iwarp::rdma_core {
 
-struct Qp::Staged {
-  /// A request in the form that ibv_post_send() takes, except that its buffers are in Staged::sges
-  /// instead of wr.sg_list.
-  struct Request {
-    ibv_send_wr wr{};
-    std::size_t first_sge = 0;
-    /// Offset in `inline_data` of the payload that wr_set_inline_data() has copied.
-    std::size_t inline_at = 0;
-  };
-  std::vector<Request> requests;
-  std::vector<verbs::Sge> sges;
-  std::vector<std::byte> inline_data;
-  std::vector<verbs::SendWr> ready;
-  std::vector<verbs::DatagramWr> ready_datagrams;
-  int error = 0;  ///< the first errno of a builder, which ibv_wr_complete() returns
+void Qp::Staged::clear() {
+  requests.clear();
+  sges.clear();
+  inline_data.clear();
+  error = 0;
+}
 
-  void clear() {
-    requests.clear();
-    sges.clear();
-    inline_data.clear();
-    error = 0;
+std::span<verbs::Sge> Qp::Staged::buffers_of(const Request& request) {
+  const auto count = static_cast<std::size_t>(request.wr.num_sge);
+  const auto out = std::span(sges).subspan(request.first_sge, count);
+  const bool is_inline = (request.wr.send_flags & IBV_SEND_INLINE) != 0;
+  if (is_inline && !out.empty() && out[0].address == nullptr) {
+    out[0].address = inline_data.data() + request.inline_at;
   }
-};
+  return out;
+}
 
 namespace {
 
@@ -208,41 +201,29 @@ void wr_abort(ibv_qp_ex* qp) {
   Qp::of(qp).builder.give();
 }
 
-/// Returns the buffers of a request. Call only after all requests were added, because the span
-/// points into the vector `sges`, which moves when it grows.
-std::span<verbs::Sge> buffers_of(Qp::Staged& s, const Request& request) {
-  const auto count = static_cast<std::size_t>(request.wr.num_sge);
-  const auto sges = std::span(s.sges).subspan(request.first_sge, count);
-  const bool is_inline = (request.wr.send_flags & IBV_SEND_INLINE) != 0;
-  if (is_inline && !sges.empty() && sges[0].address == nullptr) {
-    sges[0].address = s.inline_data.data() + request.inline_at;
-  }
-  return sges;
-}
-
-/// Converts all staged requests and posts them, or posts none if any of them is invalid.
-template <typename Queue, typename Wr, typename Make>
-int post_requests(Queue& qp, std::vector<Wr>& ready, Make make) {
-  Qp::Staged& s = *qp.staged;
+/// Converts all staged requests, and stores them in `ready`.
+template <typename Wr, typename Make>
+int convert(Qp::Staged& s, std::vector<Wr>& ready, Make make) {
   ready.clear();
   for (const Request& request : s.requests) {
-    const auto sges = buffers_of(s, request);
+    const auto sges = s.buffers_of(request);
     Wr& out = begin_request(ready.emplace_back(), request.wr, sges);
     if (const int code = make(out, request.wr, sges)) return code;
   }
-  const std::span<const Wr> wrs(ready);
-  Hooks* const hooks = qp.context.hooks;
-  const int code = hooks != nullptr ? hooks->post_built(qp, wrs) : post_built(qp, wrs);
-  if (code != 0) return code;
-  for (const Request& request : s.requests) was_posted(request.wr);
   return 0;
 }
 
+/// Converts all staged requests and posts them, or posts none if any of them is invalid.
 int commit(Qp& qp) {
   Qp::Staged& s = *qp.staged;
   if (s.error != 0) return s.error;
   if (!qp.context.alive()) return EIO;
-  return qp.post_staged();
+  if (const int code = qp.convert_staged()) return code;
+  Hooks* const hooks = qp.context.hooks;
+  const int code = hooks != nullptr ? hooks->post_built(qp) : qp.post_staged();
+  if (code != 0) return code;
+  for (const Request& request : s.requests) was_posted(request.wr);
+  return 0;
 }
 
 /// Logs why ibv_wr_complete(), called from `place`, has failed with `code`.
@@ -257,23 +238,23 @@ int commit(Qp& qp) {
         qp.cap.max_send_sge, qp.cap.max_inline_data);
   }
   for (const Request& request : s.requests) {
-    if (!CallSite::is_explained()) explain_request(qp, request.wr, buffers_of(s, request), code);
+    if (!CallSite::is_explained()) explain_request(qp, request.wr, s.buffers_of(request), code);
   }
   explain_failure(code);
 }
 
 }  // namespace
 
-int RcQp::post_staged() {
-  return post_requests(*this, staged->ready,
-                       [type = abi.qp_base.qp_type](auto& out, const auto& from, auto sges) {
-                         return make_request(type, out, from, sges);
-                       });
+int RcQp::convert_staged() {
+  return convert(*staged, staged->ready,
+                 [type = abi.qp_base.qp_type](auto& out, const auto& from, auto sges) {
+                   return make_request(type, out, from, sges);
+                 });
 }
 
-int UdQp::post_staged() {
-  return post_requests(*this, staged->ready_datagrams,
-                       [](auto& out, const auto& from, auto) { return make_request(out, from); });
+int UdQp::convert_staged() {
+  return convert(*staged, staged->ready_datagrams,
+                 [](auto& out, const auto& from, auto) { return make_request(out, from); });
 }
 
 int wr_complete(ibv_qp_ex* handle) {
@@ -285,7 +266,7 @@ int wr_complete(ibv_qp_ex* handle) {
 }
 
 void enable_builders(Qp& qp) {
-  qp.staged = {new Qp::Staged, [](Qp::Staged* gone) { delete gone; }};
+  qp.staged = std::make_unique<Qp::Staged>();
   ibv_qp_ex& abi = qp.abi;
   abi.wr_start = wr_start;
   abi.wr_complete = wr_complete;

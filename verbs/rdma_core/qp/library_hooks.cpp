@@ -90,12 +90,7 @@ class LibraryHooks final : public Hooks {
   }
   int next_poll(ibv_cq_ex* cq) override { return rdma_core::next_poll(cq); }
   std::uint32_t read_vendor_err(ibv_cq_ex* cq) override { return rdma_core::read_vendor_err(cq); }
-  int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) override {
-    return rdma_core::post_built(qp, wrs);
-  }
-  int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs) override {
-    return rdma_core::post_built(qp, wrs);
-  }
+  int post_built(Qp& qp) override { return qp.post_staged(); }
 
   void opened(Context& context) override {
     ibv_context_ops& ops = context.handle()->ops;

@@ -70,10 +70,10 @@ int RcQp::bind(ibv_mw& mw, const ibv_mw_bind& bind) {
   return takes_requests() ? post_bind(*this, mw, bind) : EINVAL;
 }
 
-int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs) {
-  if (!qp.takes_requests()) return EINVAL;
-  const auto error = qp.sender().post_all(wrs);
-  return error ? why_not(error, wrs) : 0;
+int RcQp::post_staged() {
+  if (!takes_requests()) return EINVAL;
+  const auto error = sender().post_all(staged->ready);
+  return error ? why_not(error, staged->ready) : 0;
 }
 
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {

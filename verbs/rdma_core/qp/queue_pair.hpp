@@ -5,6 +5,7 @@
 #pragma once
 
 #include "iwarp/verbs/datagram_types.hpp"
+#include "iwarp/verbs/types.hpp"
 #include "objects/objects.hpp"
 
 namespace iwarp::rdma_core {
@@ -40,8 +41,29 @@ struct Qp : QpFields {
   ObjectEvents async_events;
   /// The requests that the program has built since ibv_wr_start() and not yet posted with
   /// ibv_wr_complete(); see qp/builders.cpp.
-  struct Staged;
-  std::unique_ptr<Staged, void (*)(Staged*)> staged{nullptr, nullptr};
+  struct Staged {
+    /// A request in the form that ibv_post_send() takes, except that its buffers are in
+    /// Staged::sges instead of wr.sg_list.
+    struct Request {
+      ibv_send_wr wr{};
+      std::size_t first_sge = 0;
+      /// Offset in `inline_data` of the payload that wr_set_inline_data() has copied.
+      std::size_t inline_at = 0;
+    };
+    std::vector<Request> requests;
+    std::vector<verbs::Sge> sges;
+    std::vector<std::byte> inline_data;
+    // One of the next two vectors has the converted requests; see convert_staged().
+    std::vector<verbs::SendWr> ready;
+    std::vector<verbs::DatagramWr> ready_datagrams;
+    int error = 0;  ///< the first errno of a builder, which ibv_wr_complete() returns
+
+    void clear();
+    /// Returns the buffers of a request. Call only after all requests were added, because the span
+    /// points into the vector `sges`, which moves when it grows.
+    std::span<verbs::Sge> buffers_of(const Request& request);
+  };
+  std::unique_ptr<Staged> staged;  ///< null if the queue pair has no builders
   /// Held by the thread that builds requests, from ibv_wr_start() to ibv_wr_complete().
   Turn builder;
 
@@ -68,7 +90,9 @@ struct Qp : QpFields {
   /// sets `wr` to the first element of the list that was not posted.
   virtual int post(ibv_send_wr*& wr) = 0;
   virtual int receive(ibv_recv_wr*& wr) = 0;
-  /// Posts all requests in `staged`, or none if any of them is invalid.
+  /// Converts all requests in `staged` to the core's type. Fails if any of them is invalid.
+  virtual int convert_staged() = 0;
+  /// Posts the requests that convert_staged() has converted, or none if the core refuses one.
   virtual int post_staged() = 0;
   virtual int bind(ibv_mw& /*mw*/, const ibv_mw_bind& /*bind*/) { return EINVAL; }
   /// attach() joins a multicast group on the network interfaces with the indices `on`, and detach()

@@ -77,6 +77,7 @@ struct RcQp final : Qp {
   ibv_qp_state describe(ibv_qp_attr& attr) const override;
   int post(ibv_send_wr*& wr) override;
   int receive(ibv_recv_wr*& wr) override;
+  int convert_staged() override;
   int post_staged() override;
   int bind(ibv_mw& mw, const ibv_mw_bind& bind) override;
   void end() override;
@@ -124,8 +125,5 @@ void set_peer_timeouts(RcQp& qp);
 /// Sets which completions of the queue pair may be pushed to its completion queues. If the queue
 /// pair is in ERR, ignores `which` and pushes all completions.
 void qp_announce(RcQp& qp, verbs::Announce which);
-/// Posts requests that the program built with the builders of ibv_qp_ex: all of them, or none.
-/// Returns 0 or an errno.
-int post_built(RcQp& qp, std::span<const verbs::SendWr> wrs);
 
 }  // namespace iwarp::rdma_core

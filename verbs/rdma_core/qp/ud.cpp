@@ -144,9 +144,7 @@ int UdQp::post(ibv_send_wr*& wr) {
 
 int UdQp::receive(ibv_recv_wr*& wr) { return post_receives(*core, wr); }
 
-int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs) {
-  return to_errno(qp.core->post_all(wrs));
-}
+int UdQp::post_staged() { return to_errno(core->post_all(staged->ready_datagrams)); }
 
 int UdQp::attach(const verbs::IpAddress& group, std::span<const unsigned> on) {
   return to_errno(core->attach(group, on));

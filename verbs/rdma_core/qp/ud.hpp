@@ -20,6 +20,7 @@ struct UdQp final : Qp {
   ibv_qp_state describe(ibv_qp_attr& attr) const override;
   int post(ibv_send_wr*& wr) override;
   int receive(ibv_recv_wr*& wr) override;
+  int convert_staged() override;
   int post_staged() override;
   int attach(const verbs::IpAddress& group, std::span<const unsigned> on) override;
   int detach(const verbs::IpAddress& group) override;
@@ -31,9 +32,6 @@ struct UdQp final : Qp {
 /// Fills those fields of `out` that begin_request() does not fill: the destination and the
 /// immediate data. Returns 0 or an errno.
 int make_request(verbs::DatagramWr& out, const ibv_send_wr& wr);
-/// Posts requests that the program built with the builders of ibv_qp_ex: all of them, or none.
-/// Returns 0 or an errno.
-int post_built(UdQp& qp, std::span<const verbs::DatagramWr> wrs);
 
 /// Returns the maximum length of a datagram's payload, in octets.
 std::size_t max_datagram();
