@@ -61,6 +61,15 @@ std::size_t block_of(std::size_t size) {
   return std::max(kBlock, (size / kBlocks + kBlock - 1) / kBlock * kBlock);
 }
 
+/// Computes the checksum of the memory. Returns false if the memory is not mapped.
+bool read(std::span<const std::byte> memory, std::uint32_t& sum) {
+  return bytes::guarded([&] {
+    bytes::begin_touch();
+    sum = crc32c::compute(memory);
+    bytes::end_touch();
+  });
+}
+
 bool is_source(Kind kind) { return kind == Kind::kSource; }
 bool brings(Kind kind) { return kind == Kind::kSink || kind == Kind::kAtomic; }
 
@@ -139,16 +148,8 @@ bool Ledger::is_in_use(std::uint32_t key, Site& by) const {
     const auto& [num, qp] = entry;
     if (!is_ready(num, qp)) return false;
     if (std::ranges::any_of(qp.sends, uses)) return true;
-    const auto own = receives_.find(qp.facts.srq != nullptr ? qp.facts.srq : queue_of(num));
+    const auto own = receives_.find(queue_of(num, qp));
     return own != receives_.end() && std::ranges::any_of(own->second, uses);
-  });
-}
-
-bool Ledger::read(View memory, std::uint32_t& sum) const {
-  return bytes::guarded([&] {
-    bytes::begin_touch();
-    sum = crc32c::compute(memory);
-    bytes::end_touch();
   });
 }
 
@@ -207,16 +208,21 @@ std::vector<Ledger::Buffer> Ledger::buffers_of(std::span<const Piece> pieces, Si
 
 // Queue pairs
 
+Ledger::QueuePair* Ledger::find(std::uint32_t num) {
+  const auto it = qps_.find(num);
+  return it != qps_.end() ? &it->second : nullptr;
+}
+
 void Ledger::made_qp(std::uint32_t qp, const QpFacts& facts) {
   qps_[qp] = {.facts = facts, .sends = {}};
 }
 
 void Ledger::stopped_qp(std::uint32_t num) {
-  const auto it = qps_.find(num);
-  if (it == qps_.end()) return;
-  QueuePair& qp = it->second;
-  settle(qp.facts.send_cq, static_cast<std::size_t>(std::ranges::count_if(
-                               qp.sends, [](const Under& u) { return u.request.is_signaled; })));
+  QueuePair* const found = find(num);
+  if (found == nullptr) return;
+  QueuePair& qp = *found;
+  const auto owed = std::ranges::count_if(qp.sends, is_signaled);
+  settle(qp.facts.send_cq, static_cast<std::size_t>(owed));
   if (const auto own = receives_.find(queue_of(num)); own != receives_.end()) {
     settle(qp.facts.recv_cq, own->second.size());
     receives_.erase(own);
@@ -226,24 +232,21 @@ void Ledger::stopped_qp(std::uint32_t num) {
 }
 
 void Ledger::ending_qp(std::uint32_t num) {
-  const auto it = qps_.find(num);
-  if (it != qps_.end()) it->second.is_ending = true;
+  if (QueuePair* const qp = find(num)) qp->is_ending = true;
 }
 
 void Ledger::recovered_qp(std::uint32_t num) {
-  const auto it = qps_.find(num);
-  if (it == qps_.end()) return;
-  it->second.has_failed = false;
-  for (Under& under : it->second.sends) under.was_recovered = true;
+  QueuePair* const qp = find(num);
+  if (qp == nullptr) return;
+  qp->has_failed = false;
+  for (Under& under : qp->sends) under.was_recovered = true;
 }
 
 void Ledger::destroyed_qp(std::uint32_t num, Site site) {
-  const auto it = qps_.find(num);
-  if (it == qps_.end()) return;
-  const auto& sends = it->second.sends;
-  const auto left =
-      std::ranges::find_if(sends, [](const Under& u) { return u.request.is_signaled; });
-  if (left != sends.end() && is_ready(num, it->second)) {
+  const QueuePair* const qp = find(num);
+  if (qp == nullptr) return;
+  const auto left = std::ranges::find_if(qp->sends, is_signaled);
+  if (left != qp->sends.end() && is_ready(num, *qp)) {
     report(Check::kDestroyedInUse, site, left->site,
            "a queue pair is destroyed before the completion of a signaled request is polled: the "
            "request may never be sent (poll the completion first)");
@@ -287,8 +290,7 @@ void Ledger::check_source(std::uint32_t num, const SendRequest& request,
     const auto as_posted = [&](const Buffer& posted) {
       return !posted.sums.empty() && first_changed(posted, 0) == posted.sums.size();
     };
-    const auto& facts = qps_[num].facts;
-    const auto own = receives_.find(facts.srq != nullptr ? facts.srq : queue_of(num));
+    const auto own = receives_.find(queue_of(num, qps_[num]));
     const auto is_own = [&] {
       return own != receives_.end() && std::ranges::any_of(own->second, [&](const Receive& of) {
                return any_overlap(of.buffers, buffer.memory);
@@ -379,9 +381,8 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
     qp.sends.push_back({request, std::move(buffers), site});
   }
   const bool is_full = qp.sends.size() > qp.facts.max_send;
-  const auto signaled = [](const Under& under) { return under.request.is_signaled; };
   const auto in_front = qp.sends | std::views::take(qp.facts.max_send);
-  if (!requests.empty() && is_full && std::ranges::none_of(in_front, signaled)) {
+  if (!requests.empty() && is_full && std::ranges::none_of(in_front, is_signaled)) {
     report(
         Check::kNeverSignalled, site, nullptr,
         fmt::format("the send queue is full (cap.max_send_wr is {}) and contains only unsignaled "
@@ -458,13 +459,12 @@ void Ledger::compare_rest(const Receive& receive, std::uint32_t length, Site sit
 }
 
 void Ledger::completed(const Completed& of, Site site) {
-  const auto it = qps_.find(of.qp);
-  if (it == qps_.end()) return;
-  QueuePair& qp = it->second;
+  QueuePair* const found = find(of.qp);
+  if (found == nullptr) return;
+  QueuePair& qp = *found;
   if (of.is_receive) {
     qp.has_failed = qp.has_failed || !of.is_success;
-    const void* const queue = qp.facts.srq != nullptr ? qp.facts.srq : queue_of(of.qp);
-    auto& posted = receives_[queue];
+    auto& posted = receives_[queue_of(of.qp, qp)];
     const auto receive = std::ranges::find(posted, of.wr_id, &Receive::wr_id);
     if (receive == posted.end()) return;
     if (qp.facts.srq == nullptr) settle(qp.facts.recv_cq, 1);

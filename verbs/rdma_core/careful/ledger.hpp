@@ -215,7 +215,6 @@ class Ledger {
   std::vector<Buffer> buffers_of(std::span<const Piece> pieces, Site site);
   void sum(Buffer& buffer, Site site);
   std::size_t first_changed(const Buffer& buffer, std::size_t from) const;
-  bool read(View memory, std::uint32_t& sum) const;
   void check_source(std::uint32_t qp, const SendRequest& request, std::span<const Buffer> buffers,
                     Site site);
   void check_sink(std::span<const Buffer> buffers, Site site, const void* queue);
@@ -227,6 +226,13 @@ class Ledger {
   void finish(const Under& under, Site site);
   void compare_rest(const Receive& receive, std::uint32_t length, Site site);
   bool is_in_use(std::uint32_t key, Site& by) const;
+  /// Returns the queue pair, or null if it is not known.
+  QueuePair* find(std::uint32_t num);
+  /// Returns the key in receives_ for the receive queue of the queue pair.
+  static const void* queue_of(std::uint32_t num, const QueuePair& qp) {
+    return qp.facts.srq != nullptr ? qp.facts.srq : queue_of(num);
+  }
+  static bool is_signaled(const Under& under) { return under.request.is_signaled; }
   bool is_ready(std::uint32_t num, const QueuePair& qp) const {
     return !qp.has_failed && !qp.is_ending && is_ready_(num);
   }
