@@ -20,51 +20,12 @@ static_assert(kLargestHeader < mpa::kMinMulpdu);
 constexpr std::size_t kCopyBelow = 2048;
 
 rdmap::RtrKind rtr_kind(mpa::Rtr rtr) {
-  switch (rtr) {
-    case mpa::Rtr::kRead:
-      return rdmap::RtrKind::kRead;
-    case mpa::Rtr::kSend:
-      return rdmap::RtrKind::kSend;
-    default:
-      return rdmap::RtrKind::kWrite;
-  }
+  if (rtr == mpa::Rtr::kRead) return rdmap::RtrKind::kRead;
+  return rtr == mpa::Rtr::kSend ? rdmap::RtrKind::kSend : rdmap::RtrKind::kWrite;
 }
-
-// Takes the place of the queue pair if set-up has failed and only a Terminate has to be sent.
-class NoUlp final : public rdmap::Ulp {
- public:
-  bool next_request(bool, rdmap::Request&) override { return false; }
-  void sent(std::uint64_t) override {}
-  void read_done(std::uint64_t) override {}
-  void atomic_done(std::uint64_t, std::uint64_t) override {}
-  void delivered_before(rdmap::Msn) override {}
-  std::expected<void, AccessError> write_target(Stag, rdmap::TaggedOffset, std::uint32_t,
-                                                bytes::Span&) override {
-    return std::unexpected(AccessError::kStagInvalid);
-  }
-  void release_target() override {}
-  std::expected<bytes::View, AccessError> read_source(Stag, rdmap::TaggedOffset,
-                                                      std::uint32_t) override {
-    return std::unexpected(AccessError::kStagInvalid);
-  }
-  void release_source() override {}
-  std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest&) override {
-    return std::unexpected(AccessError::kStagInvalid);
-  }
-  bytes::Check receive_buffer(ddp::UntaggedBuffer&) override {
-    return bytes::fault(ddp::kUntaggedNoBuffer);
-  }
-  bytes::Check send_received(const rdmap::ReceivedSend&) override { return {}; }
-  void terminate_received(const rdmap::Terminate&) override {}
-};
 
 rdmap::Ulp& ulp_of(StreamPort& port, Observed* observed) {
   return observed != nullptr ? observed->between(port.ulp()) : port.ulp();
-}
-
-NoUlp& no_ulp() {
-  static NoUlp ulp;
-  return ulp;
 }
 
 }  // namespace
@@ -184,8 +145,8 @@ void Connection::enter_full_operation(TimePoint now) {
                                   .copy_below = copies ? mpa::kMaxMulpdu : kCopyBelow};
   const mpa::DeframerOptions deframer{
       .markers = n.rx_markers, .crc = n.crc, .stage = options_.stage};
-  StreamPort* const port = doomed ? nullptr : &stream_port(*qp_);
-  full_ = std::make_unique<Full>(port, doomed ? no_ulp() : ulp_of(*port, observed_.get()), stream,
+  StreamPort& port = stream_port(*qp_);
+  full_ = std::make_unique<Full>(doomed ? nullptr : &port, ulp_of(port, observed_.get()), stream,
                                  framer, deframer);
   update_mulpdu();
   step(ConnectionCause::kFullOperation);
@@ -197,8 +158,8 @@ void Connection::enter_full_operation(TimePoint now) {
     }
   }
   if (doomed) return refuse_full_operation(*startup_.failure(), now);  // [EMPA-24] [EMPA-39]
-  if (!port->open(driver_, terms_for(n, options_, ord, {.ird = asked_ird_, .ord = asked_ord_}),
-                  observed_.get())) {
+  if (!port.open(driver_, terms_for(n, options_, ord, {.ird = asked_ird_, .ord = asked_ord_}),
+                 observed_.get())) {
     full_->port = nullptr;
     return refuse_full_operation({.fault = mpa::kLocalCatastrophic}, now);  // [EMPA-44]
   }

@@ -39,7 +39,9 @@ struct Connection::Full {
         framer(framer_options),
         deframer(deframer_options) {}
 
-  StreamPort* port;  ///< null if set-up failed and only a Terminate has to be sent
+  /// Null if set-up failed and only a Terminate has to be sent. `stream` then calls no function of
+  /// its Ulp, because it has ended before the first message.
+  StreamPort* port;
   rdmap::Stream stream;
   mpa::Framer framer;
   mpa::Deframer deframer;
@@ -92,8 +94,6 @@ struct Connection::Full {
     framer.drop_unsent();
     return framer.detach_all();
   }
-  /// Returns whether the peer may still ask for an acknowledgement: see
-  /// ConnectionOptions::ack_request_wait.
   bool awaits_ack_request(TimePoint now, Duration limit);
   TimePoint peer_seen;  ///< time at which the peer last sent or acknowledged octets
   void note_peer_seen(const Now& now) {
