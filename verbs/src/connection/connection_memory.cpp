@@ -7,7 +7,6 @@
 
 #include "connection/connection_impl.hpp"
 #include "iwarp/bytes/touch.hpp"
-#include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::verbs {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "iwarp/rdmap/faults.hpp"
 #include "queue_pair/send_queue.hpp"
 
 namespace iwarp::verbs {

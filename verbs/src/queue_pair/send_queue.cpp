@@ -10,7 +10,6 @@
 
 #include "iwarp/bytes/place.hpp"
 #include "iwarp/bytes/touch.hpp"
-#include "iwarp/rdmap/faults.hpp"
 
 namespace iwarp::verbs {
 
@@ -23,7 +22,6 @@ struct Kind {
   rdmap::Opcode message;
   rdmap::Opcode solicited;
   WcOpcode completion;
-  bool local = false;
 };
 
 using rdmap::Opcode;
@@ -34,9 +32,9 @@ constexpr std::array kKinds{
     Kind{WrOpcode::kWrite, Opcode::kWrite, Opcode::kWrite, WcOpcode::kWrite},
     Kind{WrOpcode::kRead, Opcode::kReadRequest, Opcode::kReadRequest, WcOpcode::kRead},
     Kind{WrOpcode::kReadInvalidate, Opcode::kReadRequest, Opcode::kReadRequest, WcOpcode::kRead},
-    Kind{WrOpcode::kLocalInvalidate, {}, {}, WcOpcode::kLocalInvalidate, true},
-    Kind{WrOpcode::kFastRegister, {}, {}, WcOpcode::kFastRegister, true},
-    Kind{WrOpcode::kBindWindow, {}, {}, WcOpcode::kBindWindow, true},
+    Kind{WrOpcode::kLocalInvalidate, {}, {}, WcOpcode::kLocalInvalidate},
+    Kind{WrOpcode::kFastRegister, {}, {}, WcOpcode::kFastRegister},
+    Kind{WrOpcode::kBindWindow, {}, {}, WcOpcode::kBindWindow},
     Kind{WrOpcode::kFetchAdd, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kFetchAdd},
     Kind{WrOpcode::kCmpSwap, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kCmpSwap},
     Kind{WrOpcode::kImmediate, Opcode::kImmediate, Opcode::kImmediateSolicited, WcOpcode::kSend},
@@ -66,18 +64,6 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
-/// Returns the STag that a local request changes.
-Stag local_stag(const SendSlot& slot) {
-  switch (slot.opcode) {
-    case WrOpcode::kFastRegister:
-      return slot.registration.stag;
-    case WrOpcode::kBindWindow:
-      return slot.bind.window;
-    default:
-      return slot.invalidate;
-  }
-}
-
 Opcode message_opcode(WrOpcode opcode, SendFlags flags) {
   const Kind& row = kind(opcode);
   return has(flags, SendFlags::kSolicited) ? row.solicited : row.message;
@@ -103,7 +89,7 @@ bool SendQueue::next_other(bool read_credit, rdmap::Request& out) {
     SendSlot& slot = ring_.slot(started_);
     if (slot.is_plain) return start_plain(slot, out);
     if (!may_start(slot, read_credit)) return false;
-    if (!kind(slot.opcode).local) return start_other(slot, out);
+    if (!slot.is_local()) return start_other(slot, out);
     // A local request takes effect before any later request is executed. [VRB-49]
     if (!run_local(slot)) return false;
     ++started_;
@@ -174,30 +160,24 @@ bool SendQueue::may_read(bool read_credit) const {
 
 // Executes a local request. Returns false if it has to wait or has failed.
 bool SendQueue::run_local(SendSlot& slot) {
-  std::error_code error;
-  WcStatus failure = WcStatus::kSuccess;
-  bool busy = false;
-  switch (slot.opcode) {
-    case WrOpcode::kFastRegister:
-      error = qp_.stags.fast_register(qp_.init.pd, slot.registration, qp_.own_driver());
-      if (error) failure = WcStatus::kLocalQpOperation;
-      break;
-    case WrOpcode::kBindWindow:
-      error = qp_.stags.bind(qp_.init.pd, qp_.num, slot.bind, qp_.own_driver());
-      if (error) failure = WcStatus::kMwBind;
-      break;
-    default: {
-      const auto done =
-          qp_.stags.invalidate(qp_.init.pd, qp_.num, slot.invalidate, false, qp_.own_driver());
-      busy = done == StagTable::Invalidated::kPinned;
-      if (done == StagTable::Invalidated::kRefused) failure = WcStatus::kMwBind;
-    }
+  const PdId pd = qp_.init.pd;
+  Stag stag = slot.invalidate;
+  bool busy = false;  // whether a peer is using the STag
+  auto failure = WcStatus::kSuccess;
+  if (slot.opcode == WrOpcode::kLocalInvalidate) {
+    const auto done = qp_.stags.invalidate(pd, qp_.num, stag, false, qp_.own_driver());
+    busy = done == StagTable::Invalidated::kPinned;
+    if (done == StagTable::Invalidated::kRefused) failure = WcStatus::kMwBind;
+  } else {
+    const bool registers = slot.opcode == WrOpcode::kFastRegister;
+    const auto error = registers ? qp_.stags.fast_register(pd, slot.registration, qp_.own_driver())
+                                 : qp_.stags.bind(pd, qp_.num, slot.bind, qp_.own_driver());
+    stag = registers ? slot.registration.stag : slot.bind.window;
+    busy = error == Errc::kBusy;
+    if (error) failure = registers ? WcStatus::kLocalQpOperation : WcStatus::kMwBind;
   }
-  // kBusy means that a peer is using the STag. Wait until the STag is unpinned instead of failing
-  // the request.
-  busy |= error == Errc::kBusy;
-  if (busy) {
-    wait_for_memory(local_stag(slot));
+  if (busy) {  // Wait until the STag is unpinned instead of failing the request.
+    wait_for_memory(stag);
     return false;
   }
   waits_for_memory_ = false;
