@@ -58,7 +58,15 @@ struct Acknowledgements {
     own[under_way++] = {.covers = sequence, .msn = ++last_request};
     covered = sequence;
     octets = 0;
-    fill(out);
+    // Peers answer an empty Read without a check of its STag and TO. [RDMAP-40] [RDMAP-41] The STag
+    // is 1, because some hardware refuses STag 0 even in an empty Read.
+    out.opcode = rdmap::Opcode::kReadRequest;
+    out.length = 0;
+    out.payload.clear();
+    out.stag = out.sink_stag = rdmap::Stag{1};
+    out.to = out.sink_to = {};
+    out.sink = {};
+    out.cookie = kCookie;
   }
   /// Removes the oldest empty Read, which the peer has answered. Returns the sequence number just
   /// after the last request that the answer acknowledges.
@@ -67,18 +75,6 @@ struct Acknowledgements {
     std::ranges::rotate(own, own.begin() + 1);
     --under_way;
     return covers;
-  }
-
-  /// Makes an empty Read, which peers answer without a check of its STag and TO. [RDMAP-40]
-  /// [RDMAP-41] The STag is 1, because some hardware refuses STag 0 even in an empty Read.
-  static void fill(rdmap::Request& out) {
-    out.opcode = rdmap::Opcode::kReadRequest;
-    out.length = 0;
-    out.payload.clear();
-    out.stag = out.sink_stag = rdmap::Stag{1};
-    out.to = out.sink_to = {};
-    out.sink = {};
-    out.cookie = kCookie;
   }
 };
 

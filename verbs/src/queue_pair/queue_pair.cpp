@@ -14,15 +14,13 @@
 namespace iwarp::verbs {
 namespace {
 
-bool carries_payload(WrOpcode opcode) {
-  return opcode == WrOpcode::kSend || opcode == WrOpcode::kSendInvalidate ||
-         opcode == WrOpcode::kWrite || opcode == WrOpcode::kWriteImmediate ||
-         opcode == WrOpcode::kSendImmediate;
-}
-
 /// Returns whether the request is a single message that carries only payload.
 constexpr bool is_plain(WrOpcode opcode) {
   return opcode == WrOpcode::kSend || opcode == WrOpcode::kWrite;
+}
+
+bool carries_payload(WrOpcode opcode) {
+  return is_plain(opcode) || opcode == WrOpcode::kSendInvalidate || is_pair(opcode);
 }
 
 // Checks the form of a request of RFC 7306.
@@ -30,20 +28,9 @@ std::error_code check_extension(const SendWr& wr) {
   if (is_atomic(wr.opcode) && (wr.sgl.size() != 1 || wr.sgl[0].length != rdmap::kAtomicWord)) {
     return make_error_code(Errc::kAtomicNeedsOneWord);
   }
-  if (wr.opcode == WrOpcode::kImmediate && !wr.sgl.empty()) {
+  if ((wr.opcode == WrOpcode::kImmediate && !wr.sgl.empty()) ||
+      (wr.opcode == WrOpcode::kSendImmediate && static_cast<std::uint32_t>(wr.immediate) != 0)) {
     return make_error_code(Errc::kInvalidArgument);
-  }
-  if (wr.opcode == WrOpcode::kSendImmediate && static_cast<std::uint32_t>(wr.immediate) != 0) {
-    return make_error_code(Errc::kInvalidArgument);
-  }
-  return {};
-}
-
-std::error_code check_read(const SendWr& wr) {
-  // A kReadInvalidate has exactly one sink buffer, because the Read invalidates the STag of that
-  // buffer. [RDMAP-47] [VRB-48]
-  if (wr.opcode == WrOpcode::kReadInvalidate && wr.sgl.size() != 1) {
-    return make_error_code(Errc::kReadNeedsOneSge);
   }
   return {};
 }
@@ -220,8 +207,7 @@ inline void QueuePair::Impl::work_posted(QpDriver* driver, Doorbell doorbell) {
   if (driver == nullptr) {
     port.flush_posted();
   } else if (driver->posted(doorbell)) {
-    CompletionQueuePort::let_posts_wait(*qp.init.send_cq);
-    CompletionQueuePort::let_posts_wait(*qp.init.recv_cq);
+    port.let_posts_wait();
   }
 }
 
@@ -231,7 +217,11 @@ inline std::error_code QueuePair::Impl::check(const SendWr& wr, std::uint64_t le
   if (length > UINT32_MAX) return make_error_code(Errc::kMessageTooLong);  // [DDP-38]
   const bool is_inline = has(wr.flags, SendFlags::kInline);
   if (is_plain(wr.opcode) && !is_inline) return {};
-  if (const auto error = check_read(wr)) return error;
+  // A kReadInvalidate has exactly one sink buffer, because the Read invalidates the STag of that
+  // buffer. [RDMAP-47] [VRB-48]
+  if (wr.opcode == WrOpcode::kReadInvalidate && wr.sgl.size() != 1) {
+    return make_error_code(Errc::kReadNeedsOneSge);
+  }
   if (is_extension(wr.opcode)) {
     // Check this only in RTS: in Idle, this end does not know yet whether the peer will agree.
     // [EXT-1]
@@ -325,14 +315,12 @@ void QueuePair::set_peer_timeouts(const PeerTimeouts& timeouts) {
 QpAttributes QueuePair::query() const {
   const QpShared& qp = impl_->qp;
   const std::lock_guard lock(qp.post);
-  const bool idle = impl_->port.is_idle();
-  const auto outstanding = idle ? 0 : impl_->ring.posted.load() - impl_->ring.retired.load();
   return {.state = state(),
           .ird = qp.ird,
           .ord = qp.ord,
           .extensions = qp.extensions,
           .send_immediate = qp.send_immediate,
-          .send_outstanding = static_cast<std::size_t>(outstanding),
+          .send_outstanding = static_cast<std::size_t>(impl_->port.outstanding()),
           .recv_outstanding = qp.init.srq != nullptr ? 0 : impl_->port.receive_queue().size(),
           .terminate_sent = qp.terminate_sent,
           .terminate_received = qp.terminate_received,
