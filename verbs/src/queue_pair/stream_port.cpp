@@ -81,7 +81,9 @@ void StreamPort::event(QpEvent event) {
     std::shared_ptr<QpDriver> gone;  // destroyed after `lock` is released
     const std::lock_guard lock(qp_.post);
     gone.swap(qp_.driver);
-    if (std::exchange(qp_.abort_asked, false)) lose_link();
+    if (std::exchange(qp_.abort_asked, false)) {
+      bytes::advance(kQpEdges, qp_.state, QpEvent::kLowerLayerLost);
+    }
   }
   if (over) flush_posted();
   if (before == QpState::kRts && event == QpEvent::kLowerLayerLost) {
@@ -101,19 +103,11 @@ bool StreamPort::end_unconnected(bool unanswered) {
     before = state();
     if (qp_.driver != nullptr || (unanswered && before != QpState::kIdle)) return false;
     if (unanswered) send_.peer_gone();  // No other thread flushes in Idle.
-    lose_link();
+    bytes::advance(kQpEdges, qp_.state, QpEvent::kLowerLayerLost);
   }
   flush_posted();
   report_last_receive(before);
   return true;
-}
-
-// Moves the queue pair to Error. Call only while there is no driver, and with qp_.post locked.
-void StreamPort::lose_link() {
-  const QpState before = state();
-  const auto next = bytes::step(kQpEdges, before, QpEvent::kLowerLayerLost);
-  assert(next);
-  qp_.state.store(next.value_or(before), std::memory_order_release);
 }
 
 // Raises kLastReceive when a queue pair with an SRQ has entered Error. Call after a flush, so that

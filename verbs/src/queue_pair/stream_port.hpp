@@ -176,7 +176,6 @@ class StreamPort final : private rdmap::Ulp {
 
   [[gnu::cold, gnu::noinline]] bytes::Check invalidating_send_received(
       const rdmap::ReceivedSend& send);
-  void lose_link();
   void flush();
   void report_last_receive(QpState before) const;
   bool open(QpDriver& driver, const Terms& terms);
