@@ -3,8 +3,9 @@
 // This check is cheap and refuses most packets from unrelated senders.
 #include "iwarp/verbs/datagram.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
-#include <cstdio>
 
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/ddp/segment_header.hpp"
@@ -77,21 +78,14 @@ bool has_right_crc(bytes::View octets) {
 
 std::string describe_datagram(bytes::View octets) {
   const auto datagram = decode_datagram(octets);
-  if (!datagram)
-    return "not a datagram of this stack: " + std::to_string(octets.size()) + " octets";
+  if (!datagram) return fmt::format("not a datagram of this stack: {} octets", octets.size());
   const auto& [destination, source, q_key, instance, msn, solicited, immediate] = datagram->header;
-  std::array<char, 160> line{};
-  std::snprintf(line.data(), line.size(),
-                "Datagram%s QPN 0x%06x -> 0x%06x Q_Key 0x%08x instance 0x%08x MSN %u",
-                solicited ? " with Solicited Event" : "", source, destination, q_key, instance,
-                msn);
-  std::string out = line.data();
-  if (immediate) {
-    std::snprintf(line.data(), line.size(), " immediate 0x%08x", *immediate);
-    out += line.data();
-  }
-  out += ", " + std::to_string(datagram->payload.size()) + " octets";
-  return out + (has_right_crc(octets) ? "" : ", CRC wrong");
+  auto out = fmt::format(
+      "Datagram{} QPN 0x{:06x} -> 0x{:06x} Q_Key 0x{:08x} instance 0x{:08x} MSN {}",
+      solicited ? " with Solicited Event" : "", source, destination, q_key, instance, msn);
+  if (immediate) out += fmt::format(" immediate 0x{:08x}", *immediate);
+  return out + fmt::format(", {} octets{}", datagram->payload.size(),
+                           has_right_crc(octets) ? "" : ", CRC wrong");
 }
 
 }  // namespace iwarp::verbs

@@ -2,15 +2,16 @@
 // LogRecord: formats the lines of a log, and parses the names of levels and formats.
 #include "iwarp/verbs/log_record.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <utility>
 
 namespace iwarp::verbs {
 namespace {
 
-constexpr std::array<const char*, 5> kLevels{"off", "error", "warning", "info", "debug"};
+constexpr std::array kLevels{"off", "error", "warning", "info", "debug"};
 
 /// Returns the time as in RFC 3339, in UTC with milliseconds.
 std::string time_text(std::chrono::system_clock::time_point now) {
@@ -18,14 +19,10 @@ std::string time_text(std::chrono::system_clock::time_point now) {
   const auto day = floor<days>(now);
   const year_month_day date(day);
   const hh_mm_ss clock(floor<milliseconds>(now - day));
-  std::array<char, 64> out{};
-  std::snprintf(out.data(), out.size(), "%04d-%02u-%02uT%02ld:%02ld:%02ld.%03ldZ",
-                static_cast<int>(date.year()), static_cast<unsigned>(date.month()),
-                static_cast<unsigned>(date.day()), static_cast<long>(clock.hours().count()),
-                static_cast<long>(clock.minutes().count()),
-                static_cast<long>(clock.seconds().count()),
-                static_cast<long>(clock.subseconds().count()));
-  return out.data();
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     clock.hours().count(), clock.minutes().count(), clock.seconds().count(),
+                     clock.subseconds().count());
 }
 
 /// Quotes text for kLogfmt and kJson. In printable ASCII, only '"' and '\' need a backslash.

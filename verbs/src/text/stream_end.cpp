@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <string_view>
 
 #include "iwarp/mpa/faults.hpp"
@@ -21,47 +22,31 @@ std::string bytes_of(std::uint64_t length) {
 }
 
 std::string_view name_of(WrOpcode opcode) {
-  switch (opcode) {
-    case WrOpcode::kSend:
-      return "Send";
-    case WrOpcode::kSendInvalidate:
-      return "Send with Invalidate";
-    case WrOpcode::kWrite:
-      return "RDMA Write";
-    case WrOpcode::kRead:
-    case WrOpcode::kReadInvalidate:
-      return "RDMA Read";
-    case WrOpcode::kLocalInvalidate:
-      return "Local Invalidate";
-    case WrOpcode::kFastRegister:
-      return "Fast-Register";
-    case WrOpcode::kBindWindow:
-      return "Bind Window";
-    case WrOpcode::kFetchAdd:
-      return "FetchAdd";
-    case WrOpcode::kCmpSwap:
-      return "CmpSwap";
-    case WrOpcode::kImmediate:
-      return "Immediate Data";
-    case WrOpcode::kWriteImmediate:
-      return "RDMA Write with Immediate Data";
-    case WrOpcode::kSendImmediate:
-      return "Send with Immediate Data";
-  }
-  return "request";
+  static constexpr std::array kNames{"Send",
+                                     "Send with Invalidate",
+                                     "RDMA Write",
+                                     "RDMA Read",
+                                     "RDMA Read",
+                                     "Local Invalidate",
+                                     "Fast-Register",
+                                     "Bind Window",
+                                     "FetchAdd",
+                                     "CmpSwap",
+                                     "Immediate Data",
+                                     "RDMA Write with Immediate Data",
+                                     "Send with Immediate Data"};
+  static_assert(kNames.size() == static_cast<std::size_t>(WrOpcode::kSendImmediate) + 1);
+  return kNames[static_cast<std::size_t>(opcode)];
 }
 
 std::string describe(const EndedWork& work) {
-  if (work.queue == WorkQueue::kReceive) {
-    return fmt::format("receive wr_id {:#x} ({})", work.wr_id, bytes_of(work.length));
-  }
-  const bool names_memory = work.remote.rkey.value != 0 || work.remote.to != 0;
-  if (!names_memory) {
-    return fmt::format("{} wr_id {:#x} ({})", name_of(work.opcode), work.wr_id,
-                       bytes_of(work.length));
-  }
-  return fmt::format("{} wr_id {:#x} ({}, rkey {:#x}, address {:#x})", name_of(work.opcode),
-                     work.wr_id, bytes_of(work.length), work.remote.rkey.value, work.remote.to);
+  const bool is_request = work.queue == WorkQueue::kSend;
+  const bool names_memory = is_request && work.remote != RemoteAddress{};
+  return fmt::format("{} wr_id {:#x} ({}{})", is_request ? name_of(work.opcode) : "receive",
+                     work.wr_id, bytes_of(work.length),
+                     names_memory ? fmt::format(", rkey {:#x}, address {:#x}",
+                                                work.remote.rkey.value, work.remote.to)
+                                  : "");
 }
 
 // Describes a message of the peer, or a message of this end whose request is no longer known.
@@ -92,59 +77,40 @@ std::string describe(const rdmap::Subject& subject) {
   return {};
 }
 
-std::string_view name_of(User user) {
+// How a refused access is called, and the access right that it needs.
+struct Use {
+  std::string_view name;
+  std::string_view right;
+};
+
+Use use_of(User user) {
   switch (user) {
     case User::kWrite:
-      return "RDMA Write";
+      return {"RDMA Write", "IBV_ACCESS_REMOTE_WRITE"};
     case User::kRead:
-      return "RDMA Read";
+      return {"RDMA Read", "IBV_ACCESS_REMOTE_READ"};
     case User::kAtomic:
-      return "atomic operation";
+      return {"atomic operation", "IBV_ACCESS_REMOTE_ATOMIC"};
     case User::kThisEnd:
       break;
   }
-  return "request";
+  return {"request", "IBV_ACCESS_LOCAL_WRITE"};
 }
 
-std::string_view right_of(User user) {
-  switch (user) {
-    case User::kWrite:
-      return "IBV_ACCESS_REMOTE_WRITE";
-    case User::kRead:
-      return "IBV_ACCESS_REMOTE_READ";
-    case User::kAtomic:
-      return "IBV_ACCESS_REMOTE_ATOMIC";
-    case User::kThisEnd:
-      break;
-  }
-  return "IBV_ACCESS_LOCAL_WRITE";
-}
-
-Guidance guidance_of(rdmap::AccessError why) {
-  using rdmap::AccessError;
-  switch (why) {
-    case AccessError::kStagInvalid:
-      return guidance(rdmap::kInvalidStag);
-    case AccessError::kOutOfBounds:
-      return guidance(rdmap::kBounds);
-    case AccessError::kNoRight:
-      return guidance(rdmap::kAccessRights);
-    case AccessError::kOtherStream:
-      return guidance(rdmap::kNotAssociated);
-    case AccessError::kWraps:
-      return guidance(rdmap::kWrap);
-    case AccessError::kMisaligned:
-      return guidance(rdmap::kStreamCatastrophic);
-    case AccessError::kNotEnabled:
-      return guidance(rdmap::kUnexpectedOpcode);
-  }
-  return {};
+// Returns the fault that explains the refusal to an end of the connection.
+bytes::Fault fault_of(rdmap::AccessError why) {
+  static constexpr std::array kFaults{
+      rdmap::kInvalidStag,     rdmap::kBounds, rdmap::kAccessRights,
+      rdmap::kNotAssociated,   rdmap::kWrap,   rdmap::kStreamCatastrophic,
+      rdmap::kUnexpectedOpcode};
+  static_assert(kFaults.size() == static_cast<std::size_t>(rdmap::AccessError::kNotEnabled) + 1);
+  return kFaults[static_cast<std::size_t>(why)];
 }
 
 // Returns what is wrong with the memory, and what to do about it.
 std::string verdict(const RefusedMemory& memory) {
   const bool is_local = memory.user == User::kThisEnd;
-  const auto right = right_of(memory.user);
+  const auto right = use_of(memory.user).right;
   if (memory.why == rdmap::AccessError::kNoRight) {
     return fmt::format("the region does not have {0} (register it with {0})", right);
   }
@@ -159,7 +125,7 @@ std::string verdict(const RefusedMemory& memory) {
     return "the region belongs to another protection domain (register it in the protection domain "
            "of the queue pair)";
   }
-  const auto known = guidance_of(memory.why);
+  const auto known = guidance(fault_of(memory.why));
   return fmt::format("{} ({})", known.meaning, known.advice);
 }
 
@@ -197,7 +163,7 @@ std::string refused_here(const StreamEnd& end) {
           verdict(*memory), code_of(terminate));
     }
     return fmt::format("this end refused the peer's {} ({}, rkey {:#x}, address {:#x}): {}{}",
-                       name_of(memory->user), bytes_of(memory->length), memory->stag.value,
+                       use_of(memory->user).name, bytes_of(memory->length), memory->stag.value,
                        memory->to, verdict(*memory), code_of(terminate));
   }
   const auto known = guidance(terminate.fault);
