@@ -9,6 +9,7 @@
 #include "iwarp/verbs/memory.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <new>
 #include <thread>
@@ -25,12 +26,6 @@ constexpr std::size_t kRetired = 1024;
 constexpr std::uint32_t index_of(std::uint32_t stag) { return stag >> 8; }
 constexpr std::uint32_t make_stag(std::uint32_t index, std::uint8_t key) {
   return (index << 8) | key;
-}
-
-std::size_t table_size(std::size_t capacity) {
-  std::size_t size = 16;
-  while (size < capacity * 2) size *= 2;
-  return size;
 }
 
 // Sets the TO and the local address of the first byte to their defaults. create() changes both if
@@ -94,7 +89,7 @@ bool can_open(const Region& region, const WindowBind& what) {
 StagTable::StagTable(std::size_t capacity, std::function<std::uint32_t()> random)
     : capacity_(capacity),
       random_(std::move(random)),
-      mask_(table_size(capacity) - 1),
+      mask_(std::bit_ceil(std::max(std::size_t{16}, capacity * 2)) - 1),
       slots_(static_cast<Region**>(std::calloc(mask_ + 1, sizeof(Region*)))) {
   // calloc() maps a table of this size as untouched zero pages. Only the pages in use then cost
   // time and memory. Zero octets are null pointers on this platform.
