@@ -97,19 +97,16 @@ Boundary BoundarySearch::find(View in, const Hints& hints, bool last) {
       trial = try_fpdu(rest, {.position = {}, .crc_used = hints.crc}, last, found);
     }
     if (hints.marked != false && trial != Trial::kYes) {
-      const auto marked = try_marked(rest, hints, at, last, found);
+      const auto marked =
+          hints.position ? try_fpdu(rest, {.position = *hints.position + at, .crc_used = hints.crc},
+                                    last, found)
+                         : try_unknown_markers(rest, hints, last, found);
       if (marked != Trial::kNo) trial = marked;
     }
     if (trial == Trial::kYes) return found;
     if (trial == Trial::kMore) return {.kind = Kind::kMore, .at = at};
   }
   return {.kind = Kind::kNone, .at = in.size()};
-}
-
-BoundarySearch::Trial BoundarySearch::try_marked(View in, const Hints& hints, std::size_t at,
-                                                 bool last, Boundary& found) {
-  if (!hints.position) return try_unknown_markers(in, hints, last, found);
-  return try_fpdu(in, {.position = *hints.position + at, .crc_used = hints.crc}, last, found);
 }
 
 /// Determines whether an FPDU begins at the first octet if the places of markers are not known. A

@@ -63,7 +63,6 @@ class BoundarySearch {
   };
 
   Trial try_fpdu(bytes::View in, const Guess& place, bool last, Boundary& found);
-  Trial try_marked(bytes::View in, const Hints& hints, std::size_t at, bool last, Boundary& found);
   Trial try_unknown_markers(bytes::View in, const Hints& hints, bool last, Boundary& found);
   Trial try_run(bytes::View in, const Guess& place, bool last);
   bool can_afford(std::size_t octets);

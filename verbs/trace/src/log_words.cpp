@@ -15,9 +15,9 @@ using verbs::Machine;
 
 /// Returns the word of `value`, or an empty string if `value` is beyond the last enumerator.
 template <typename Enum, std::size_t N>
-std::string_view at(const std::array<std::string_view, N>& words, Enum value) {
+std::string_view at(const std::array<const char*, N>& words, Enum value) {
   const auto index = static_cast<std::size_t>(value);
-  return index < N ? words[index] : std::string_view();
+  return index < N ? words[index] : "";
 }
 
 template <typename Edges>
@@ -33,74 +33,70 @@ std::string_view state_in(const Edges& edges, std::string_view text) {
 }  // namespace
 
 std::string_view word(verbs::WorkQueue value) {
-  static constexpr std::array<std::string_view, 2> kWords{"send", "receive"};
+  static constexpr std::array kWords{"send", "receive"};
   return at(kWords, value);
 }
 
 std::string_view word(verbs::WrOpcode value) {
-  static constexpr std::array<std::string_view, 13> kWords{
-      "send",          "send_invalidate", "write",
-      "read",          "read_invalidate", "local_invalidate",
-      "fast_register", "bind_window",     "fetch_add",
-      "cmp_swap",      "immediate",       "write_immediate",
-      "send_immediate"};
+  static constexpr std::array kWords{"send",          "send_invalidate", "write",
+                                     "read",          "read_invalidate", "local_invalidate",
+                                     "fast_register", "bind_window",     "fetch_add",
+                                     "cmp_swap",      "immediate",       "write_immediate",
+                                     "send_immediate"};
   static_assert(kWords.size() == static_cast<std::size_t>(verbs::WrOpcode::kSendImmediate) + 1);
   return at(kWords, value);
 }
 
 std::string_view word(verbs::WcOpcode value) {
-  static constexpr std::array<std::string_view, 11> kWords{"send",
-                                                           "write",
-                                                           "read",
-                                                           "local_invalidate",
-                                                           "fast_register",
-                                                           "bind_window",
-                                                           "receive",
-                                                           "fetch_add",
-                                                           "cmp_swap",
-                                                           "receive_immediate",
-                                                           "receive_send_immediate"};
+  static constexpr std::array kWords{"send",
+                                     "write",
+                                     "read",
+                                     "local_invalidate",
+                                     "fast_register",
+                                     "bind_window",
+                                     "receive",
+                                     "fetch_add",
+                                     "cmp_swap",
+                                     "receive_immediate",
+                                     "receive_send_immediate"};
   static_assert(kWords.size() == static_cast<std::size_t>(verbs::WcOpcode::kRecvSendImmediate) + 1);
   return at(kWords, value);
 }
 
 std::string_view word(verbs::WcStatus value) {
-  static constexpr std::array<std::string_view, 14> kWords{"success",
-                                                           "local_length",
-                                                           "local_qp_operation",
-                                                           "local_protection",
-                                                           "flushed",
-                                                           "window_bind",
-                                                           "bad_response",
-                                                           "local_access",
-                                                           "remote_invalid_request",
-                                                           "remote_access",
-                                                           "remote_operation",
-                                                           "receiver_not_ready",
-                                                           "no_answer",
-                                                           "fatal"};
+  static constexpr std::array kWords{"success",
+                                     "local_length",
+                                     "local_qp_operation",
+                                     "local_protection",
+                                     "flushed",
+                                     "window_bind",
+                                     "bad_response",
+                                     "local_access",
+                                     "remote_invalid_request",
+                                     "remote_access",
+                                     "remote_operation",
+                                     "receiver_not_ready",
+                                     "no_answer",
+                                     "fatal"};
   static_assert(kWords.size() == static_cast<std::size_t>(verbs::WcStatus::kFatal) + 1);
   return at(kWords, value);
 }
 
 std::string_view word(verbs::MemoryUse value) {
-  static constexpr std::array<std::string_view, 5> kWords{"write", "receive", "read_response",
-                                                          "read_source", "atomic"};
+  static constexpr std::array kWords{"write", "receive", "read_response", "read_source", "atomic"};
   static_assert(kWords.size() == static_cast<std::size_t>(verbs::MemoryUse::kAtomic) + 1);
   return at(kWords, value);
 }
 
 std::string_view word(rdmap::AccessError value) {
-  static constexpr std::array<std::string_view, 7> kWords{
-      "stag_invalid", "out_of_bounds", "no_right",   "other_stream",
-      "wraps",        "misaligned",    "not_enabled"};
+  static constexpr std::array kWords{"stag_invalid", "out_of_bounds", "no_right",   "other_stream",
+                                     "wraps",        "misaligned",    "not_enabled"};
   static_assert(kWords.size() == static_cast<std::size_t>(rdmap::AccessError::kNotEnabled) + 1);
   return at(kWords, value);
 }
 
 std::string_view word(Machine value) {
-  static constexpr std::array<std::string_view, 3> kWords{"mpa_startup", "rdmap_stream",
-                                                          "queue_pair"};
+  static constexpr std::array kWords{"mpa_startup", "rdmap_stream", "queue_pair"};
   return at(kWords, value);
 }
 

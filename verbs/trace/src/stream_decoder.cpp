@@ -28,13 +28,6 @@ constexpr const char* kBoundariesLost = "no FPDU begins here: frame boundaries a
 constexpr const char* kNotSeen = "the length of the FPDU was not captured";
 constexpr std::array<std::byte, 4096> kZeros{};
 
-/// Returns whether `ulpdu` is likely a DDP segment with an RDMAP message.
-bool looks_like_segment(View ulpdu) {
-  const auto header = ddp::decode_segment_header(ulpdu);
-  return header && header->version == ddp::kDdpVersion &&
-         (header->rsvd_ulp & rdmap::kVersionMask) == rdmap::kVersion;
-}
-
 /// Returns whether `octets` are likely the two control octets of a DDP segment with an RDMAP
 /// message. There is never a marker between ULPDU_Length and the control octets.
 bool looks_like_control(View octets) {
@@ -74,7 +67,8 @@ bool boundary_lost(const Frame& frame, View behind) {
     case CrcVerdict::kGood:
       return false;
     case CrcVerdict::kBad:
-      return !frame.markers_agree || !looks_like_segment(frame.ulpdu);
+      return !frame.markers_agree || !ddp::decode_segment_header(frame.ulpdu) ||
+             !looks_like_control(frame.ulpdu);
     case CrcVerdict::kNotUsed:
     case CrcVerdict::kUnknown:
       return !frame.markers_agree && !starts_right(frame, behind);
@@ -289,14 +283,13 @@ void StreamDecoder::learn(Side side, const mpa::StartupFrame& frame) {
   d.fpdus = 0;
   d.unsure = false;
   const auto& peer = direction(other(side)).said;
-  if (peer && peer->kind == frame.kind) {
-    lose(side, "both ends sent the same kind of MPA frame", true);
-    lose(other(side), "both ends sent the same kind of MPA frame", true);
-  } else if (frame.kind == mpa::FrameKind::kReply && frame.rejected) {
-    // After a rejection, the upper layer may use the TCP stream without MPA.
-    lose(side, "the connection was rejected", true);
-    lose(other(side), "the connection was rejected", true);
-  }
+  const bool same = peer && peer->kind == frame.kind;
+  // After a rejection, the upper layer may use the TCP stream without MPA.
+  const bool rejected = frame.kind == mpa::FrameKind::kReply && frame.rejected;
+  if (!same && !rejected) return;
+  const char* why =
+      same ? "both ends sent the same kind of MPA frame" : "the connection was rejected";
+  for (const Side lost : {side, other(side)}) lose(lost, why, true);
 }
 
 bool StreamDecoder::step_fpdus(Side side, View in) {
