@@ -18,11 +18,7 @@ Region* window(Table& table, PdId pd = kPd) {
 }
 
 Registration registration(Table& table, const Region* region) {
-  return {.stag = stag_of(region),
-          .key = 0x5A,
-          .address = table.memory.data() + 10,
-          .length = 20,
-          .access = kAllRights};
+  return registration(region, bytes::Span(table.memory).subspan(10, 20), 0x5A);
 }
 
 WindowBind binding(const Region* opened, const Region* region) {

@@ -169,11 +169,7 @@ TEST_CASE(
 TEST_CASE("no operation makes a region valid again while it is being destroyed") {
   Table table;
   Region* region = table.add(Access::kNone, 0, kPd, Region::Kind::kFastRegion);
-  const Registration again{.stag = stag_of(region),
-                           .key = 1,
-                           .address = table.memory.data(),
-                           .length = 8,
-                           .access = kAllRights};
+  const auto again = registration(region, bytes::Span(table.memory).first(8), 1);
   REQUIRE(!table.fast_register(kPd, again));
   auto grant = table.acquire(remote_write(), stag_of(region), address_of(table.memory.data()), 8);
   REQUIRE(grant.has_value());

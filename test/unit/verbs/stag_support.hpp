@@ -20,6 +20,15 @@ inline constexpr QpNum kQp = 7;
 inline std::uint64_t address_of(const std::byte* p) { return reinterpret_cast<std::uintptr_t>(p); }
 inline Stag stag_of(const Region* region) { return Stag{region->stag.load()}; }
 
+/// Returns the registration of `memory`, with all rights, to a fast region.
+inline Registration registration(const Region* region, bytes::Span memory, std::uint8_t key) {
+  return {.stag = stag_of(region),
+          .key = key,
+          .address = memory.data(),
+          .length = memory.size(),
+          .access = kAllRights};
+}
+
 struct Table : StagTable {
   explicit Table(std::size_t capacity = 64, std::uint32_t seed = 1)
       : StagTable(capacity, [this] { return static_cast<std::uint32_t>(numbers()); }),

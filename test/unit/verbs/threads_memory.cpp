@@ -73,11 +73,7 @@ TEST_CASE(
   });
   for (int round = 0; round < kRounds; ++round) {
     auto& memory = round % 2 == 0 ? one : two;
-    const Registration what{.stag = Stag{region->stag.load()},
-                            .key = static_cast<std::uint8_t>(round),
-                            .address = memory.data(),
-                            .length = memory.size(),
-                            .access = kAllRights};
+    const auto what = registration(region, memory, static_cast<std::uint8_t>(round));
     std::error_code error;
     do {
       error = table.fast_register(kPd, what);
@@ -120,11 +116,7 @@ TEST_CASE(
   std::thread holder(hold);
   for (int round = 0; round < 20 * kRounds || held.load() == 0; ++round) {
     const bytes::Span memory = round % 2 == 0 ? bytes::Span(small) : bytes::Span(large);
-    const Registration what{.stag = stag_of(region),
-                            .key = static_cast<std::uint8_t>(round),
-                            .address = memory.data(),
-                            .length = memory.size(),
-                            .access = kAllRights};
+    const auto what = registration(region, memory, static_cast<std::uint8_t>(round));
     while (table.fast_register(kPd, what) == Errc::kBusy) {
     }
     while (table.invalidate(kPd, kQp, stag_of(region), false) == StagTable::Invalidated::kPinned) {
