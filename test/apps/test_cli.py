@@ -199,10 +199,8 @@ class Failures(Case):
     def test_unknown_hosts_and_foreign_addresses(self):
         unknown, foreign = "no-such-host.invalid", "192.0.2.1:7175"
         for words, pattern in (
-                (("perf", unknown, "write-bw"), f'unknown host "{unknown}"$'),
                 (("ping", unknown), f"^iwarp ping: cannot connect to {unknown}:7174: unknown host {unknown}"),
                 (("serve", self.scratch, "--listen", f"{unknown}:7480"), f'unknown host "{unknown}"$'),
-                (("perf", "--server", "--listen", foreign), f"cannot listen on {foreign}: not an address of this machine$"),
                 (("serve", self.scratch, "--listen", foreign), f"cannot listen on {foreign}: not an address of this machine$")):
             with self.subTest(words=words):
                 self.assert_fails(run(*words), 1, pattern)

@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 
-from support import Case, TIMEOUT, Server, finish, main, run, start
+from support import Case, Server, finish, main, run, start
 
 MIB = 1 << 20
 SIZE = 6 * MIB + 5
@@ -94,15 +94,17 @@ class Kills(Case):
                     client.wait(chance.uniform(0, longest[verb]))
                 process = client if victim == "client" else server.process
                 process.send_signal(signal.SIGKILL)
-                client.communicate(timeout=TIMEOUT)
-                done += client.returncode == 0
+                ended = finish(client)
+                done += ended.returncode == 0
                 if victim == "server":
                     server.kill()
                     server = Server("serve", self.dir)
             with self.subTest(kill=i, verb=verb, victim=victim):
                 self.assertEqual(watcher.torn, [])
-                if client.returncode == 0:
+                if ended.returncode == 0:
                     self.assertEqual(target.read_bytes(), versions[1])
+                elif victim == "server":
+                    self.assert_fails(ended, 1, f"^iwarp {verb}: ")
             looks += watcher.looks
         self.assertEqual([n for n in self.names(self.dir) if not n.startswith(".iwarp-")],
                          ["f", "g"])

@@ -113,13 +113,6 @@ class Siw(Explain):
         self.assertEqual(self.explain(*parts), whole)
         self.assertEqual(self.explain(self.written("capture.pcapng", pcapng(capture))), whole)
 
-    def test_our_own_capture_with_markers(self):
-        trace = self.scratch / "demo.pcap"
-        self.assert_ok(run("demo", "--markers", "--trace", trace))
-        text = self.explain(trace)
-        self.assertRegex(text, r"Terminate #\d+ 1/1/00 invalid STag .*; because of frame \d+\n")
-        self.assertIn("! [DDP-73] the STag was invalidated and not advertised again", text)
-
 
 class Packed(Explain):
     """Tests captures that are compressed with gzip: intact ones, damaged ones, and one whose contents are much

@@ -218,18 +218,6 @@ class Killed(Case):
             (self.dir / "small").unlink()
         self.assertEqual(self.whole(self.out), [])
 
-    def test_the_server_is_killed(self):
-        for verb, others in (("put", []), ("get", ["big"])):
-            with self.subTest(verb=verb):
-                with self.in_the_middle(verb) as (server, client):
-                    server.kill()
-                    self.check_client(client, ".*")
-                # The server removes partial files when it starts. There are such files only if O_TMPFILE does not work
-                # here.
-                with Server("serve", self.dir):
-                    self.assertEqual(self.names(self.dir), others)
-        self.assertEqual(self.names(self.out), [])
-
     def test_an_interrupt_cleans_up_and_is_told_to_the_server(self):
         for verb, others in (("put", []), ("get", ["big"])):
             with self.subTest(verb=verb), self.in_the_middle(verb) as (server, client):

@@ -128,16 +128,11 @@ class Shown(Case):
 
 class Refused(Case):
     def test_a_place_that_makes_no_sense_is_refused(self):
-        for where, fault in (("", "must be PORT, ADDR:PORT or unix:PATH"), ("70000", "must be PORT"),
-                             ("0.0.0.0:9000", "not a loopback address"), ("192.0.2.1:9", "not a loopback address"),
-                             ("localhost:9", "not a loopback address"),
-                             ("unix:", "the path of a Unix socket must be 1 to 107 octets long"),
-                             ("unix:/" + "x" * 200, "the path of a Unix socket must be 1 to 107 octets long")):
-            for command in (("serve", self.dir), ("ping", "--server"), ("perf", "--server"),
-                            ("perf", "--self", "write-bw"), ("ping", "127.0.0.1")):
-                with self.subTest(where=where, command=command):
-                    self.assert_fails(run(*command, "--metrics", where), 2,
-                                      f"^iwarp {command[0]}: --metrics: {fault}")
+        for command in (("serve", self.dir), ("ping", "--server"), ("perf", "--server"),
+                        ("perf", "--self", "write-bw"), ("ping", "127.0.0.1")):
+            with self.subTest(command=command):
+                self.assert_fails(run(*command, "--metrics", "0.0.0.0:9000"), 2,
+                                  f"^iwarp {command[0]}: --metrics: not a loopback address")
 
     def test_a_place_that_is_taken_is_refused(self):
         path = self.file("file", 1)

@@ -58,15 +58,6 @@ class Tls(Case):
         self.assert_fails(run("perf", "--self", "tcp-stream", *short, *self.key()), 2,
                           "--tls: tcp-stream uses plain TCP$")
 
-    def test_options_that_do_not_do(self):
-        self.assert_fails(run("ping", "--server", "--tls"), 1,
-                          r"a TLS server requires a certificate with its private key, or a pre-shared key "
-                          r"\(set --tls-cert and --tls-key, or --tls-psk\)$")
-        self.assert_fails(run("ping", "127.0.0.1", *self.key(), "--tls-ca", self.ca.file), 1,
-                          r"a TLS pre-shared key cannot be combined with certificates or peer names "
-                          r"\(use the key alone, or remove it\)$")
-        self.assert_fails(run("ping", "127.0.0.1", "--tls-ca", self.folder / "none"), 1, "none: ")
-
 
 if __name__ == "__main__":
     if shutil.which("openssl") is None:
