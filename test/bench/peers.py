@@ -11,10 +11,14 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(ROOT / "test/rdma_core"), str(ROOT / "test/rdma_core/foreign")]
+from support import is_listening  # noqa: E402
+
 IWARP = os.environ.get("IWARP", str(ROOT / "build/release/apps/iwarp"))
 AS_ROCE = (IWARP, "run", "--quiet", "--as", "roce")
 TIMEOUT = 120  # seconds
@@ -75,18 +79,6 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def listens(port):
-    """Returns whether a program listens on the port. Does not connect, because some servers would treat the
-    connection as their client."""
-    wanted = f"{port:04X}"
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        for entry in pathlib.Path(table).read_text().splitlines()[1:]:
-            words = entry.split()
-            if words[1].endswith(":" + wanted) and words[3] == "0A":
-                return True
-    return False
-
-
 @contextlib.contextmanager
 def server(port, *command, env=None):
     """Runs a server during the with block. The block begins when the server listens on `port`."""
@@ -94,7 +86,8 @@ def server(port, *command, env=None):
                                stderr=subprocess.DEVNULL, env=os.environ | (env or {}))
     try:
         end = time.monotonic() + 10
-        while not listens(port):
+        # Does not connect, because some servers would treat the connection as their client.
+        while not is_listening(process.pid, port):
             if process.poll() is not None or time.monotonic() > end:
                 raise Missing(f"{command[0]} does not listen")
             time.sleep(0.01)

@@ -6,14 +6,12 @@ import os
 import pathlib
 import re
 import socket
-import subprocess
-import sys
 import tempfile
 
 from peers import AS_ROCE, TIMEOUT, Missing, free_port, need, output, server
+import mpi  # in test/rdma_core/foreign; peers.py has added this folder
 
 MPI_STREAM = pathlib.Path(__file__).with_name("mpi_stream.py")
-MPI_ENV = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 OVER_VERBS = {"pml": "cm", "mtl": "ofi", "mtl_ofi_provider_include": "verbs;ofi_rxm"}
 OVER_TCP = {"pml": "ob1", "btl": "tcp,self"}
 TARGET = "iqn.2026-01.test.iwarp:disk"
@@ -21,22 +19,17 @@ QEMU = "iqn.2008-11.org.linux-kvm"
 DISK = 64 << 20
 
 
-def python_with_mpi4py():
-    for python in (sys.executable, "/usr/bin/python3"):
-        if subprocess.run([python, "-c", "import mpi4py"], capture_output=True).returncode == 0:
-            return python
-    raise Missing("mpi4py is not installed")
-
-
 def open_mpi(size, seconds, verbs):
     """Sends messages of `size` from one rank to another. With `verbs`, uses libfabric over this stack, otherwise
     TCP."""
     need("mpirun")
+    python = mpi.python_with_mpi4py()
+    if python is None:
+        raise Missing("mpi4py is not installed")
     words = ["mpirun", "-np", 2, "--oversubscribe"]
     for name, value in (OVER_VERBS if verbs else OVER_TCP).items():
         words += ["--mca", name, value]
-    text = output(*words, *(AS_ROCE if verbs else ()), python_with_mpi4py(), MPI_STREAM, size, seconds,
-                  env=MPI_ENV)
+    text = output(*words, *(AS_ROCE if verbs else ()), python, MPI_STREAM, size, seconds, env=mpi.ROOT)
     return {"bytes_per_second": float(text.split()[-1])}
 
 

@@ -11,12 +11,10 @@ IWARP_NO_GUEST=1 to skip."""
 import os
 import re
 import shutil
-import subprocess
 import sys
-import time
 
-from guest import HOST_SEEN_FROM_GUEST, LIMIT, Guest, Output, environment_path, need_guest
-from support import free_port
+from guest import HOST_SEEN_FROM_GUEST, LIMIT, Guest, need_guest
+from support import Program, free_port
 
 LONG = os.environ.get("IWARP_LONG") == "1"
 ITERATIONS = 1000 if LONG else 200  # The emulated guest takes up to a second for a ping on a busy machine.
@@ -40,49 +38,20 @@ ACKED = ("--completions", "acked")
 ACKED_SIZE = 4096
 
 
-class Here:
-    """A program on the host that runs under `iwarp run` with the given options."""
-
-    def __init__(self, iwarp, options, *words):
-        self.process = subprocess.Popen([iwarp, "run", *options, *map(str, words)],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True)
-        # Uses separate streams, because standard output is written in blocks, and error lines would split its
-        # lines.
-        self.output = Output(self.process.stdout)
-        self.errors = Output(self.process.stderr)
-
-    def result(self, limit=LIMIT):
-        """Waits until the program ends. Returns (status, lines). After a timeout the status is 137."""
+def ended(program):
+    """Waits until a program on the host ends. Returns (status, lines), like Remote.result() for a program in the guest.
+    After a timeout the status is 137."""
+    with program:
         try:
-            status = self.process.wait(limit)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            status = 137
-        self.output.wait_end(5)
-        self.errors.wait_end(5)
-        return status, self.output.lines + self.errors.lines
-
-    def listens(self, port, limit=LIMIT):
-        """Waits until the kernel has a listener on `port`."""
-        end = time.monotonic() + limit
-        while time.monotonic() < end and self.process.poll() is None and not is_listening(port):
-            time.sleep(0.02)
-
-
-def is_listening(port):
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        with open(table, encoding="ascii") as lines:
-            for line in lines:
-                fields = line.split()
-                if fields[1].endswith(f":{port:04X}") and fields[3] == "0A":
-                    return True
-    return False
+            result = program.wait(LIMIT)
+        except AssertionError as late:
+            return 137, str(late).splitlines()
+    return result.status, (result.out + result.err).splitlines()
 
 
 class Bench:
-    def __init__(self, guest, iwarp):
-        self.guest, self.iwarp = guest, iwarp
+    def __init__(self, guest):
+        self.guest = guest
         self.passed = self.known = self.failed = 0
 
     def report(self, where, what, problem, known=False):
@@ -91,9 +60,6 @@ class Bench:
         self.failed += bool(problem) and not known
         verdict = "pass" if not problem else "known" if known else "fail"
         print(f"{verdict}\t{where}\t{what}" + (f"\t{problem}" if problem else ""), flush=True)
-
-    def here(self, *words, how=()):
-        return Here(self.iwarp, how, *words)
 
     def resets_at_close(self):
         """Returns how many connections the guest's kernel has reset because their sockets were closed before all data
@@ -129,19 +95,18 @@ def rping(bench, size, count, how=()):
     # last message has arrived, which is a race within rping.
     server = bench.guest.start(f"rping -s -S {size} -v -V")
     bench.guest.wait_for_listener(RPING_PORT)
-    client = bench.here("rping", "-c", "-a", "127.0.0.1", "-p", bench.guest.ports[RPING_PORT],
-                        *options, how=how)
-    _, lines = client.result()
+    client = Program("rping", "-c", "-a", "127.0.0.1", "-p", bench.guest.ports[RPING_PORT], *options, options=how)
+    _, lines = ended(client)
     _, theirs = server.result()
     bench.report(f"{end_here('rping', how)}, rping -s in the guest", f"{count} pings of {size}",
                  verdict(count, theirs, lines))
 
     port = free_port()
-    server = bench.here("rping", "-s", "-a", "127.0.0.1", "-p", port, *options[2:], how=how)
+    server = Program("rping", "-s", "-a", "127.0.0.1", "-p", port, *options[2:], options=how)
     server.listens(port)
     _, theirs = bench.guest.run(
         f"rping -c -a {HOST_SEEN_FROM_GUEST} -p {port} {words}")
-    _, lines = server.result()
+    _, lines = ended(server)
     bench.report(f"rping in the guest, {end_here('rping -s', how)}", f"{count} pings of {size}",
                  verdict(count, lines, theirs))
 
@@ -154,19 +119,19 @@ def rstream(bench, size):
     resets = bench.resets_at_close()
     server = bench.guest.start(f"rstream -p {OTHER_PORT} {words}")
     bench.guest.wait_for_listener(OTHER_PORT)
-    client = bench.here("rstream", "-s", "127.0.0.1", "-p", bench.guest.ports[OTHER_PORT], *options)
-    ours, theirs = client.result(), server.result()
+    client = Program("rstream", "-s", "127.0.0.1", "-p", bench.guest.ports[OTHER_PORT], *options)
+    ours, theirs = ended(client), server.result()
     cut_off = stream_ended_well(*theirs) and any(RESET in line for line in ours[1])
     bench.report("rstream here, its server in the guest", what, stream_fault(ours, theirs),
                  known=cut_off and bench.resets_at_close() > resets)
 
     port = free_port()
     resets = bench.resets_at_close()
-    server = bench.here("rstream", "-b", "127.0.0.1", "-p", port, *options)
+    server = Program("rstream", "-b", "127.0.0.1", "-p", port, *options)
     server.listens(port)
     # If the end of the stream is lost, rstream calls rrecv() for ever.
     theirs = bench.guest.run(f"rstream -s {HOST_SEEN_FROM_GUEST} -p {port} {words}", limit=STREAM_LIMIT)
-    ours = server.result()
+    ours = ended(server)
     cut_off = stream_ended_well(*ours) and theirs[0] == 137
     bench.report("rstream in the guest, its server here", what, stream_fault(ours, theirs),
                  known=cut_off and bench.resets_at_close() > resets)
@@ -208,29 +173,27 @@ def perftest(bench, program, how=()):
     words = " ".join(PERFTEST_OPTIONS)
     server = bench.guest.start(f"{program} {words} -p {OTHER_PORT}")
     bench.guest.wait_for_listener(OTHER_PORT)
-    client = bench.here(program, *PERFTEST_OPTIONS, "-p", bench.guest.ports[OTHER_PORT],
-                        "127.0.0.1", how=how)
-    ours = client.result()
+    client = Program(program, *PERFTEST_OPTIONS, "-p", bench.guest.ports[OTHER_PORT], "127.0.0.1", options=how)
+    ours = ended(client)
     theirs = server.result()
     bench.report(end_here(program, how), "its server in the guest",
                  fault(client=ours, server=theirs),
                  known=ours[0] == 0 and closed_too_soon(*theirs, client=ours[1]))
 
     port = free_port()
-    server = bench.here(program, *PERFTEST_OPTIONS, "-p", port, how=how)
+    server = Program(program, *PERFTEST_OPTIONS, "-p", port, options=how)
     server.listens(port)
     theirs = bench.guest.run(f"{program} {words} -p {port} {HOST_SEEN_FROM_GUEST}")
-    ours = server.result()
+    ours = ended(server)
     bench.report(f"{program} in the guest", end_here("its server", how),
                  fault(client=theirs, server=ours), known=closed_too_soon(*theirs, client=theirs[1]))
 
 
 def run():
-    iwarp = environment_path("IWARP")
     # The guest has two processors. With only one, a program that polls would keep the driver from sending.
     with Guest("fixed", cpus=2) as guest:
         guest.set_parameters(**RTR_BY_WRITE)
-        bench = Bench(guest, iwarp)
+        bench = Bench(guest)
         for size in SIZES:
             rping(bench, size, ITERATIONS)
         for program in PERFTEST:

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <sstream>
 #include <stdexcept>
 
 namespace iwarp::interop {
@@ -245,9 +246,10 @@ std::optional<Ending> ending_named(const std::string& name) {
   return static_cast<Ending>(at - kEndingNames.begin());
 }
 
-std::vector<Cell> parse_cells(const std::vector<std::string>& texts) {
+std::vector<Cell> parse_cells(const std::string& list) {
   std::vector<Cell> out;
-  for (const auto& text : texts) {
+  std::istringstream in(list);
+  for (std::string text; std::getline(in, text, ',');) {
     const auto first = text.find(':');
     const auto last = text.rfind(':');
     const auto kind = kind_named(text.substr(first + 1, last - first - 1));

@@ -94,9 +94,9 @@ struct Cell {
   bool client_moves = true;
 };
 
-/// Parses cells. "out:write:4096" is a Write of 4096 octets by the client, "in:write:4096" by the
-/// server.
-std::vector<Cell> parse_cells(const std::vector<std::string>& texts);
+/// Parses a list of cells, such as "out:write:4096,in:send:0": a Write of 4096 octets by the
+/// client, and then an empty Send by the server.
+std::vector<Cell> parse_cells(const std::string& list);
 
 /// How a client ends the sequence: with an orderly close (kClose), or with a message that the
 /// server must refuse.

@@ -14,7 +14,6 @@
 #include <cstring>
 #include <deque>
 #include <memory>
-#include <sstream>
 #include <stdexcept>
 
 #include "sequence.hpp"
@@ -325,15 +324,8 @@ void serve(rdma_cm_id* id) {
   }
 }
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> out;
-  std::istringstream in(list);
-  for (std::string one; std::getline(in, one, ',');) out.push_back(one);
-  return out;
-}
-
 Task task_from(int argc, char** argv) {
-  Task task{.cells = parse_cells(split(argv[4]))};
+  Task task{.cells = parse_cells(argv[4])};
   if (argc > 6) {
     const auto ending = ending_named(argv[6]);
     if (!ending) fail(std::string("there is no ending ") + argv[6]);
