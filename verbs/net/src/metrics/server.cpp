@@ -162,7 +162,7 @@ Expected<std::unique_ptr<MetricsServer>> MetricsServer::open(const MetricsAddres
       return std::unexpected(to_errc(error));
     }
     where.tcp = bound->local();
-    socket = UniqueFd(bound->release());
+    socket = bound->release();
   }
   try {
     auto impl = std::make_unique<Impl>(std::move(where), std::move(socket));

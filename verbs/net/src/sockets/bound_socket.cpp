@@ -2,14 +2,11 @@
 // bind_tcp(): decides which addresses and ports to try.
 #include "iwarp/net/bound_socket.hpp"
 
-#include <unistd.h>
-
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <vector>
 
 #include "iwarp/verbs/errors.hpp"
-#include "sockets/descriptors.hpp"
 #include "sockets/sockets.hpp"
 
 namespace iwarp::net {
@@ -55,32 +52,6 @@ std::error_code known_or_own(const std::error_code& error) {
   return known == Errc::kSystem ? error : known;
 }
 
-}  // namespace
-
-BoundSocket::BoundSocket(int fd, Address local) : fd_(fd), local_(std::move(local)) {
-  remember(fd_);
-}
-
-BoundSocket& BoundSocket::operator=(BoundSocket&& o) noexcept {
-  if (this != &o) {
-    if (forget(fd_)) ::close(fd_);
-    fd_ = std::exchange(o.fd_, -1);
-    local_ = std::move(o.local_);
-  }
-  return *this;
-}
-
-BoundSocket::~BoundSocket() {
-  if (forget(fd_)) ::close(fd_);
-}
-
-int BoundSocket::release() {
-  forget(fd_);
-  return std::exchange(fd_, -1);
-}
-
-namespace {
-
 std::expected<BoundSocket, std::error_code> bind(const Address& at, PortRange range,
                                                  Sharing sharing) {
   const bool dual_stack = at.host.empty();
@@ -91,7 +62,7 @@ std::expected<BoundSocket, std::error_code> bind(const Address& at, PortRange ra
                       : open_bound(to_socket_address(endpoint), dual_stack, sharing);
     if (socket) {
       Address local = local_address(socket->get());
-      return BoundSocket(socket->release(), std::move(local));
+      return BoundSocket(std::move(*socket), std::move(local));
     }
     last = known_or_own(socket.error());
     if (last != Errc::kAddressInvalid && last != std::errc::address_not_available) break;

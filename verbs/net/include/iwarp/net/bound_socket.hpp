@@ -12,28 +12,23 @@
 #include <utility>
 
 #include "iwarp/net/address.hpp"
+#include "iwarp/net/unique_fd.hpp"
 
 namespace iwarp::net {
 
 /// A bound TCP socket that does not listen. Movable. The destructor closes it.
 class BoundSocket {
  public:
-  /// Takes ownership of `fd`.
-  BoundSocket(int fd, Address local);
-  BoundSocket(BoundSocket&& o) noexcept
-      : fd_(std::exchange(o.fd_, -1)), local_(std::move(o.local_)) {}
-  BoundSocket& operator=(BoundSocket&& o) noexcept;
-  ~BoundSocket();
-
+  BoundSocket(UniqueFd fd, Address local) : fd_(std::move(fd)), local_(std::move(local)) {}
   /// Returns the numeric address and the port to which the socket is bound.
   const Address& local() const { return local_; }
   /// Returns the descriptor, which the object owns.
-  int fd() const { return fd_; }
-  /// Gives up ownership of the descriptor and returns it; the caller closes it.
-  int release();
+  int fd() const { return fd_.get(); }
+  /// Gives up the descriptor and returns it.
+  UniqueFd release() { return std::move(fd_); }
 
  private:
-  int fd_ = -1;
+  UniqueFd fd_;
   Address local_;
 };
 

@@ -15,11 +15,9 @@ class UniqueFd {
   /// Takes ownership of `fd`; a negative `fd` is no descriptor.
   explicit UniqueFd(int fd);
   UniqueFd(UniqueFd&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  UniqueFd& operator=(UniqueFd&& o) noexcept {
-    if (this != &o) {
-      reset();
-      fd_ = std::exchange(o.fd_, -1);
-    }
+  /// Takes over the descriptor of `o`, and closes the one that the object owned before.
+  UniqueFd& operator=(UniqueFd o) noexcept {
+    std::swap(fd_, o.fd_);
     return *this;
   }
   ~UniqueFd() { reset(); }
