@@ -7,9 +7,7 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <limits>
 #include <thread>
 
 #include "channels/completion_channel_impl.hpp"
@@ -25,14 +23,6 @@ using Milliseconds = std::chrono::milliseconds;
 // After this number of events in quick succession, the sockets wake the application directly.
 constexpr unsigned kLongStreak = 8;
 constexpr auto kSoon = Milliseconds(5);
-
-// Returns the time until `end` in milliseconds, rounded up, as a timeout for poll(2). Returns -1
-// (no limit) if there is no `end`.
-int until(std::optional<Clock::time_point> end) {
-  if (!end) return -1;
-  const auto left = std::chrono::ceil<Milliseconds>(*end - Clock::now()).count();
-  return static_cast<int>(std::clamp<Milliseconds::rep>(left, 0, std::numeric_limits<int>::max()));
-}
 
 }  // namespace
 
@@ -153,10 +143,9 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::poll() {
 }
 
 std::optional<verbs::CompletionQueue*> CompletionChannel::wait(Milliseconds timeout) {
-  std::optional<Clock::time_point> end;
-  if (timeout.count() >= 0) end = Clock::now() + timeout;
+  const auto deadline = deadline_after(timeout);
   while (true) {
-    const auto out = await(end);
+    const auto out = await(deadline);
     if (out) return *out;
     if (out.error() == std::errc::timed_out) return std::nullopt;
     if (out.error() != std::errc::interrupted) std::this_thread::sleep_for(Milliseconds(1));
@@ -167,9 +156,9 @@ std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::wait_
   return await(std::nullopt);
 }
 
-// Waits for an event until `end`. Fails with timed_out, or with the error of poll(2).
+// Fails with timed_out, or with the error of poll(2).
 std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::await(
-    std::optional<Clock::time_point> end) {
+    Deadline deadline) {
   // The channel cannot tell an application that has slept in its own poll(2) before this call from
   // an application that sleeps only in this call. An application that sleeps only in this call
   // treats an event of an empty queue as an error. So this call never adds the sockets to
@@ -177,7 +166,7 @@ std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::await
   if (const auto out = impl_->look()) return *out;
   while (true) {
     pollfd waiting{.fd = impl_->waits_on(), .events = POLLIN, .revents = 0};
-    const int n = ::poll(&waiting, 1, until(end));
+    const int n = ::poll(&waiting, 1, milliseconds_until(deadline));
     if (n < 0) return std::unexpected(std::error_code(errno, std::generic_category()));
     auto out = impl_->events.poll();
     if (!out) {
@@ -188,7 +177,7 @@ std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::await
       impl_->waited();
       return *out;
     }
-    if (end && Clock::now() >= *end) {
+    if (deadline && Clock::now() >= *deadline) {
       return std::unexpected(std::make_error_code(std::errc::timed_out));
     }
   }

@@ -29,14 +29,10 @@ class Channel {
   /// Does the same as poll(), but blocks until there is an event or `timeout` has passed. A
   /// negative `timeout` means no limit. Signals do not interrupt it.
   std::optional<T> wait(std::chrono::milliseconds timeout) {
-    const auto end = std::chrono::steady_clock::now() + timeout;
+    const auto deadline = deadline_after(timeout);
     for (;;) {
       if (auto out = poll()) return out;
-      const auto left = timeout.count() < 0 ? timeout
-                                            : std::chrono::duration_cast<std::chrono::milliseconds>(
-                                                  end - std::chrono::steady_clock::now());
-      if (timeout.count() >= 0 && left.count() <= 0) return std::nullopt;
-      if (!event_.wait(left)) return poll();
+      if (!event_.wait(deadline)) return poll();
     }
   }
 

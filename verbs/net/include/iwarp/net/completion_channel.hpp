@@ -9,6 +9,7 @@
 #include <optional>
 #include <system_error>
 
+#include "iwarp/net/event_fd.hpp"
 #include "iwarp/verbs/completion_queue.hpp"
 
 namespace iwarp::net {
@@ -47,8 +48,7 @@ class CompletionChannel {
   Impl& impl() { return *impl_; }
 
  private:
-  std::expected<verbs::CompletionQueue*, std::error_code> await(
-      std::optional<std::chrono::steady_clock::time_point> end);
+  std::expected<verbs::CompletionQueue*, std::error_code> await(Deadline deadline);
 
   std::unique_ptr<Impl> impl_;
 };
