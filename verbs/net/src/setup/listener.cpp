@@ -73,7 +73,6 @@ void Acceptor::wait() {
 void Acceptor::accept_all() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
     SocketAddress peer;
-    peer.length = sizeof peer.storage;
     UniqueFd socket(
         socket_ops().accept(socket_.get(), peer.get(), &peer.length, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (socket) {

@@ -64,17 +64,13 @@ const SocketOps& socket_ops() {
 
 ssize_t CarrierSocket::send(std::span<const std::byte> octets) const {
   iovec piece{.iov_base = const_cast<std::byte*>(octets.data()), .iov_len = octets.size()};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
+  const msghdr message{.msg_iov = &piece, .msg_iovlen = 1};
   return socket_ops().send(fd_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 ssize_t CarrierSocket::receive(std::span<std::byte> octets) const {
   iovec piece{.iov_base = octets.data(), .iov_len = octets.size()};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
+  msghdr message{.msg_iov = &piece, .msg_iovlen = 1};
   return socket_ops().receive(fd_, &message, MSG_DONTWAIT);
 }
 

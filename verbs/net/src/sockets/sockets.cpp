@@ -78,14 +78,12 @@ Address to_address(const SocketAddress& address) {
 
 Address local_address(int fd) {
   SocketAddress address;
-  address.length = sizeof address.storage;
   if (::getsockname(fd, address.get(), &address.length) != 0) return {};
   return to_address(address);
 }
 
 Address peer_address(int fd) {
   SocketAddress address;
-  address.length = sizeof address.storage;
   if (::getpeername(fd, address.get(), &address.length) != 0) return {};
   return to_address(address);
 }

@@ -21,7 +21,7 @@ namespace iwarp::net {
 /// A sockaddr of any family with its length.
 struct SocketAddress {
   sockaddr_storage storage{};
-  socklen_t length = 0;
+  socklen_t length = sizeof storage;
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
 };
