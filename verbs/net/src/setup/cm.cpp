@@ -160,14 +160,12 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
                                const verbs::ConnectionEvent& event) {
   if (end_.empty() || event.type == Type::kRequest || event.type == Type::kMemoryGone) return;
   if (event.type == Type::kEstablished) {
-    MadeEvent<CmEvent> made(1);
-    CmEvent& out = made.front();
-    out = about(CmEvent::Type::kEstablished, connection);
+    auto out = about(CmEvent::Type::kEstablished, connection);
     out.peer_identity = identity_of(connection);
     out.private_data = copy(core.startup().peer_private_data());  // [MPA-95]
     out.offer = core.startup().peer_offer();                      // [EMPA-25]
+    ChannelPort::push(*channel_, std::move(out));
     established_ = true;
-    ChannelPort::push_made(*channel_, made);
     return;
   }
   if (event.type == Type::kFailed && may_retry(connection) && retry_ && retry_(*event.failure)) {
@@ -231,10 +229,8 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
   // accept() returns that failure.
   if (qp == nullptr) return;
   if (event.type == Type::kEstablished) {
-    MadeEvent<CmEvent> made(1);
-    made.front() = about(CmEvent::Type::kEstablished, connection);
+    ChannelPort::push(*channel_, about(CmEvent::Type::kEstablished, connection));
     established_ = true;
-    ChannelPort::push_made(*channel_, made);
     return;
   }
   if (event.type == Type::kMemoryGone || event.type == Type::kRejected) return;
