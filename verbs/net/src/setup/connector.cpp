@@ -40,8 +40,6 @@ std::size_t private_octets(const ConnectOptions& options) {
          (enhanced ? mpa::kEnhancedWordSize : 0);
 }
 
-std::error_code to_std(const boost::system::error_code& error) { return error; }
-
 }  // namespace
 
 Connector::Connector(Claims& claims, Registry& registry, Worker& worker, verbs::QueuePair& qp,
@@ -112,8 +110,7 @@ void Connector::resolve() {
   const auto numeric = asio::ip::make_address(to_.host, not_numeric);
   if (!not_numeric) {
     addresses_ = {to_socket_address({numeric, to_.port})};
-    next_address({});
-    return;
+    return next_address({});
   }
   try {
     lookup_.emplace(to_.host);
@@ -122,7 +119,7 @@ void Connector::resolve() {
   }
   boost::system::error_code failed;
   readiness_.assign(lookup_->fd(), failed);
-  if (failed) return fail(fmt::format("cannot look up {}", to_.host), to_std(failed));
+  if (failed) return fail(fmt::format("cannot look up {}", to_.host), failed);
   readiness_.async_wait(asio::posix::stream_descriptor::wait_read,
                         [self = shared_from_this()](const boost::system::error_code& cancelled) {
                           if (cancelled) return;
@@ -148,47 +145,29 @@ void Connector::next_address(std::error_code before) {
   socket_.reset();
   if (next_ == addresses_.size()) {
     if (!before) before = make_error_code(verbs::Errc::kAddressInvalid);
-    if (pause_before_retry(before)) return;
-    fail(fmt::format("connect to {}", to_string(to_)), before);
-    return;
+    const bool refused = before == std::errc::connection_refused;
+    if (refused && Clock::now() < retry_until_) return pause();
+    return fail(fmt::format("connect to {}", to_string(to_)), before);
   }
   try_address(addresses_[next_++]);
 }
 
 void Connector::try_address(const SocketAddress& address) {
   auto socket = open_tcp_socket(address.storage.ss_family);
-  if (!socket) {
-    next_address(socket.error());
-    return;
-  }
+  if (!socket) return next_address(socket.error());
   socket_ = std::move(*socket);
-  if (const auto error = prepare(address.storage.ss_family)) {
-    next_address(error);
-    return;
-  }
-  if (socket_ops().connect(socket_.get(), address.get(), address.length) == 0) {
-    connected();
-    return;
-  }
-  if (errno != EINPROGRESS && errno != EINTR) {
-    next_address(last_error());
-    return;
-  }
+  if (const auto error = prepare(address.storage.ss_family)) return next_address(error);
+  if (socket_ops().connect(socket_.get(), address.get(), address.length) == 0) return connected();
+  if (errno != EINPROGRESS && errno != EINTR) return next_address(last_error());
   boost::system::error_code failed;
   readiness_.assign(socket_.get(), failed);
-  if (failed) {
-    next_address(to_std(failed));
-    return;
-  }
+  if (failed) return next_address(failed);
   readiness_.async_wait(asio::posix::stream_descriptor::wait_write,
                         [self = shared_from_this()](const boost::system::error_code& cancelled) {
                           if (cancelled) return;
                           self->attempt([&] {
-                            if (const auto error = pending_error(self->socket_.get())) {
-                              self->next_address(error);
-                            } else {
-                              self->connected();
-                            }
+                            const auto error = pending_error(self->socket_.get());
+                            error ? self->next_address(error) : self->connected();
                           });
                         });
 }
@@ -202,10 +181,8 @@ std::error_code Connector::prepare(sa_family_t family) {
 }
 
 void Connector::connected() {
-  if (const auto error = prepare_connected(socket_.get(), options_.congestion)) {
-    next_address(error);
-    return;
-  }
+  const auto error = prepare_connected(socket_.get(), options_.congestion);
+  if (error) return next_address(error);
   stop_waiting();
   begin_mpa(std::move(socket_));
 }
@@ -250,10 +227,7 @@ void Connector::begin_mpa(UniqueFd socket) {
     connection->end();
     throw;
   }
-  if (!attached) {
-    connection->end();
-    return;
-  }
+  if (!attached) return connection->end();
   auto private_data = options_.private_data;
   private_data.insert(private_data.end(), options_.private_trailer.begin(),
                       options_.private_trailer.end());
@@ -287,13 +261,6 @@ void Connector::retry_plain() {
   next_ -= 1;  // go back to the address whose peer answered
   limit_time();
   next_address({});
-}
-
-bool Connector::pause_before_retry(const std::error_code& refusal) {
-  const bool refused = refusal == std::errc::connection_refused;
-  if (!refused || Clock::now() >= retry_until_) return false;
-  pause();
-  return true;
 }
 
 void Connector::pause() {

@@ -55,7 +55,6 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   void begin_mpa(UniqueFd socket);
   bool failed(const mpa::Failure& failure);
   void retry_plain();
-  bool pause_before_retry(const std::error_code& refusal);
   void pause();
   void fail(std::string_view what, const std::error_code& error);
   void stop_waiting();

@@ -56,10 +56,7 @@ void Acceptor::wait() {
   if (!readiness_.is_open()) {
     boost::system::error_code failed;
     insist([&] { readiness_.assign(socket_.get(), failed); });
-    if (failed) {
-      pause();
-      return;
-    }
+    if (failed) return pause();
   }
   insist([this] {
     readiness_.async_wait(asio::posix::stream_descriptor::wait_read,
@@ -88,8 +85,7 @@ void Acceptor::accept_all() {
       bool evicted = false;
       insist([&] { evicted = responders_.make_room(); });
       if (evicted && of_descriptors) continue;
-      pause();
-      return;
+      return pause();
     }
     if (errno == EAGAIN || errno == EWOULDBLOCK) break;
     // Any other error concerns one peer that has already closed its connection: accept the next
