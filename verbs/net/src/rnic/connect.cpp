@@ -148,10 +148,9 @@ Expected<std::unique_ptr<Listener>> Rnic::listen(BoundSocket&& socket, const Lis
   if (!error) error = start_listening(socket.fd(), options.backlog);
   if (error) return std::unexpected(to_errc(error));
   return with_resources([&]() -> Expected<std::unique_ptr<Listener>> {
-    auto listener = std::make_unique<TcpListener>(socket.local());
     auto acceptor = std::make_shared<Acceptor>(*impl_, impl_->pick_worker(), options, channel);
-    acceptor->start(UniqueFd(socket.release()));
-    listener->owns(std::move(acceptor));
+    auto listener = std::make_unique<TcpListener>(socket.local(), acceptor);
+    acceptor->start(socket.release());
     return listener;
   });
 }

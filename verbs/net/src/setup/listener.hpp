@@ -63,16 +63,14 @@ class Acceptor final : public std::enable_shared_from_this<Acceptor> {
 
 class TcpListener final : public Listener {
  public:
-  explicit TcpListener(Address local) : local_(std::move(local)) {}
-  ~TcpListener() override {
-    if (acceptor_ != nullptr) acceptor_->close();
-  }
-  void owns(std::shared_ptr<Acceptor> acceptor) { acceptor_ = std::move(acceptor); }
+  TcpListener(Address local, std::shared_ptr<Acceptor> acceptor)
+      : local_(std::move(local)), acceptor_(std::move(acceptor)) {}
+  ~TcpListener() override { acceptor_->close(); }
   const Address& local() const override { return local_; }
 
  private:
-  std::shared_ptr<Acceptor> acceptor_;
-  Address local_;
+  const Address local_;
+  const std::shared_ptr<Acceptor> acceptor_;
 };
 
 }  // namespace iwarp::net
