@@ -64,15 +64,10 @@ Expected<CmEvent> Rnic::connect_wait(QueuePair& qp, const Address& to,
                                      const ConnectOptions& options, CmChannel& channel) {
   return with_resources([&]() -> Expected<CmEvent> {
     CmChannel outcome;  // a local channel: the queue pair must not refer to it after this call
+    // Neither call below throws, so `outcome` is always replaced before it is destroyed.
+    const auto error = connect(qp, to, options, outcome);
     std::optional<CmEvent> event;
-    std::error_code error;
-    try {
-      error = connect(qp, to, options, outcome);
-      if (!error) event = outcome.wait(std::chrono::milliseconds(-1));
-    } catch (...) {
-      impl_->move_events(qp, outcome, channel);
-      throw;
-    }
+    if (!error) event = outcome.wait(std::chrono::milliseconds(-1));
     impl_->move_events(qp, outcome, channel);
     if (error) return std::unexpected(error);
     return std::move(*event);
