@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <boost/system/system_error.hpp>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -34,6 +35,8 @@ auto with_resources(Make make) -> decltype(make()) {
   } catch (const std::bad_alloc&) {
     error = std::make_error_code(std::errc::not_enough_memory);
   } catch (const std::system_error& failed) {
+    error = failed.code();
+  } catch (const boost::system::system_error& failed) {  // does not derive from the one above
     error = failed.code();
   }
   if constexpr (std::is_same_v<decltype(make()), std::error_code>) {

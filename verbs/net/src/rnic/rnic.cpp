@@ -6,10 +6,8 @@
 #include <openssl/rand.h>
 
 #include <algorithm>
-#include <boost/system/system_error.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <new>
 
 #include "rnic/impl.hpp"
 #include "rnic/random.hpp"
@@ -28,16 +26,9 @@ std::uint32_t random_word() {
 
 Expected<std::unique_ptr<Rnic>> Rnic::open(const RnicOptions& options) {
   if (options.workers == 0) return std::unexpected(make_error_code(verbs::Errc::kInvalidArgument));
-  try {
+  return with_resources([&]() -> Expected<std::unique_ptr<Rnic>> {
     return std::unique_ptr<Rnic>(new Rnic(std::make_unique<Impl>(options)));
-  } catch (const std::system_error& error) {
-    return std::unexpected(error.code());
-    // boost::system::system_error does not derive from std::system_error
-  } catch (const boost::system::system_error& error) {
-    return std::unexpected(std::error_code(error.code()));
-  } catch (const std::bad_alloc&) {
-    return std::unexpected(std::make_error_code(std::errc::not_enough_memory));
-  }
+  });
 }
 
 Rnic::Rnic(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -225,9 +216,7 @@ std::error_code Rnic::Impl::claim(verbs::QueuePair& qp, CmChannel& channel) {
     return make_error_code(verbs::Errc::kWrongState);
   }
   auto& channels = record.channels;
-  if (std::find(channels.begin(), channels.end(), &channel) == channels.end()) {
-    channels.push_back(&channel);
-  }
+  if (std::ranges::count(channels, &channel) == 0) channels.push_back(&channel);
   record.claimed = true;
   return {};
 }

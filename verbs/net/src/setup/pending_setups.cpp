@@ -96,7 +96,7 @@ bool PendingSetups::send_away(const Test& among, std::vector<Id>& leave) {
 }
 
 PendingSetups::Setups::iterator PendingSetups::find(Id id) {
-  return std::find_if(setups_.begin(), setups_.end(), [id](const Setup& s) { return s.id == id; });
+  return std::ranges::find(setups_, id, &Setup::id);
 }
 
 }  // namespace iwarp::net
