@@ -83,13 +83,10 @@ void Rnic::Impl::cancel(const verbs::QueuePair& qp) {
     record = insist([&] { return qps.at(&qp); });
   }
   if (record.connector != nullptr) record.connector->cancel();
-  {
-    // Read the list of connections after cancel(), because the connector may have attached a
-    // connection just before cancel().
-    const std::lock_guard lock(mutex);
-    record.connections = insist([&] { return qps.at(&qp).connections; });
-  }
-  for (const auto& connection : record.connections) connection->end();
+  // Read the list of connections after cancel(), because the connector may have attached a
+  // connection just before cancel().
+  const auto attached = insist([&] { return connections_of(qp); });
+  for (const auto& connection : attached) connection->end();
   for (CmChannel* channel : record.channels) {
     ChannelPort::remove(*channel, [&qp](const CmEvent& event) { return event.qp == &qp; });
   }

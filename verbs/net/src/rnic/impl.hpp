@@ -85,6 +85,8 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
                                             const ConnectOptions& connect_options,
                                             CmChannel& channel);
   std::vector<std::shared_ptr<DrivenConnection>> live() const;
+  /// Returns the connections of `qp` that have not ended; none if the device does not know `qp`.
+  std::vector<std::shared_ptr<DrivenConnection>> connections_of(const verbs::QueuePair& qp) const;
   /// Sends the posted requests, as far as the sockets accept them. A function that invalidates
   /// memory calls this first, because the posted requests may need the memory, and a hardware
   /// adapter would already have read it. Waits for the locks of connections.

@@ -65,13 +65,7 @@ verbs::Counters Rnic::counters(const QueuePair& qp) const {
 }
 
 std::optional<CmEvent> Rnic::stream_ended(const QueuePair& qp) const {
-  std::vector<std::shared_ptr<DrivenConnection>> live;
-  {
-    const std::lock_guard lock(impl_->mutex);
-    const auto it = impl_->qps.find(&qp);
-    if (it != impl_->qps.end()) live = it->second.connections;
-  }
-  for (const auto& connection : live) {
+  for (const auto& connection : impl_->connections_of(qp)) {
     if (auto end = connection->stream_end()) return disconnected(*connection, *end);
   }
   return std::nullopt;
@@ -152,6 +146,14 @@ std::vector<std::shared_ptr<DrivenConnection>> Rnic::Impl::live() const {
   });
 }
 
+std::vector<std::shared_ptr<DrivenConnection>> Rnic::Impl::connections_of(
+    const verbs::QueuePair& qp) const {
+  const std::lock_guard lock(mutex);
+  const auto it = qps.find(&qp);
+  if (it == qps.end()) return {};
+  return it->second.connections;
+}
+
 void Rnic::Impl::send_posted() const {
   const auto holders = insist([this] {
     std::vector<std::shared_ptr<Driven>> out;
@@ -200,18 +202,13 @@ void Rnic::Impl::memory_gone(const DrivenConnection& connection, const std::byte
 }
 
 std::error_code Rnic::Impl::claim(verbs::QueuePair& qp, CmChannel& channel) {
-  std::vector<std::shared_ptr<DrivenConnection>> before;
-  {
-    const std::lock_guard lock(mutex);
-    const auto it = qps.find(&qp);
-    if (it == qps.end()) return make_error_code(verbs::Errc::kInvalidArgument);
-    before = it->second.connections;
-  }
   // A queue pair can be Idle again before its last connection has reported its end. Wait for that
   // report.
-  for (const auto& connection : before) connection->sync();
+  for (const auto& connection : connections_of(qp)) connection->sync();
   const std::lock_guard lock(mutex);
-  QpRecord& record = qps[&qp];
+  const auto it = qps.find(&qp);
+  if (it == qps.end()) return make_error_code(verbs::Errc::kInvalidArgument);
+  QpRecord& record = it->second;
   if (record.claimed || qp.state() != verbs::QpState::kIdle) {
     return make_error_code(verbs::Errc::kWrongState);
   }
