@@ -106,14 +106,12 @@ std::error_code DrivenDatagrams::post_recv(const verbs::RecvWr& wr) {
 // Posts a receive to the empty queue. Holds the lock, so that drop_unreceived() drops no datagram
 // that arrives after the receive was posted.
 std::error_code DrivenDatagrams::post_first_recv(const verbs::RecvWr& wr) {
-  std::error_code error;
-  locked(
+  return locked(
       [&] {
         drop_unreceived();
-        error = core_.post_recv(wr);
+        return core_.post_recv(wr);
       },
       kResume);
-  return error;
 }
 
 void DrivenDatagrams::receive_imminent() {
@@ -122,14 +120,12 @@ void DrivenDatagrams::receive_imminent() {
 
 std::error_code DrivenDatagrams::set_state(verbs::DatagramState state) {
   sync();
-  std::error_code error;
-  locked(
+  return locked(
       [&] {
         if (!core_.takes_datagrams()) drain();
-        error = core_.set_state(state);
+        return core_.set_state(state);
       },
       kArm);
-  return error;
 }
 
 std::error_code DrivenDatagrams::attach(const IpAddress& group,
@@ -194,37 +190,31 @@ void DrivenDatagrams::watch(Door& door, const std::shared_ptr<SocketSet>& set) n
 
 std::error_code DrivenDatagrams::detach(const IpAddress& group) {
   if (!is_multicast(group)) return make_error_code(verbs::Errc::kInvalidArgument);
-  std::size_t gone = 0;
   const auto is_its = [&](const auto& door) {
     if (door->group != group) return false;
     count_lost(*door);
     return true;
   };
-  locked(
+  const std::size_t gone = locked(
       [&] {
         core_.leave(group);
-        gone = std::erase_if(doors_, is_its);
+        return std::erase_if(doors_, is_its);
       },
       kArm);
   return gone != 0 ? std::error_code{} : make_error_code(verbs::Errc::kInvalidArgument);
 }
 
 bool DrivenDatagrams::is_attached() {
-  bool out = false;
   const auto is_of_group = [](const auto& door) { return is_multicast(door->group); };
-  locked([&] { out = std::ranges::any_of(doors_, is_of_group); }, 0);
-  return out;
+  return locked([&] { return std::ranges::any_of(doors_, is_of_group); }, 0);
 }
 
 verbs::DatagramCounters DrivenDatagrams::counters() {
-  verbs::DatagramCounters out;
-  locked(
-      [&] {
-        for (const auto& door : doors_) count_lost(*door);
-        out = core_.counters();
-      },
-      0);
-  return out;
+  const auto count = [this] {
+    for (const auto& door : doors_) count_lost(*door);
+    return core_.counters();
+  };
+  return locked(count, 0);
 }
 
 void DrivenDatagrams::end() {

@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 #include "driver/drive_lock.hpp"
 #include "driver/drive_mode.hpp"
@@ -58,12 +59,19 @@ class DriveTurn : public Driven {
     if (const auto all = lock_.enter(work)) self().run(*all, by_worker);
   }
   /// Waits for the lock and calls `function`. Then takes a turn with `then` and the work that other
-  /// threads have added. `function` must not throw.
+  /// threads have added. Returns the result of `function`, which must not throw.
   template <typename Function>
-  void locked(Function function, std::uint32_t then = kTransmit) {
+  auto locked(Function function, std::uint32_t then = kTransmit) {
     lock_.lock();
-    function();
-    self().run(lock_.take() | then, false);
+    const auto take_turn = [&] { self().run(lock_.take() | then, false); };
+    if constexpr (std::is_void_v<decltype(function())>) {
+      function();
+      take_turn();
+    } else {
+      auto out = function();
+      take_turn();
+      return out;
+    }
   }
   /// Calls `turn(work)`, which does the work, returns the work that it did not finish, and must not
   /// throw. `work` contains all pending work, including that of other threads. Call with the lock

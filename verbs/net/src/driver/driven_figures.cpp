@@ -16,37 +16,32 @@ SetupFailure reason_of(const mpa::Failure& failure) {
 }  // namespace
 
 verbs::Counters DrivenConnection::counters() {
-  verbs::Counters out;
-  locked([&] { out = active_ != nullptr ? count() : final_; });
-  return out;
+  return locked([this] { return count(); });
 }
 
 // Another thread may already have completed a request with an error, but not yet have recorded the
 // end of the stream. sync() waits for that thread.
 std::optional<verbs::StreamEnd> DrivenConnection::stream_end() {
   sync();
-  std::optional<verbs::StreamEnd> out;
-  locked([&] {
-    if (active_ != nullptr) out = active_->core.end();
+  return locked([this]() -> std::optional<verbs::StreamEnd> {
+    const bool has_ended =
+        active_ != nullptr && active_->core.end().cause != verbs::StreamEnd::Cause::kNone;
+    return has_ended ? std::optional(active_->core.end()) : std::nullopt;
   });
-  if (out && out->cause == verbs::StreamEnd::Cause::kNone) out.reset();
-  return out;
 }
 
 std::optional<ConnectionStatistics> DrivenConnection::statistics() {
-  std::optional<ConnectionStatistics> out;
-  locked([&] {
-    if (!setup_.is_established()) return;
+  return locked([this]() -> std::optional<ConnectionStatistics> {
+    if (!setup_.is_established()) return std::nullopt;
     const bool open = active_ != nullptr;  // if not open, the queue pair may have been destroyed
-    out = {.qp = open ? qp_->num() : 0,
-           .is_outgoing = is_outgoing_,
-           .local = local_,
-           .peer = peer_,
-           .congestion = open ? congestion_of(active_->socket.get()) : "",
-           .counters = open ? count() : final_,
-           .incidents = open ? active_->core.incidents() : final_incidents_};
+    return ConnectionStatistics{.qp = open ? qp_->num() : 0,
+                                .is_outgoing = is_outgoing_,
+                                .local = local_,
+                                .peer = peer_,
+                                .congestion = open ? congestion_of(active_->socket.get()) : "",
+                                .counters = count(),
+                                .incidents = open ? active_->core.incidents() : final_incidents_};
   });
-  return out;
 }
 
 void DrivenConnection::refuse(SetupFailure why) {
@@ -79,6 +74,7 @@ void DrivenConnection::fail_setup(SetupFailure why, std::string_view text) {
 }
 
 verbs::Counters DrivenConnection::count() const {
+  if (active_ == nullptr) return final_;
   auto out = active_->core.counters();
   out.send_calls = active_->send_calls;
   out.receive_calls = active_->receive_calls;

@@ -47,13 +47,11 @@ std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View priva
 }
 
 bool DrivenConnection::peer_waits() {
-  bool out = false;
-  locked([&] {
-    out = active_ != nullptr && input() != InputState::kEnded &&
-          active_->core.startup().state() == mpa::StartupState::kAwaitDecision &&
-          !is_closed(active_->socket.get());
+  return locked([this] {
+    return active_ != nullptr && input() != InputState::kEnded &&
+           active_->core.startup().state() == mpa::StartupState::kAwaitDecision &&
+           !is_closed(active_->socket.get());
   });
-  return out;
 }
 
 std::error_code DrivenConnection::reject(bytes::View private_data, UniqueFd* keep) {
