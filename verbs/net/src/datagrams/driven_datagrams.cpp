@@ -180,12 +180,7 @@ DrivenDatagrams::Door& DrivenDatagrams::add_door(DatagramSocket socket) {
 // Adds the socket to a set. If the kernel refuses the socket, sets unwatched_, so that the feed
 // polls the queue pair without the set.
 void DrivenDatagrams::watch(Door& door, const std::shared_ptr<SocketSet>& set) noexcept {
-  bool is_watched = false;
-  try {
-    is_watched = door.watched.join(set);
-  } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)
-  }
-  if (!is_watched) unwatched_.store(true, std::memory_order_relaxed);
+  if (!door.watched.join(set)) unwatched_.store(true, std::memory_order_relaxed);
 }
 
 std::error_code DrivenDatagrams::detach(const IpAddress& group) {

@@ -223,13 +223,7 @@ void DrivenConnection::give_up() noexcept {
 }
 
 void DrivenConnection::join(std::shared_ptr<SocketSet> set) {
-  bool joined = false;
-  try {
-    joined = watched_.join(std::move(set));
-  } catch (const std::bad_alloc&) {
-    joined = false;
-  }
-  if (!joined) unwatched_.store(true, std::memory_order_relaxed);
+  if (!watched_.join(std::move(set))) unwatched_.store(true, std::memory_order_relaxed);
 }
 
 void DrivenConnection::control(std::uint32_t work) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <utility>
 
 namespace iwarp::net {
@@ -35,10 +36,14 @@ void SocketSet::change(int socket, Driven& driven, bool room) const {
   epoll_.change(socket, wanted(room), &driven);
 }
 
-bool WatchedSocket::join(std::shared_ptr<SocketSet> set) {
+bool WatchedSocket::join(std::shared_ptr<SocketSet> set) noexcept {
   const std::lock_guard lock(mutex_);
   if (socket_ < 0) return false;
-  sets_.reserve(sets_.size() + 1);
+  try {
+    sets_.reserve(sets_.size() + 1);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   if (readable_ && !set->add(socket_, driven_, room_)) return false;
   sets_.push_back(std::move(set));
   return true;

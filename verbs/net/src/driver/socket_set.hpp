@@ -60,8 +60,9 @@ class WatchedSocket {
   WatchedSocket(const WatchedSocket&) = delete;
   WatchedSocket& operator=(const WatchedSocket&) = delete;
 
-  /// Adds the socket to `set`. Returns false if the kernel refuses or the socket is closed.
-  bool join(std::shared_ptr<SocketSet> set);
+  /// Adds the socket to `set`. Returns false if the kernel refuses, memory runs out, or the socket
+  /// is closed.
+  bool join(std::shared_ptr<SocketSet> set) noexcept;
   void leave(const SocketSet* set);
   /// Sets the events for which the sets wait: input if `readable`, room to send if `room`. If not
   /// `readable`, removes the socket from all sets, because epoll(7) reports errors even for an
