@@ -134,9 +134,7 @@ void DrivenConnection::end_if_unasked() {
     const auto state = a.core.startup().state();
     if (state != mpa::StartupState::kIdle && state != mpa::StartupState::kAwaitRequest) return;
     a.client.reset();
-    setup_.blame(SetupFailure::kAbandoned);
-    a.core.abort();
-    finish(Close::kReset);
+    reset(SetupFailure::kAbandoned);
   });
 }
 
@@ -146,10 +144,14 @@ void DrivenConnection::end_if_unproven() {
     const bool has_begun = a.core.startup().state() != mpa::StartupState::kIdle;
     if (has_begun && a.core.awaits_peer()) receive();
     if (!a.core.awaits_peer()) return;
-    setup_.blame(SetupFailure::kGaveWay);
-    a.core.abort();
-    finish(Close::kReset);
+    reset(SetupFailure::kGaveWay);
   });
+}
+
+void DrivenConnection::reset(SetupFailure why) {
+  setup_.blame(why);
+  active_->core.abort();
+  finish(Close::kReset);
 }
 
 void DrivenConnection::send_events_to(CmChannel& channel) {
@@ -303,14 +305,11 @@ void DrivenConnection::do_socket_action() {
     // The TCP connection carries only this stream. So when the stream has ended, close TCP.
     // [DDP-10]
     case verbs::SocketAction::kClose:
-      finish(Close::kPlain);
-      return;
+      return finish(Close::kPlain);
     case verbs::SocketAction::kDepart:
-      finish(Close::kLingering);
-      return;
+      return finish(Close::kLingering);
     case verbs::SocketAction::kReset:
-      finish(Close::kReset);
-      return;
+      return finish(Close::kReset);
   }
   // A rejected connection continues as plain TCP [MPA-86] [MPA-91]. If the application has not
   // taken the socket, close the socket after the Reply has been sent.

@@ -215,6 +215,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   bool use(Function function);
   void give_up() noexcept;
   bool close_in_order(Active& a);
+  void reset(SetupFailure why);
   std::uint32_t drive(std::uint32_t work, class HeldNotices* until_answered);
   void request(Ending ending);
   void control(std::uint32_t work);
