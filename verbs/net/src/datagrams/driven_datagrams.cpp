@@ -62,24 +62,14 @@ verbs::DatagramEnds ends_of(const DatagramDoor& door, const Datagram& datagram) 
 
 }  // namespace
 
-DrivenDatagrams::DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQpInit& init,
+DrivenDatagrams::DrivenDatagrams(Worker& worker, const verbs::DatagramQpInit& init,
                                  verbs::StagTable& stags, DatagramSocket socket,
                                  std::shared_ptr<verbs::DatagramTap> tap)
     : DriveTurn(worker), core_(init, stags), tap_(std::move(tap)) {
-  socket.request_room(kReceiveRoom);
-  doors_.push_back(std::make_unique<Door>(worker, std::move(socket), *this));
+  add_door(std::move(socket));
 }
 
 DrivenDatagrams::~DrivenDatagrams() = default;
-
-std::shared_ptr<DrivenDatagrams> DrivenDatagrams::make(Worker& worker,
-                                                       const verbs::DatagramQpInit& init,
-                                                       verbs::StagTable& stags,
-                                                       DatagramSocket socket,
-                                                       std::shared_ptr<verbs::DatagramTap> tap) {
-  return std::make_shared<DrivenDatagrams>(Private{}, worker, init, stags, std::move(socket),
-                                           std::move(tap));
-}
 
 // The application ---------------------------------------------------------------------------------
 

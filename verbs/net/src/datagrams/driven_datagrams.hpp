@@ -19,16 +19,12 @@ namespace iwarp::net {
 
 class DrivenDatagrams final : public verbs::Waiter, public DriveTurn<DrivenDatagrams> {
   friend DriveTurn;
-  struct Private {};
 
  public:
-  DrivenDatagrams(Private, Worker& worker, const verbs::DatagramQpInit& init,
-                  verbs::StagTable& stags, DatagramSocket socket,
-                  std::shared_ptr<verbs::DatagramTap> tap);
+  /// Only std::make_shared() may call the constructor.
+  DrivenDatagrams(Worker& worker, const verbs::DatagramQpInit& init, verbs::StagTable& stags,
+                  DatagramSocket socket, std::shared_ptr<verbs::DatagramTap> tap);
   ~DrivenDatagrams() override;
-  static std::shared_ptr<DrivenDatagrams> make(Worker& worker, const verbs::DatagramQpInit& init,
-                                               verbs::StagTable& stags, DatagramSocket socket,
-                                               std::shared_ptr<verbs::DatagramTap> tap);
 
   // DatagramQp calls the following functions.
   std::error_code post_send(std::span<const verbs::DatagramWr> wrs, std::size_t& posted);

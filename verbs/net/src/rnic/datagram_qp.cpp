@@ -57,8 +57,8 @@ Expected<std::unique_ptr<DatagramQp>> Rnic::create_datagram_qp(ProtectionDomain&
       return std::unexpected(make_error_code(Errc::kLimitReached));
     }
     feed = receives->second.feed;
-    driven = DrivenDatagrams::make(impl_->pick_worker(), init, impl_->stags, std::move(*socket),
-                                   options.tap);
+    driven = std::make_shared<DrivenDatagrams>(impl_->pick_worker(), init, impl_->stags,
+                                               std::move(*socket), options.tap);
     impl_->datagrams.insert(driven);
   }
   feed->add(driven);
