@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <numeric>
@@ -31,11 +32,7 @@ in_addr to_v4(const IpAddress& address) {
   return out;
 }
 
-in6_addr to_v6(const IpAddress& address) {
-  in6_addr out{};
-  std::memcpy(&out, address.data(), sizeof out);
-  return out;
-}
+in6_addr to_v6(const IpAddress& address) { return std::bit_cast<in6_addr>(address); }
 
 IpAddress from_v4(const in_addr& address) {
   IpAddress out = kMapped;
@@ -43,11 +40,7 @@ IpAddress from_v4(const in_addr& address) {
   return out;
 }
 
-IpAddress from_v6(const in6_addr& address) {
-  IpAddress out{};
-  std::memcpy(out.data(), &address, sizeof address);
-  return out;
-}
+IpAddress from_v6(const in6_addr& address) { return std::bit_cast<IpAddress>(address); }
 
 union Endpoint {
   sockaddr any;
@@ -184,6 +177,9 @@ void take_destination(msghdr& message, DatagramPath& path) {
   }
 }
 
+/// Returns the error of a system call that has returned `code`.
+std::error_code error_of(int code) { return code == 0 ? std::error_code{} : last_error(); }
+
 /// Makes the kernel report the local address of each datagram.
 bool request_destination(int fd, bool as_v6) {
   return as_v6 ? set_option(fd, IPPROTO_IPV6, IPV6_RECVPKTINFO, 1)
@@ -211,7 +207,7 @@ std::error_code bind_to(int fd, bool as_v6, const IpAddress& at, unsigned interf
                         std::uint16_t port) {
   Endpoint endpoint{};
   const socklen_t size = put(endpoint, as_v6, at, interface, port);
-  return ::bind(fd, &endpoint.any, size) == 0 ? std::error_code{} : last_error();
+  return error_of(::bind(fd, &endpoint.any, size));
 }
 
 /// Sets the hop limit and the traffic class of all datagrams that the socket sends. A value of 0
@@ -237,13 +233,10 @@ std::error_code join_group(int fd, const IpAddress& group, unsigned interface) {
   if (is_ipv4(group)) {
     const ip_mreqn request{.imr_multiaddr = to_v4(group),
                            .imr_ifindex = static_cast<int>(interface)};
-    const bool done =
-        ::setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &request, sizeof request) == 0;
-    return done ? std::error_code{} : last_error();
+    return error_of(::setsockopt(fd, IPPROTO_IP, IP_ADD_MEMBERSHIP, &request, sizeof request));
   }
   const ipv6_mreq request{.ipv6mr_multiaddr = to_v6(group), .ipv6mr_interface = interface};
-  const bool done = ::setsockopt(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &request, sizeof request) == 0;
-  return done ? std::error_code{} : last_error();
+  return error_of(::setsockopt(fd, IPPROTO_IPV6, IPV6_JOIN_GROUP, &request, sizeof request));
 }
 
 }  // namespace
@@ -356,8 +349,7 @@ std::size_t DatagramSocket::receive(std::span<Received> into) const {
                            .msg_iov = &rooms[i],
                            .msg_iovlen = 1,
                            .msg_control = &controls[i],
-                           .msg_controllen = sizeof controls[i],
-                           .msg_flags = 0};
+                           .msg_controllen = sizeof controls[i]};
   }
   const auto receive = [&] {
     return socket_ops().receive_datagrams(fd_.get(), messages.data(), static_cast<unsigned>(count),
@@ -410,13 +402,9 @@ std::size_t DatagramSocket::send(std::span<const Sending> datagrams,
     const auto& last = rest[run - 1].pieces;
     msghdr& message = messages[count].msg_hdr;
     message = {
-        .msg_name = nullptr,
-        .msg_namelen = 0,
         .msg_iov = one.pieces.data(),
         .msg_iovlen = static_cast<std::size_t>(last.data() + last.size() - one.pieces.data()),
-        .msg_control = &controls[count],
-        .msg_controllen = 0,
-        .msg_flags = 0};
+        .msg_control = &controls[count]};
     if (!is_connected_) {
       message.msg_name = &peers[count];
       message.msg_namelen = put(peers[count], is_v6_, one.path.peer, one.path.interface, one.port);

@@ -276,9 +276,7 @@ void DrivenDatagrams::transmit() {
   while (blocked_ == nullptr) {
     const auto batch = core_.prepare(s.outgoing);
     if (batch.empty()) return;
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      s.sendings[i] = sending(batch[i], s.pieces[i]);
-    }
+    std::ranges::transform(batch, s.pieces, s.sendings.begin(), sending);
     for (std::size_t done = 0; done != batch.size();) {
       const auto n = send(std::span(s.sendings).subspan(done, batch.size() - done));
       try {
@@ -289,8 +287,7 @@ void DrivenDatagrams::transmit() {
       }
       for (std::size_t i = 0; i != n; ++i) core_.sent(batch[done + i], true);
       done += n;
-      if (n != 0) continue;
-      if (errno == EINTR) continue;
+      if (n != 0 || errno == EINTR) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) {
         blocked_ = sender_;
         core_.give_back(batch.size() - done);
@@ -418,9 +415,7 @@ void DrivenDatagrams::arm() {
       insist([&] { verbs::SharedReceiveQueuePort::await(*shared, weak_from_this()); });
     }
   }
-  if (input() == InputState::kHeld && !lacks_receives()) {
-    step(InputEvent::kResume);
-  }
+  if (input() == InputState::kHeld && !lacks_receives()) step(InputEvent::kResume);
   const bool reads = core_.takes_datagrams() && input() == InputState::kReads;
   for (const auto& door : doors_) {
     if (!door->watched.watch(reads, false)) unwatched_.store(true, std::memory_order_relaxed);

@@ -98,11 +98,10 @@ bool DrivenDatagrams::connect_often() {
 // recent, or if the socket has unread datagrams.
 bool DrivenDatagrams::make_room_for_peer() {
   if (peers_ < kMostPeers) return true;
-  auto oldest = doors_.end();
-  for (auto at = doors_.begin(); at != doors_.end(); ++at) {
-    if (!(*at)->peer) continue;
-    if (oldest == doors_.end() || (*at)->last_sent < (*oldest)->last_sent) oldest = at;
-  }
+  const auto last_sent = [](const auto& door) {
+    return door->peer ? door->last_sent : ~std::uint64_t{0};
+  };
+  const auto oldest = std::ranges::min_element(doors_, {}, last_sent);
   Door& door = **oldest;
   const bool is_recent = core_.counters().sent - door.last_sent < kForgotten;
   if (is_recent || door.socket.has_any()) return false;
