@@ -102,9 +102,7 @@ void CompletionChannel::Impl::waited() {
       auto made = std::make_unique<Descriptor>(nullptr);
       if (!made->add(outside.fd())) return;
       made_inside = std::move(made);
-    } catch (const std::system_error&) {
-      return;
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {  // no descriptor or memory is available
       return;
     }
     inside.store(made_inside.get());

@@ -218,9 +218,7 @@ bool CqFeed::has_set() {
   if (set_ != nullptr) return true;
   try {
     set_ = std::make_shared<SocketSet>();
-  } catch (const std::system_error&) {
-    return false;
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {
     return false;
   }
   for (const auto& connection : connections_) connection->join(set_);

@@ -33,12 +33,8 @@ class Exposition {
     fmt::format_to(std::back_inserter(out_), "# HELP {0} {1}\n# TYPE {0} {2}\n", name, help, type);
   }
   void series(std::uint64_t value, std::string_view labels = {}) {
-    const auto to = std::back_inserter(out_);
-    if (labels.empty()) {
-      fmt::format_to(to, "{} {}\n", name_, value);
-    } else {
-      fmt::format_to(to, "{}{{{}}} {}\n", name_, labels, value);
-    }
+    const auto braced = labels.empty() ? std::string() : fmt::format("{{{}}}", labels);
+    fmt::format_to(std::back_inserter(out_), "{}{} {}\n", name_, braced, value);
   }
   void counter(std::string_view name, std::uint64_t value, std::string_view help) {
     family(name, "counter", help);

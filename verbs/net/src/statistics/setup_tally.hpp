@@ -13,9 +13,9 @@ namespace iwarp::net {
 
 class SetupTally {
  public:
-  void begun() { add(begun_); }
-  void established() { add(established_); }
-  void failed(SetupFailure why) { add(failed_[static_cast<std::size_t>(why)]); }
+  void begun() { ++begun_; }
+  void established() { ++established_; }
+  void failed(SetupFailure why) { ++failed_[static_cast<std::size_t>(why)]; }
 
   /// Returns the counts. Reads `begun` last, so that it is never less than the sum of the other
   /// counts.
@@ -29,7 +29,6 @@ class SetupTally {
 
  private:
   using Count = std::atomic<std::uint64_t>;
-  static void add(Count& count) { count.fetch_add(1); }
 
   Count begun_{0};
   Count established_{0};

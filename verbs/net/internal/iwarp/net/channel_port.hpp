@@ -70,8 +70,7 @@ struct ChannelPort {
   template <typename T, typename Predicate>
   static std::size_t count(Channel<T>& channel, Predicate counts) {
     const std::lock_guard lock(channel.mutex_);
-    const auto number = std::count_if(channel.queue_.begin(), channel.queue_.end(), counts);
-    return static_cast<std::size_t>(number);
+    return static_cast<std::size_t>(std::ranges::count_if(channel.queue_, counts));
   }
   /// Removes the queued events for which `gone` returns true. Call before the object that these
   /// events refer to is destroyed.
