@@ -5,7 +5,6 @@
 #include "datagrams/driven_datagrams.hpp"
 #include "iwarp/net/rnic.hpp"
 #include "rnic/impl.hpp"
-#include "rnic/random.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -37,9 +36,7 @@ bool within(const verbs::DatagramQpInit& init, const RnicOptions& options) {
 Expected<std::unique_ptr<DatagramQp>> Rnic::create_datagram_qp(ProtectionDomain& pd,
                                                                const DatagramQpOptions& options) {
   verbs::DatagramQpInit init = options.init;
-  if (!within(init, impl_->options)) {
-    return std::unexpected(make_error_code(Errc::kInvalidArgument));
-  }
+  if (!within(init, impl_->options)) return refuse(Errc::kInvalidArgument);
   auto socket = DatagramSocket::open(0, options.ports);
   if (!socket) return std::unexpected(socket.error());
   init.pd = pd.id();
@@ -51,10 +48,10 @@ Expected<std::unique_ptr<DatagramQp>> Rnic::create_datagram_qp(ProtectionDomain&
     const std::lock_guard lock(impl_->mutex);
     const auto receives = impl_->cqs.find(init.recv_cq);
     if (receives == impl_->cqs.end() || !impl_->cqs.contains(init.send_cq)) {
-      return std::unexpected(make_error_code(Errc::kInvalidArgument));
+      return refuse(Errc::kInvalidArgument);
     }
     if (impl_->qps.size() + impl_->datagrams.size() >= impl_->options.max_qps) {
-      return std::unexpected(make_error_code(Errc::kLimitReached));
+      return refuse(Errc::kLimitReached);
     }
     feed = receives->second.feed;
     driven = std::make_shared<DrivenDatagrams>(impl_->pick_worker(), init, impl_->stags,

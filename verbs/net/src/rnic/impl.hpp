@@ -18,12 +18,21 @@
 #include "driver/driven_connection.hpp"
 #include "driver/worker.hpp"
 #include "iwarp/net/rnic.hpp"
+#include "iwarp/verbs/errors.hpp"
 #include "setup/cm.hpp"
 #include "setup/connector.hpp"
 #include "setup/listener.hpp"
 #include "setup/setups.hpp"
 
 namespace iwarp::net {
+
+/// Returns a number that peers cannot predict. Aborts if no randomness is available, because
+/// predictable numbers would be a security hole.
+std::uint32_t random_word();
+
+inline std::unexpected<std::error_code> refuse(verbs::Errc code) {
+  return std::unexpected(make_error_code(code));
+}
 
 /// Calls `make` and returns its result, which is an Expected or an error. If `make` throws because
 /// memory, a thread or a descriptor is not available, returns the system's error.

@@ -24,10 +24,6 @@ namespace {
 using verbs::Errc;
 using verbs::Region;
 
-std::unexpected<std::error_code> refuse(Errc code) {
-  return std::unexpected(make_error_code(code));
-}
-
 constexpr Access kLocalAndRemoteRead =
     Access::kRemoteRead | Access::kBindWindow | Access::kZeroBased | Access::kRemoteInvalidate;
 

@@ -10,7 +10,6 @@
 #include <cstdlib>
 
 #include "rnic/impl.hpp"
-#include "rnic/random.hpp"
 #include "setup/cm.hpp"
 
 namespace iwarp::net {
@@ -25,7 +24,7 @@ std::uint32_t random_word() {
 }
 
 Expected<std::unique_ptr<Rnic>> Rnic::open(const RnicOptions& options) {
-  if (options.workers == 0) return std::unexpected(make_error_code(verbs::Errc::kInvalidArgument));
+  if (options.workers == 0) return refuse(verbs::Errc::kInvalidArgument);
   return with_resources([&]() -> Expected<std::unique_ptr<Rnic>> {
     return std::unique_ptr<Rnic>(new Rnic(std::make_unique<Impl>(options)));
   });
