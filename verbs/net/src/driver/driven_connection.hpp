@@ -67,10 +67,8 @@ class ConnectionClient {
                         const verbs::ConnectionEvent& event) = 0;
   /// Reports the reason for which the set-up counts as failed, before the event of its end, if
   /// there is one. Must not throw.
-  virtual void setup_failed(const DrivenConnection& connection, SetupFailure reason,
-                            std::string_view why) noexcept {
-    (void)connection, (void)reason, (void)why;
-  }
+  virtual void setup_failed(const DrivenConnection& /*connection*/, SetupFailure /*reason*/,
+                            std::string_view /*why*/) noexcept {}
   /// Sends all later events to `channel`.
   virtual void send_to(CmChannel& channel) = 0;
   /// Reports that the application has accepted an unrecognized peer whose RTR has not arrived. The

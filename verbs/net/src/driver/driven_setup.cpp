@@ -5,11 +5,8 @@
 #include "sockets/sockets.hpp"
 
 namespace iwarp::net {
-namespace {
 
-std::error_code error(verbs::Errc code) { return make_error_code(code); }
-
-}  // namespace
+using verbs::Errc;
 
 bool DrivenConnection::start(bytes::View private_data) {
   bool ok = false;
@@ -30,20 +27,20 @@ void DrivenConnection::listen() {
 std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View private_data,
                                          std::uint16_t ird, std::uint16_t ord,
                                          PeerStanding standing) {
-  std::error_code out = error(verbs::Errc::kConnectionReset);
+  std::error_code out = Errc::kConnectionReset;
   const bool whole = use([&](Active& a) {
     if (a.core.startup().state() != mpa::StartupState::kAwaitDecision) return;
     out.clear();
     qp_ = &qp;  // set before a.core.accept(), whose events refer to qp_
     if (!a.core.accept(qp, private_data, ird, ord, mpa::Clock::now())) {
       qp_ = nullptr;
-      out = error(verbs::Errc::kPrivateDataTooLong);
+      out = Errc::kPrivateDataTooLong;
     } else if (standing == PeerStanding::kUnknown && a.core.awaits_peer() && a.client != nullptr) {
       a.client->awaits_rtr();
     }
   });
   // If memory ran out after qp_ was set, an event reports the failure. Otherwise return an error.
-  return whole || out ? out : error(verbs::Errc::kConnectionReset);
+  return whole || out ? out : make_error_code(Errc::kConnectionReset);
 }
 
 bool DrivenConnection::peer_waits() {
@@ -55,13 +52,13 @@ bool DrivenConnection::peer_waits() {
 }
 
 std::error_code DrivenConnection::reject(bytes::View private_data, UniqueFd* keep) {
-  std::error_code out = error(verbs::Errc::kConnectionReset);
+  std::error_code out = Errc::kConnectionReset;
   const bool whole = use([&](Active& a) {
     if (a.core.startup().state() != mpa::StartupState::kAwaitDecision) return;
     if (keep != nullptr && a.carrier != nullptr) {
-      out = error(verbs::Errc::kInvalidArgument);
+      out = Errc::kInvalidArgument;
     } else if (!a.core.reject(private_data, mpa::Clock::now())) {
-      out = error(verbs::Errc::kPrivateDataTooLong);
+      out = Errc::kPrivateDataTooLong;
     } else {
       out.clear();
       fail_setup(SetupFailure::kRejected);
@@ -71,10 +68,10 @@ std::error_code DrivenConnection::reject(bytes::View private_data, UniqueFd* kee
     *keep = leave();
     if (!*keep) {
       const bool is_over = input() == InputState::kEnded;
-      out = error(is_over ? verbs::Errc::kConnectionReset : verbs::Errc::kBusy);
+      out = is_over ? Errc::kConnectionReset : Errc::kBusy;
     }
   });
-  return whole ? out : error(verbs::Errc::kConnectionReset);
+  return whole ? out : make_error_code(Errc::kConnectionReset);
 }
 
 UniqueFd DrivenConnection::leave() {
