@@ -17,8 +17,9 @@ TEST_CASE("private data travels both ways with request and reply [MPA-78] [EMPA-
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
   CHECK_EQ(event.private_data, options.private_data);
   CHECK_EQ(event.request->private_data(), options.private_data);
-  CHECK_EQ(event.request->offer().ird, 8);
-  CHECK_EQ(event.request->offer().ord, 7);
+  REQUIRE(event.offer.has_value());
+  CHECK_EQ(event.offer->ird, 8);
+  CHECK_EQ(event.offer->ord, 7);
   CHECK_EQ(event.request->local(), pair.listener->local());
   CHECK_EQ(event.request->peer().host, "127.0.0.1");
   REQUIRE_FALSE(event.request->accept(*pair.b.qp, 4, 2, octets("me")));

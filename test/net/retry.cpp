@@ -87,7 +87,8 @@ TEST_CASE("a listener that is replaced by another one on its port causes no peer
   former.reset();
   pair.listener = must(pair.rnic->listen(at, {}, *pair.b.cm));
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
-  CHECK(event.request->offer().enhanced);
+  REQUIRE(event.offer.has_value());
+  CHECK(event.offer->enhanced);
   REQUIRE_FALSE(event.request->accept(*pair.b.qp));
   expect(*pair.a.cm, Type::kEstablished);
 }

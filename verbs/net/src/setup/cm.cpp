@@ -26,9 +26,7 @@ class Request final : public ConnectRequest {
       : claims_(claims),
         channel_(channel),
         connection_(std::move(connection)),
-        private_data_(copy(startup.peer_private_data())),
-        offer_(*startup.peer_offer()),
-        peer_identity_(identity_of(*connection_)) {}
+        private_data_(copy(startup.peer_private_data())) {}
   ~Request() override {
     if (!decided_) (void)connection_->reject({});
   }
@@ -36,8 +34,6 @@ class Request final : public ConnectRequest {
   const Address& peer() const override { return connection_->peer(); }
   const Address& local() const override { return connection_->local(); }
   const std::vector<std::byte>& private_data() const override { return private_data_; }
-  const mpa::PeerOffer& offer() const override { return offer_; }
-  const std::string& peer_identity() const override { return peer_identity_; }
   bool peer_waits() const override { return !decided_ && connection_->peer_waits(); }
   void set_recognized() override { standing_ = PeerStanding::kRecognized; }
   std::error_code accept(verbs::QueuePair& qp, std::uint16_t ird, std::uint16_t ord,
@@ -58,8 +54,6 @@ class Request final : public ConnectRequest {
   CmChannel& channel_;
   const std::shared_ptr<DrivenConnection> connection_;
   const std::vector<std::byte> private_data_;
-  const mpa::PeerOffer offer_;
-  const std::string peer_identity_;
   PeerStanding standing_ = PeerStanding::kUnknown;
   bool decided_ = false;
 };

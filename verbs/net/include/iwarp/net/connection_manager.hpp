@@ -105,10 +105,6 @@ class ConnectRequest {
   virtual const Address& local() const = 0;  ///< numeric address to which the peer connected
   /// Returns the peer's private data.
   virtual const std::vector<std::byte>& private_data() const = 0;
-  /// Returns what the peer's Request offers.
-  virtual const mpa::PeerOffer& offer() const = 0;
-  /// Returns the Carrier::peer_identity() of the connection; empty without a carrier.
-  virtual const std::string& peer_identity() const = 0;
   /// Returns whether the request still has to be accepted or rejected, and the peer has not closed
   /// the connection.
   virtual bool peer_waits() const = 0;
