@@ -40,19 +40,19 @@ constexpr auto kLastInterval = std::chrono::milliseconds(4);
 // If the feed has fewer connections than this, each call of add() removes the ended connections.
 constexpr std::size_t kFew = 16;
 
-}  // namespace
-
 // Polls a connection. If polls are frequent, polls it only if Driven::asks_for() allows that. An
 // infrequent poll may be the last one, so it polls the connection in any case. Returns whether the
 // connection has ended.
-inline bool CqFeed::poll_one(Driven& connection, bool frequent) {
-  if (!frequent || connection.asks_for(this)) connection.poll(frequent);
+inline bool poll_one(Driven& connection, const CqFeed& feed, bool frequent) {
+  if (!frequent || connection.asks_for(&feed)) connection.poll(frequent);
   return connection.ended();
 }
 
+}  // namespace
+
 void CqFeed::poll_all(bool frequent) {
   bool any_ended = false;
-  for (const auto& connection : connections_) any_ended |= poll_one(*connection, frequent);
+  for (const auto& connection : connections_) any_ended |= poll_one(*connection, *this, frequent);
   if (any_ended) forget_ended();
 }
 
@@ -73,7 +73,7 @@ void CqFeed::make_progress() {
   const bool frequent = look ? polled_often() : true;
   if (frequent && !polling) begin(DriveCause::kPolled);
   if (connections_.size() == 1) {
-    if (poll_one(*connections_.front(), frequent)) forget_ended();
+    if (poll_one(*connections_.front(), *this, frequent)) forget_ended();
   } else if (frequent) {
     serve_all(look);
   } else if (connections_.size() <= kMostPolled) {
@@ -158,9 +158,8 @@ bool CqFeed::serve() {
   last_look_ = Clock::now();
   spare_polls_ = kSparePolls;
   if (connections_.size() != 1 || connections_[0]->is_blocked()) return serve_ready(true);
-  const auto& connection = connections_[0];
-  const bool came = connection->ready(true, false);
-  if (connection->ended()) forget_ended();
+  const bool came = connections_[0]->ready(true, false);
+  if (connections_[0]->ended()) forget_ended();
   return came;
 }
 
@@ -192,16 +191,9 @@ void CqFeed::add(std::shared_ptr<Driven> connection) {
   if (sleeper_ != nullptr && sleeper_->owed() != nullptr) connection->expose();
   if (set_ != nullptr) connection->join(set_);
   // Put the new connection into the mode of the feed.
-  switch (mode_.load(std::memory_order_relaxed)) {
-    case DriveMode::kWorker:
-      break;
-    case DriveMode::kPoller:
-      connection->poll(true);
-      break;
-    case DriveMode::kSleeper:
-      connection->sleep_on();
-      break;
-  }
+  const DriveMode mode = mode_.load(std::memory_order_relaxed);
+  if (mode == DriveMode::kPoller) connection->poll(true);
+  if (mode == DriveMode::kSleeper) connection->sleep_on();
   connections_.push_back(std::move(connection));
 }
 
@@ -228,11 +220,7 @@ bool CqFeed::has_set() {
 void CqFeed::begin(DriveCause cause) {
   const bool watched = bytes::advance(kDriveEdges, mode_, cause) != DriveMode::kWorker;
   for (const auto& connection : connections_) {
-    if (cause == DriveCause::kSleptOn) {
-      connection->sleep_on();
-    } else {
-      connection->poll(true);
-    }
+    cause == DriveCause::kSleptOn ? connection->sleep_on() : connection->poll(true);
   }
   interval_ = kFirstInterval;
   polls_seen_ = 0;

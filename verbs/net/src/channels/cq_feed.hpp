@@ -68,7 +68,6 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   using Clock = std::chrono::steady_clock;
 
   void flush_posts();
-  bool poll_one(Driven& connection, bool frequent);
   void poll_all(bool frequent);
   void serve_all(bool look);
   bool serve_ready(bool slept);
