@@ -146,7 +146,6 @@ MetricsServer::MetricsServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)
 MetricsServer::~MetricsServer() = default;
 const MetricsAddress& MetricsServer::address() const { return impl_->address; }
 void MetricsServer::unlink() const noexcept { impl_->unlink(); }
-Statistics MetricsServer::statistics() const { return impl_->statistics(); }
 
 Expected<std::unique_ptr<MetricsServer>> MetricsServer::open(const MetricsAddress& at) {
   MetricsAddress where = at;

@@ -65,8 +65,6 @@ class MetricsServer {
   };
   /// Makes the server show the statistics of an Rnic while the returned Watch exists.
   Watch watch(const Rnic& rnic);
-  /// Returns the statistics that the server shows.
-  Statistics statistics() const;
 
  private:
   struct Impl;
