@@ -22,13 +22,10 @@ std::error_code check(const mpa::StartupOptions& startup) {
 }
 
 std::error_code check(const ConnectOptions& options) {
-  const auto& startup = options.connection.startup;
-  const std::size_t word = startup.revision >= 2 ? mpa::kEnhancedWordSize : 0;
-  const std::size_t octets = options.private_data.size() + options.private_trailer.size();
-  if (octets + word > mpa::kMaxPrivateData) {  // [MPA-80] [EMPA-10]
+  if (private_octets(options) > mpa::kMaxPrivateData) {  // [MPA-80] [EMPA-10]
     return make_error_code(Errc::kPrivateDataTooLong);
   }
-  return check(startup);
+  return check(options.connection.startup);
 }
 
 }  // namespace

@@ -33,14 +33,13 @@ std::optional<SocketAddress> local_end(const Address& local, sa_family_t family)
   return to_socket_address({address, local.port});
 }
 
-/// Returns the number of octets of private data, as counted by PD_Length.
+}  // namespace
+
 std::size_t private_octets(const ConnectOptions& options) {
   const bool enhanced = options.connection.startup.revision >= 2;
   return options.private_data.size() + options.private_trailer.size() +
          (enhanced ? mpa::kEnhancedWordSize : 0);
 }
-
-}  // namespace
 
 Connector::Connector(Claims& claims, Registry& registry, Worker& worker, verbs::QueuePair& qp,
                      Address to, ConnectOptions options, CmChannel& channel)

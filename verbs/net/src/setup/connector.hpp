@@ -28,6 +28,9 @@
 
 namespace iwarp::net {
 
+/// Returns the number of octets of private data in the Request, as counted by PD_Length.
+std::size_t private_octets(const ConnectOptions& options);
+
 class Connector final : public std::enable_shared_from_this<Connector> {
  public:
   Connector(Claims& claims, Registry& registry, Worker& worker, verbs::QueuePair& qp, Address to,
