@@ -216,11 +216,11 @@ Expected<CqHandle> Rnic::create_cq(std::size_t capacity,
     if (impl_->cqs.size() == impl_->options.max_cqs) return refuse(Errc::kLimitReached);
     ChannelPort::reserve(impl_->async);
     impl_->cqs[cq.get()] = {.feed = std::move(feed)};
-    return CqHandle(cq.release(), CqDeleter{this});
+    return CqHandle(cq.release(), RnicDeleter{this});
   });
 }
 
-void CqDeleter::operator()(CompletionQueue* cq) const { rnic->impl().destroy(cq); }
+void RnicDeleter::operator()(CompletionQueue* cq) const { rnic->impl().destroy(cq); }
 
 void Rnic::Impl::destroy(verbs::CompletionQueue* cq) {
   assert(verbs::CompletionQueuePort::attached(*cq) == 0 &&
@@ -262,11 +262,11 @@ Expected<SrqHandle> Rnic::create_srq(ProtectionDomain& pd,
         });
     ChannelPort::reserve(impl_->async);
     ++impl_->srqs;
-    return SrqHandle(srq.release(), SrqDeleter{this});
+    return SrqHandle(srq.release(), RnicDeleter{this});
   });
 }
 
-void SrqDeleter::operator()(SharedReceiveQueue* srq) const { rnic->impl().destroy(srq); }
+void RnicDeleter::operator()(SharedReceiveQueue* srq) const { rnic->impl().destroy(srq); }
 
 void Rnic::Impl::destroy(verbs::SharedReceiveQueue* srq) {
   assert(verbs::SharedReceiveQueuePort::attached(*srq) == 0 &&
@@ -309,7 +309,7 @@ Expected<QpHandle> Rnic::create_qp(ProtectionDomain& pd, verbs::QpInit init) {
       impl_->qp_numbers.erase(number);
       throw;
     }
-    return QpHandle(qp.release(), QpDeleter{this});
+    return QpHandle(qp.release(), RnicDeleter{this});
   });
 }
 
@@ -325,7 +325,7 @@ Expected<QpHandle> create_other_end(Rnic& rnic, const QueuePair& of) {
     auto qp =
         std::make_unique<QueuePair>(of.num(), init, impl.stags, [](const verbs::AsyncEvent&) {});
     impl.qps.try_emplace(qp.get()).first->second.other_end = true;
-    return QpHandle(qp.release(), QpDeleter{&rnic});
+    return QpHandle(qp.release(), RnicDeleter{&rnic});
   });
 }
 
@@ -334,7 +334,7 @@ verbs::QpNum Rnic::Impl::next_number() {
   return std::exchange(next_qp, (next_qp + 1) & kQpNumMask);
 }
 
-void QpDeleter::operator()(QueuePair* qp) const { rnic->impl().destroy(qp); }
+void RnicDeleter::operator()(QueuePair* qp) const { rnic->impl().destroy(qp); }
 
 void Rnic::Impl::destroy(verbs::QueuePair* qp) {
   std::shared_ptr<Connector> connector;

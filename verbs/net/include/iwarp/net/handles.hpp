@@ -103,32 +103,23 @@ class Memory {
   verbs::Region* region_ = nullptr;
 };
 
-/// Destroys queue pairs.
-struct QpDeleter {
+/// Destroys objects of an Rnic. The queue pairs that use a completion queue or a shared receive
+/// queue must have been destroyed before that queue.
+struct RnicDeleter {
   Rnic* rnic = nullptr;
   /// Closes the connection, flushes all requests, and waits for the thread that drives the
   /// connection. Messages that were sent completely still arrive. Resets the connection only if
   /// some octets of a message have been sent and others have not.
   void operator()(QueuePair* qp) const;
-};
-/// Destroys completion queues.
-struct CqDeleter {
-  Rnic* rnic = nullptr;
-  /// Destroys `cq` and removes its events from its channel. The queue pairs that use `cq` must have
-  /// been destroyed already.
+  /// Destroys `cq` and removes its events from its channel.
   void operator()(CompletionQueue* cq) const;
-};
-/// Destroys shared receive queues.
-struct SrqDeleter {
-  Rnic* rnic = nullptr;
-  /// Destroys `srq`. The queue pairs that use `srq` must have been destroyed already.
   void operator()(SharedReceiveQueue* srq) const;
 };
 /// Owns a queue pair.
-using QpHandle = std::unique_ptr<QueuePair, QpDeleter>;
+using QpHandle = std::unique_ptr<QueuePair, RnicDeleter>;
 /// Owns a completion queue.
-using CqHandle = std::unique_ptr<CompletionQueue, CqDeleter>;
+using CqHandle = std::unique_ptr<CompletionQueue, RnicDeleter>;
 /// Owns a shared receive queue.
-using SrqHandle = std::unique_ptr<SharedReceiveQueue, SrqDeleter>;
+using SrqHandle = std::unique_ptr<SharedReceiveQueue, RnicDeleter>;
 
 }  // namespace iwarp::net
