@@ -12,7 +12,7 @@
 //   while (framer.queued_octets() != 0) {
 //     const Octets queued = join(framer.plan(1024));
 //     const std::size_t n = std::min(cut, queued.size());
-//     all.insert(all.end(), queued.begin(), queued.begin() + static_cast<std::ptrdiff_t>(n));
+//     append(all, View(queued).first(n));
 //     framer.sent(n);
 //   }
 //   return all;
