@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <tuple>
 
 #include "driver/driven_active.hpp"
 #include "driver/driven_connection.hpp"
@@ -22,10 +23,10 @@ constexpr std::uint32_t kEmssInterval = 4096;  // number of sends between two qu
 
 using Pieces = std::array<iovec, kPieces>;
 
-// Fills `out` with the pieces of `plan`. Returns the number of octets and the number of entries
-// filled.
+// Fills `out` with the pieces of `plan`. Returns the number of octets, and a message that refers to
+// the pieces.
 template <typename Plan, std::size_t N>
-std::pair<std::size_t, std::size_t> fill(const Plan& plan, std::array<iovec, N>& out) {
+std::pair<std::size_t, msghdr> fill(const Plan& plan, std::array<iovec, N>& out) {
   std::size_t octets = 0;
   std::size_t count = 0;
   for (const auto& piece : plan) {
@@ -34,7 +35,7 @@ std::pair<std::size_t, std::size_t> fill(const Plan& plan, std::array<iovec, N>&
     out[count++] = {.iov_base = const_cast<std::byte*>(piece.data()), .iov_len = piece.size()};
     octets += piece.size();
   }
-  return {octets, count};
+  return {octets, {.msg_iov = out.data(), .msg_iovlen = count}};
 }
 
 // send_plan() and receive_plan() call the carrier, or the kernel if there is no carrier.
@@ -155,10 +156,7 @@ void DrivenConnection::await_same() {
   Active::Awaited& awaited = active_->awaited;
   const auto plan = active_->core.receive_plan();
   if (plan.empty() || plan.size() > awaited.pieces.size()) return;
-  const auto [octets, count] = fill(plan, awaited.pieces);
-  awaited.message.msg_iov = awaited.pieces.data();
-  awaited.message.msg_iovlen = count;
-  awaited.octets = octets;
+  std::tie(awaited.octets, awaited.message) = fill(plan, awaited.pieces);
 }
 
 // Reads the socket until it is empty or the turn is over. Returns whether there may be more to
@@ -172,10 +170,7 @@ bool DrivenConnection::receive() {
     const auto plan = a.core.receive_plan();
     if (plan.empty()) return false;
     if (a.octets_received - begin >= kTurn) return true;
-    const auto [octets, count] = fill(plan, pieces);
-    msghdr message{};
-    message.msg_iov = pieces.data();
-    message.msg_iovlen = count;
+    auto [octets, message] = fill(plan, pieces);
     ++a.receive_calls;
     // Record the input now, because the carrier may read octets from the socket without delivering
     // any.
@@ -231,10 +226,7 @@ void DrivenConnection::transmit() {
     const auto plan = a.core.transmit_plan(kPieces, now);
     if (plan.empty()) return;
     if (done >= kTurn) return step(OutputEvent::kTurnOver);
-    const auto [octets, count] = fill(plan, pieces);
-    msghdr message{};
-    message.msg_iov = pieces.data();
-    message.msg_iovlen = count;
+    const auto [octets, message] = fill(plan, pieces);
     ++a.send_calls;
     const auto n = send_plan(carrier, a.socket.get(), message);
     if (n < 0 && errno == EINTR) continue;
