@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <nlohmann/json.hpp>
 
@@ -35,9 +36,26 @@ std::vector<unsigned> allowed_cpus() {
   return out;
 }
 
-/// Prepares the process for a counted stream: selects the CRC kernel, and pins the process to a
-/// processor.
+/// Raises the limit of descriptors if the connections of the plan need that. Throws UsageError if
+/// the limit cannot be raised so far.
+void allow_descriptors(const Plan& plan) {
+  constexpr std::uint64_t kOthers = 64;  // descriptors that are not those of connections
+  const auto wanted = plan.qps + kOthers;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return;
+  if (limit.rlim_max < wanted) {
+    throw UsageError(fmt::format(
+        "--qps {}: this process may open only {} file descriptors, and needs {} (see ulimit -Hn)",
+        plan.qps, limit.rlim_max, wanted));
+  }
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Prepares the process: raises the limit of descriptors and, for a counted stream, selects the CRC
+/// kernel, and pins the process to a processor.
 void set_up_process(const Plan& plan, bool sender) {
+  allow_descriptors(plan);
   if (!plan.is_counted()) return;
   for (const auto& kernel : crc32c::kernels()) {
     if (plan.counted.crc_kernel == kernel.name) crc32c::use(kernel);

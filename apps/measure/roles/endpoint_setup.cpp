@@ -48,6 +48,12 @@ std::uint64_t data_receives(const Plan& plan, bool server) {
              : 0;
 }
 
+/// Returns the capacity of each send queue.
+std::uint32_t send_capacity(const Plan& plan) {
+  if (plan.is_latency()) return kPingPongSends;
+  return static_cast<std::uint32_t>(plan.depth + kSignalReceives);
+}
+
 std::vector<std::byte> index_octets(std::uint64_t index) {
   std::vector<std::byte> out(sizeof(std::uint32_t));
   bytes::store_be(out.data(), static_cast<std::uint32_t>(index));
@@ -72,8 +78,7 @@ Endpoint::Endpoint(const Plan& plan, Side side)
   channel_ = check(rnic_->create_channel(), "cannot create a completion channel");
   if (plan.waiting == Waiting::kEpoll) epoll_.emplace(channel_->fd());
   cm_ = check(rnic_->create_cm_channel(), "cannot create an event channel");
-  const auto sends = std::max<std::uint64_t>(plan.depth + kSignalReceives, kPingPongSends);
-  cq_ = check(rnic_->create_cq(plan.qps * (sends + receives_), channel_.get()),
+  cq_ = check(rnic_->create_cq(plan.qps * (send_capacity(plan) + receives_), channel_.get()),
               "cannot create a completion queue");
   for (std::uint64_t i = 0; i < plan.qps; ++i) lanes_.push_back(make_lane(i));
 }
@@ -84,8 +89,7 @@ Lane Endpoint::make_lane(std::uint64_t index) {
   verbs::QpInit init;
   init.send_cq = cq_.get();
   init.recv_cq = cq_.get();
-  init.limits.max_send_wr = static_cast<std::uint32_t>(
-      std::max<std::uint64_t>(plan_.depth + kSignalReceives, kPingPongSends));
+  init.limits.max_send_wr = send_capacity(plan_);
   init.limits.max_recv_wr = static_cast<std::uint32_t>(receives_);
   lane.qp = check(rnic_->create_qp(*pd_, init), "cannot create a queue pair");
   const bool pair = plan_.is_latency() && plan_.test->operation == Operation::kWrite;

@@ -64,10 +64,12 @@ class StreamClient final : public ClientRole {
 
   void stream(Clock::time_point end) {
     Clock::time_point now;
+    fill_all();
     do {
-      for (auto& lane : lanes()) {
-        fill(lane, by_rounds_ ? round_first_[lane.index] + plan_.depth : kUnlimited);
+      for (const auto index : to_fill_) {
+        fill(lanes()[index], by_rounds_ ? round_first_[index] + plan_.depth : kUnlimited);
       }
+      to_fill_.clear();
       if (by_rounds_ && all_done()) {
         finish_round();
       } else {
@@ -79,6 +81,11 @@ class StreamClient final : public ClientRole {
     } while (now < end && !finish_requested());
     while (!all_done()) handle(endpoint_.wait());
     if (by_rounds_) finish_round();
+  }
+
+  void fill_all() {
+    to_fill_.resize(lanes().size());
+    std::iota(to_fill_.begin(), to_fill_.end(), std::uint64_t{0});
   }
 
   void fill(Lane& lane, std::uint64_t limit) {
@@ -117,6 +124,7 @@ class StreamClient final : public ClientRole {
       ++replies;
     }
     await_replies(replies);
+    fill_all();
   }
 
   // Prepares the buffers of the next messages: fills them with the pattern or, for Reads, clears
@@ -145,6 +153,7 @@ class StreamClient final : public ClientRole {
     outcome_.latency.add(Clock::now() - posted_at_[lane.index * plan_.depth + last % plan_.depth]);
     if (plan_.check && plan_.test->operation == Operation::kRead) check_reads(lane, count);
     lane.done += count;
+    to_fill_.push_back(lane.index);
   }
 
   void check_reads(Lane& lane, std::uint64_t count) {
@@ -164,6 +173,7 @@ class StreamClient final : public ClientRole {
   std::vector<Clock::time_point> posted_at_;
   std::vector<std::uint64_t> before_;  ///< number of messages posted on each lane before the phase
   std::vector<std::uint64_t> round_first_ = std::vector<std::uint64_t>(plan_.qps);
+  std::vector<std::uint64_t> to_fill_;  ///< indices of lanes to fill() next; may repeat
   std::size_t replies_ = 0;
   Intervals* intervals_ = nullptr;  ///< reports the intervals of the phase that is running
   Outcome outcome_;
