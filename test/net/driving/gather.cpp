@@ -6,6 +6,7 @@
 #include <array>
 #include <functional>
 #include <held_clock.hpp>
+#include <vector>
 
 #include "driver/driven_connection.hpp"
 #include "socket_pair.hpp"
@@ -61,18 +62,18 @@ struct NoRegistry final : Registry {
 /// A connection whose peer sends nothing. Its posts may be delayed for longer than the test can
 /// run.
 struct Alone {
-  Alone() {
+  std::shared_ptr<DrivenConnection> make() {
+    std::array<int, 2> ends{};
     REQUIRE_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
-    peer = UniqueFd(ends[1]);
+    peers.emplace_back(ends[1]);
     DrivenConnection::Setup setup{.role = mpa::Role::kResponder, .socket = UniqueFd(ends[0])};
     setup.options.gather_delay = std::chrono::hours(1'000'000);
-    connection = DrivenConnection::make(registry, worker, std::move(setup));
+    return DrivenConnection::make(registry, worker, std::move(setup));
   }
   NoRegistry registry;
   Worker worker{std::chrono::microseconds(0)};
-  std::array<int, 2> ends{};
-  UniqueFd peer;
-  std::shared_ptr<DrivenConnection> connection;
+  std::vector<UniqueFd> peers;
+  std::shared_ptr<DrivenConnection> connection = make();
 };
 
 }  // namespace
@@ -266,6 +267,20 @@ TEST_CASE("the timer stops when no posts wait, and the next post starts it again
     alone.connection->sync();
     CHECK(comes_true([&] { return alone.connection.use_count() <= without_timer; }));
   }
+}
+
+TEST_CASE("while four connections delay posts, a large post of a fifth is sent without delay") {
+  Alone alone;
+  std::vector<std::shared_ptr<DrivenConnection>> holding;
+  while (holding.size() < 4) {
+    holding.push_back(alone.make());
+    CHECK(holding.back()->posted(verbs::Doorbell::kLargeMayWait));
+  }
+  CHECK(holding.front()->posted(verbs::Doorbell::kLargeMayWait));
+  CHECK_FALSE(alone.connection->posted(verbs::Doorbell::kLargeMayWait));
+  CHECK(alone.connection->posted(verbs::Doorbell::kMayWait));
+  for (const auto& connection : holding) connection->end();
+  alone.connection->end();
 }
 
 TEST_CASE("the timer forgets a connection that ends while posts wait") {

@@ -37,6 +37,8 @@ std::error_code check_extension(const SendWr& wr) {
 
 // Maximum number of octets that may wait to be sent together with later posts.
 constexpr std::uint64_t kMostGathered = 128 << 10;
+// Payload from which a request is large, see Doorbell::kLargeMayWait.
+constexpr std::uint64_t kLarge = 32 << 10;
 
 std::uint64_t length_of(const SendWr& wr) {
   if (wr.sgl.size() == 1) return wr.sgl.front().length;  // the usual case
@@ -196,8 +198,10 @@ inline Doorbell QueuePair::Impl::doorbell(std::size_t count) {
                        CompletionQueuePort::times_emptied(*qp.init.recv_cq);
   const bool is_behind = std::exchange(seen_emptied, emptied) == emptied;
   if (is_behind && count == 1) {
-    gathered += ring.slot(ring.posted.load(std::memory_order_relaxed) - 1).length;
-    if (gathered <= kMostGathered) return Doorbell::kMayWait;
+    const auto length = ring.slot(ring.posted.load(std::memory_order_relaxed) - 1).length;
+    gathered += length;
+    if (gathered <= kMostGathered)
+      return length < kLarge ? Doorbell::kMayWait : Doorbell::kLargeMayWait;
   }
   gathered = 0;
   return Doorbell::kNow;

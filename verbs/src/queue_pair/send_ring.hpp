@@ -143,7 +143,7 @@ class SendRing {
  private:
   /// Number of slots of a Part. Each Part of the ring is allocated when it is first used, because
   /// many applications request far larger queues than they use.
-  static constexpr std::size_t kSlots = 16;
+  static constexpr std::size_t kSlots = 8;
   struct Part {
     std::unique_ptr<std::array<SendSlot, kSlots>> slots;
     std::unique_ptr<std::byte[]> inline_data;  ///< max_inline octets for each slot

@@ -15,6 +15,9 @@ namespace iwarp::verbs {
 enum class Doorbell : std::uint8_t {
   kNow,      ///< send the request at once
   kMayWait,  ///< the request may be coalesced: the application has completions left to poll
+  /// As kMayWait, but the payload is large enough to be worth a system call if other connections
+  /// coalesce requests as well.
+  kLargeMayWait,
 };
 
 /// The interface through which queues and the STag table notify a driver that waits for them.

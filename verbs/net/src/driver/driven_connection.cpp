@@ -48,8 +48,11 @@ std::shared_ptr<DrivenConnection> DrivenConnection::make(Registry& registry, Wor
 }
 
 bool DrivenConnection::posted(verbs::Doorbell doorbell) {
-  const bool waits = doorbell == verbs::Doorbell::kMayWait && gathered_.is_on() &&
-                     gathered_.hold_back(GatheredPosts::Clock::now());
+  const bool may_wait = doorbell == verbs::Doorbell::kMayWait ||
+                        (doorbell == verbs::Doorbell::kLargeMayWait &&
+                         (in_gather_timer_.load() || !worker_.gather_timer().is_busy()));
+  const bool waits =
+      may_wait && gathered_.is_on() && gathered_.hold_back(GatheredPosts::Clock::now());
   if (!waits) {
     kick(kTransmit);
   } else if (!in_gather_timer_.load() && !in_gather_timer_.exchange(true)) {

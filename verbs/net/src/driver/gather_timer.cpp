@@ -26,6 +26,7 @@ constexpr auto kLongestPause = std::chrono::milliseconds(1);
 void GatherTimer::add(std::shared_ptr<DrivenConnection> connection) {
   const std::lock_guard lock(mutex_);
   insist([&] { entries_.push_back({.connection = connection}); });
+  count_.fetch_add(1, std::memory_order_relaxed);
   if (std::exchange(is_running_, true)) return;
   pause_ = {};
   worker_.post([this] { tick(); });
@@ -43,7 +44,7 @@ void GatherTimer::tick() {
   const auto now = Clock::now();
   bool any_late = false;
   Clock::duration shortest = kFirstPause;
-  std::erase_if(entries, [&](Entry& entry) {
+  const auto left = std::erase_if(entries, [&](Entry& entry) {
     DrivenConnection& connection = *entry.connection;
     // The connection has ended, so its held-back posts will not be sent.
     if (connection.ended()) return true;
@@ -54,6 +55,7 @@ void GatherTimer::tick() {
     shortest = std::min(shortest, connection.gathered().longest());
     return false;
   });
+  count_.fetch_sub(left, std::memory_order_relaxed);
   pause = any_late ? shortest : std::clamp<Clock::duration>(pause, shortest, kLongestPause);
   const std::lock_guard lock(mutex_);
   pause_ = pause;
