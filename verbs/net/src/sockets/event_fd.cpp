@@ -22,7 +22,8 @@ using Milliseconds = std::chrono::milliseconds;
 }  // namespace
 
 Deadline deadline_after(Milliseconds timeout) {
-  return timeout.count() < 0 ? Deadline() : Clock::now() + timeout;
+  constexpr std::chrono::years kNever{100};  // The clock cannot represent much later times.
+  return timeout.count() < 0 || timeout > kNever ? Deadline() : Clock::now() + timeout;
 }
 
 int milliseconds_until(Deadline deadline) {

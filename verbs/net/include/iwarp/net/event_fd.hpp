@@ -11,7 +11,8 @@ namespace iwarp::net {
 
 /// The time at which to stop waiting; nullopt means no limit.
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
-/// Returns the deadline of a wait that starts now. A negative `timeout` means no limit.
+/// Returns the deadline of a wait that starts now. A negative `timeout` means no
+/// limit, as does one of more than a century.
 Deadline deadline_after(std::chrono::milliseconds timeout);
 /// Returns the time until `deadline` in milliseconds, rounded up, as a timeout for poll(2). Returns
 /// -1 if there is no deadline.
