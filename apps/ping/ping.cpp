@@ -299,7 +299,7 @@ cli::Command ping_command() {
   command.notes = "The protocol is that of rdma-core's rping, so either end may be rping.";
   command.shown = {"iwarp ping --server                 answer on port 7174 until interrupted",
                    "iwarp ping 192.0.2.7 --verify       ten pings of 64 octets, each compared",
-                   "iwarp ping [::1]:7174 --count 0 -v  until interrupted, showing the text"};
+                   "iwarp ping [::1]:7174 --count 0 -v  until interrupted, with the data"};
   command.run = [options](const cli::Given& given) {
     if (given.has("--go-ahead") && !options->server)
       throw UsageError("--go-ahead requires --server");

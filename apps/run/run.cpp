@@ -246,9 +246,9 @@ int execute_watched(const std::vector<std::string>& words, Environment variables
   if (count == 0) return end_as(ending);
   if (!is_quiet) {
     fmt::print(stderr,
-               "iwarp run: careful mode reported {} mistake{}, so the exit status is {} (the exit "
-               "status of {} is {})\n",
-               count, count == 1 ? "" : "s", kMistakes, words.front(), ending.status);
+               "iwarp run: careful mode reported {} mistake{}: iwarp run exits with status {} "
+               "instead of {}, the status of {}\n",
+               count, count == 1 ? "" : "s", kMistakes, ending.status, words.front());
   }
   return kMistakes;
 }

@@ -52,7 +52,8 @@ std::string verdict_of(const Patience& patience) {
   if (patience.retries == nullptr)
     return "an iWARP adapter would have ended the connection at once";
   return fmt::format(
-      "with a RoCE adapter, the peer's request would have failed by now unless {} is 7",
+      "with a RoCE adapter, the peer's request would have failed by now with RNR_RETRY_EXC_ERR, "
+      "except with {} = 7, which retries without limit",
       patience.retries);
 }
 

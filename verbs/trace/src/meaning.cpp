@@ -177,7 +177,7 @@ std::string meaning(const Frame& frame, std::string_view sender, std::string_vie
       break;
   }
   if (frame.crc == CrcVerdict::kBad) {
-    return fmt::format("nothing: the FPDU is damaged; {} discards it and ends the stream",
+    return fmt::format("no effect: the CRC is wrong; {} discards the FPDU and ends the stream",
                        receiver);
   }
   return segment_meaning(frame, names);

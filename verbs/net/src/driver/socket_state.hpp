@@ -41,7 +41,7 @@ inline constexpr std::array kInputEdges{
     InputEdge{InputState::kBuffered, InputEvent::kEnd, InputState::kEnded, "the FIN arrived, or the socket failed"},
     InputEdge{InputState::kHeld, InputEvent::kResume, InputState::kReads, "a receive was posted"},
     InputEdge{InputState::kHeld, InputEvent::kEnd, InputState::kEnded, "the socket failed"},
-    InputEdge{InputState::kEnded, InputEvent::kEnd, InputState::kEnded, "the socket failed after the FIN"},
+    InputEdge{InputState::kEnded, InputEvent::kEnd, InputState::kEnded, "the socket failed after the end of input"},
 };
 // clang-format on
 static_assert(bytes::deterministic(kInputEdges));
