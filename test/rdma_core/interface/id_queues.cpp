@@ -175,6 +175,11 @@ TEST_CASE("a call of rdma_verbs.h that fails returns -1 and sets errno") {
   });
 }
 
+TEST_CASE("an errno result becomes -1 with errno set, and success stays 0") {
+  check_fails(ENOMEM, [] { return rdma_seterrno(ENOMEM); });
+  CHECK(rdma_seterrno(0) == 0);
+}
+
 TEST_CASE("a datagram call on a connection is a Send to its peer") {
   Pair pair({.all_signaled = true});
   const Buffer in(pair.server.pd.get(), 8);

@@ -136,4 +136,10 @@ TEST_CASE("a program with shorter or longer table entries gets the members that 
   CHECK(equal(gids[0], whole.gid));
 }
 
+TEST_CASE("the transports and ports that the headers' helpers derive are correct") {
+  CHECK(ibv_is_qpt_supported(1U << IBV_QPT_RC, IBV_QPT_RC) == 1);
+  CHECK(ibv_is_qpt_supported(1U << IBV_QPT_RC, IBV_QPT_UD) == 0);
+  CHECK(ibv_flow_label_to_udp_sport(0) == IB_ROCE_UDP_ENCAP_VALID_PORT_MIN);
+}
+
 }  // namespace

@@ -177,7 +177,8 @@ TEST_CASE("a bad CRC is reported, and no line below it claims that the message w
   script.sent[6].octets[30] ^= std::byte{1};
   const auto texts = printed(script);
   CHECK(texts[6].contains(" BAD\n"));
-  CHECK(texts[6].contains("no effect: the CRC is wrong; server discards the FPDU and ends the stream"));
+  CHECK(texts[6].contains(
+      "no effect: the CRC is wrong; server discards the FPDU and ends the stream"));
 }
 
 TEST_CASE("the MPA line shows markers and that the CRC is off") {
