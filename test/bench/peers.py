@@ -120,6 +120,19 @@ def at_a_time(count, test, seconds):
         return {"bytes_per_second": sum(runs)}
 
 
+def beside_streams(test, stream, seconds):
+    """Runs a ping-pong while 63 connections between two other processes stream. Returns the latency that 99 % of the
+    messages do not exceed."""
+    words = (IWARP, "perf", "--self", stream, "--qps", "63", "--duration", "60", "--interval", "0.1")
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as streams:
+        try:
+            if not any("messages/s" in line for line in streams.stdout):  # the first interval has ended
+                raise Missing(f"{stream} with 63 connections failed")
+            return {"latency": iwarp(test, seconds=seconds)["latency_us"]["p99"]}
+        finally:
+            streams.terminate()
+
+
 def iperf3(seconds):
     need("iperf3")
     port = free_port()

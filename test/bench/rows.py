@@ -94,6 +94,9 @@ def round_trips():
             ("asleep in epoll on the channel's descriptor", "--epoll", 1.30, CALLS)):
         yield Row(f"Send 64 B there and back, {how} : tcp-pingpong", perf("send-lat", options),
                   perf("tcp-pingpong", options), LAT, target, why=why)
+    yield Row("p99 of Send 64 B there and back, beside 63 connections that stream : the same over TCP",
+              lambda s: peers.beside_streams("send-lat", "write-bw", s),
+              lambda s: peers.beside_streams("tcp-pingpong", "tcp-stream", s), LAT, 1.2, why=QUEUE_PAIRS)
 
 
 def against_itself():
