@@ -16,19 +16,20 @@
 namespace iwarp::net {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
 }  // namespace
 
 Deadline deadline_after(Milliseconds timeout) {
   constexpr std::chrono::years kNever{100};  // The clock cannot represent much later times.
-  return timeout.count() < 0 || timeout > kNever ? Deadline() : Clock::now() + timeout;
+  return timeout.count() < 0 || timeout > kNever ? Deadline()
+                                                 : std::chrono::steady_clock::now() + timeout;
 }
 
 int milliseconds_until(Deadline deadline) {
   if (!deadline) return -1;
-  const auto left = std::chrono::ceil<Milliseconds>(*deadline - Clock::now()).count();
+  const auto left =
+      std::chrono::ceil<Milliseconds>(*deadline - std::chrono::steady_clock::now()).count();
   return static_cast<int>(std::clamp<Milliseconds::rep>(left, 0, std::numeric_limits<int>::max()));
 }
 
@@ -58,7 +59,7 @@ bool EventFd::wait(Deadline deadline) const {
     pollfd waiting{.fd = fd(), .events = POLLIN, .revents = 0};
     const int n = ::poll(&waiting, 1, milliseconds_until(deadline));
     if (n > 0) return true;
-    if (deadline && Clock::now() >= *deadline) return false;
+    if (deadline && std::chrono::steady_clock::now() >= *deadline) return false;
     // Except for EINTR, poll(2) fails only if the kernel is out of memory: try again later.
     if (n < 0 && errno != EINTR) std::this_thread::sleep_for(Milliseconds(1));
   }
