@@ -37,7 +37,9 @@ mpa::StartupOptions startup_options(const ConnectionOptions& options) {
   return out;
 }
 
-// A peer whose frame names no IRD has not agreed to the Reads that reads_to_ask() adds.
+// Returns how many Reads this end may have outstanding: the negotiated ORD. If the peer's frame
+// names no IRD, the result is at most `asked`, the ORD that the application wants. Such a peer has
+// not agreed to the Reads that reads_to_ask() adds for acknowledgements.
 std::uint16_t usable_ord(const mpa::Startup& startup, const ConnectionOptions& options,
                          std::uint16_t asked) {
   const mpa::Negotiated& n = startup.negotiated();

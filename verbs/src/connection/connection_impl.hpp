@@ -94,6 +94,8 @@ struct Connection::Full {
     framer.drop_unsent();
     return framer.detach_all();
   }
+  /// Returns whether the peer may still ask for an acknowledgement: see
+  /// ConnectionOptions::ack_request_wait.
   bool awaits_ack_request(TimePoint now, Duration limit);
   TimePoint peer_seen;  ///< time at which the peer last sent or acknowledged octets
   void note_peer_seen(const Now& now) {
