@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "common/connection/options.hpp"
 #include "info/gids.hpp"
+#include "info/record.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/startup_frame.hpp"
 #include "iwarp/net/rnic.hpp"
@@ -116,7 +117,20 @@ cli::Command info_command() {
   command.flag(
       "--gids", *gids,
       "Print only the GID tables that programs see under iwarp run, with the index of each GID");
-  command.run = [json, gids](const cli::Given&) {
+  auto device = std::make_shared<std::string>();
+  command
+      .text("--record-device", "DEV", *device,
+            "Print the profile of an RDMA device of this machine as JSON: its names, identity, "
+            "attributes, port, kinds of GIDs, and files. Sends no traffic")
+      .excludes("--gids")
+      .excludes("--json");
+  command.shown = {"iwarp info --record-device mlx5_0 > card.json  records a card"};
+  command.run = [json, gids, device](const cli::Given& given) {
+    if (given.has("--record-device")) {
+      const auto profile = record_device(*device);
+      std::puts(profile.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+      return 0;
+    }
     const Json info = *gids ? Json{{"gids", gid_tables()}}
                             : Json{{"iwarp", kVersion},
                                    {"crc32c", crc_kernels()},
