@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests `iwarp info --record-device` on the simulated device: the profile has the values that ibv_devinfo prints, and
-the files of the device. Also tests each error."""
+the files of the device. Also tests each error, and compares the profiles of rxe and siw in verbs/profiles with what
+the tools printed about these devices in the same virtual machine (recorded/)."""
 import json
 import pathlib
 import re
@@ -9,6 +10,9 @@ import support
 from hosts import joined, why_no_namespaces, within
 from support import Case, main
 
+HERE = pathlib.Path(__file__).resolve().parent
+RECORDED = HERE / "recorded"
+PROFILES = HERE.parents[1] / "verbs/profiles"
 SYSFS = "/sys/class/infiniband/iwarp0"
 # The names by which ibv_devinfo prints members of ibv_port_attr, where they differ.
 PRINTED = {"lid": "port_lid", "lmc": "port_lmc"}
@@ -22,12 +26,7 @@ def number(text):
     return int(re.search(r"\((\d+)\)$", text)[1] if text.endswith(")") else text, 0)
 
 
-class Recording(Case):
-    def record(self, persona="roce", **how):
-        result = self.run_program(support.IWARP, "info", "--record-device", "iwarp0", options=("--as", persona), **how)
-        self.assert_silent(result)
-        return json.loads(result.out)
-
+class Comparing(Case):
     def check_values(self, profile, listing):
         """Checks that the profile has the values that `ibv_devinfo -v` printed."""
         printed = dict(re.findall(r"(?m)^\s*(\w+):\s+(\S.*)$", listing))
@@ -42,6 +41,13 @@ class Recording(Case):
                     self.assertEqual(value, number(text), name)
         self.assertEqual(profile["device"]["fw_ver"], printed["fw_ver"])
         self.assertEqual(profile["device"]["transport"], number(printed["transport"]))
+
+
+class Recording(Comparing):
+    def record(self, persona="roce", **how):
+        result = self.run_program(support.IWARP, "info", "--record-device", "iwarp0", options=("--as", persona), **how)
+        self.assert_silent(result)
+        return json.loads(result.out)
 
     def test_values_are_those_of_ibv_devinfo(self):
         for persona in ("iwarp", "roce"):
@@ -87,6 +93,23 @@ class Recording(Case):
         self.assertRegex(broken.err, r"^iwarp info: --record-device: cannot load libibverbs: .*libibverbs.so.1.* "
                          r"\(install libibverbs1\)\n$")
         self.run_program(*record, "mlx5_0", "--gids", plain=True, statuses=(2,))
+
+
+class Recorded(Comparing):
+    def test_profiles_of_kernel_devices(self):
+        for name in ("rxe", "siw"):
+            with self.subTest(name):
+                profile = json.loads((PROFILES / f"{name}.json").read_text())
+                folder = RECORDED / name
+                self.check_values(profile, (folder / "ibv_devinfo.txt").read_text())
+                sysfs = (folder / "sysfs.txt").read_text()
+                files = set(re.findall(r"(?m)^\./([^: ]+)(?::| ->)", sysfs))
+                self.assertEqual(profile["files"], sorted(files))
+                for file in ("node_desc", "hca_type", "board_id"):
+                    text = re.search(rf"(?m)^\./{file}:(.*)$", sysfs)
+                    self.assertEqual(profile["device"].get(file), text and text[1])
+                abi = re.search(r"(?m)^\./abi_version:(\d+)$", (folder / "uverbs.txt").read_text())
+                self.assertEqual(profile["device"]["uverbs_abi"], int(abi[1]))
 
 
 if __name__ == "__main__":
