@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests `iwarp info --record-device` on the simulated device: the profile has the values that ibv_devinfo prints, and
-the files of the device. Also tests each error, and compares the profiles of rxe and siw in verbs/profiles with what
-the tools printed about these devices in the same virtual machine (recorded/)."""
+the files of the device. Also tests each error. Compares the profiles of rxe and siw in verbs/profiles with what the
+tools printed about these devices in the same virtual machine (recorded/)."""
 import json
 import pathlib
 import re
@@ -110,6 +110,18 @@ class Recorded(Comparing):
                     self.assertEqual(profile["device"].get(file), text and text[1])
                 abi = re.search(r"(?m)^\./abi_version:(\d+)$", (folder / "uverbs.txt").read_text())
                 self.assertEqual(profile["device"]["uverbs_abi"], int(abi[1]))
+
+    def test_each_profile_has_all_members_and_a_source_for_each(self):
+        for name in ("connectx", "mana", "rxe", "siw"):
+            with self.subTest(name):
+                profile = json.loads((PROFILES / f"{name}.json").read_text())
+                self.assertEqual((profile["format"], profile["name"]), (1, name))
+                self.assertEqual({part: len(profile[part]) for part in MEMBERS}, MEMBERS)
+                for source, text in profile["sources"].items():
+                    part, _, member = source.partition(".")
+                    self.assertTrue(text and (not part or part in profile), source)
+                    self.assertTrue(not member or member in profile[part], source)
+                self.assertIn("", profile["sources"])
 
 
 if __name__ == "__main__":
