@@ -7,10 +7,11 @@
 
 #include <array>
 #include <cstdlib>
-#include <string_view>
+#include <string>
 
 #include "common/base/error.hpp"
 #ifdef IWARP_HAS_PORT
+#include "iwarp/options/options.hpp"
 #include "rdma_core/device/port.hpp"
 #endif
 
@@ -20,31 +21,52 @@ namespace iwarp::apps {
 
 namespace {
 
-Json table_of(options::Persona persona) {
-  const char* const loopback = std::getenv("IWARP_LOOPBACK");
-  const bool list_loopback = loopback != nullptr && std::string_view(loopback) == "on";
-  const auto port = rdma_core::look_at_port(persona, list_loopback);
-  Json out = Json::array();
+const char* name_of(rdma_core::GidType type) {
+  switch (type) {
+    case rdma_core::GidType::kV1:
+      return "RoCE v1";
+    case rdma_core::GidType::kV2:
+      return "RoCE v2";
+    default:
+      return "";
+  }
+}
+
+void add_table(const rdma_core::DeviceSpec& device, Json& rows) {
+  const auto port = rdma_core::look_at_port(device);
   for (std::size_t i = 0; i < port.gids.size(); ++i) {
+    const auto& entry = port.gids[i];
     std::array<char, INET6_ADDRSTRLEN> text{};
     std::array<char, IF_NAMESIZE> name{};
-    ::inet_ntop(AF_INET6, port.gids[i].raw, text.data(), text.size());
-    if (port.interfaces[i] != 0) ::if_indextoname(port.interfaces[i], name.data());
-    out.push_back({{"index", i}, {"gid", text.data()}, {"interface", name.data()}});
+    ::inet_ntop(AF_INET6, entry.gid.raw, text.data(), text.size());
+    if (entry.interface != 0) ::if_indextoname(entry.interface, name.data());
+    rows.push_back({{"device", device.name},
+                    {"index", i},
+                    {"gid", text.data()},
+                    {"type", name_of(entry.type)},
+                    {"interface", name.data()}});
   }
-  return out;
 }
 
 }  // namespace
 
-Json gid_tables() {
-  return {{"roce", table_of(options::Persona::kRoce)},
-          {"iwarp", table_of(options::Persona::kIwarp)}};
+Json gid_tables(const std::vector<std::string>& profiles) {
+  auto settings = options::from_environment([](const char* name) { return std::getenv(name); },
+                                            [](const std::string&) {});
+  Json out;
+  for (const std::string& like : profiles) {
+    const auto profile = profiles::load(like);
+    if (!profile) throw UsageError("--like: " + profile.error());
+    settings.profile = *profile;
+    Json& rows = out[like] = Json::array();
+    for (const auto& device : rdma_core::device_specs(settings)) add_table(device, rows);
+  }
+  return out;
 }
 
 #else
 
-Json gid_tables() {
+Json gid_tables(const std::vector<std::string>&) {
   throw Error(
       "--gids: this iwarp was built without the headers of rdma-core (install libibverbs-dev and "
       "build again)");
@@ -53,11 +75,12 @@ Json gid_tables() {
 #endif
 
 void print_gids(const Json& tables) {
-  for (const auto& [persona, rows] : tables.items()) {
-    fmt::print("iwarp run --as {}\n", persona);
+  for (const auto& [profile, rows] : tables.items()) {
+    fmt::print("iwarp run --like {}\n", profile);
     for (const auto& row : rows) {
-      fmt::print("  {:>2}  {:<40} {}\n", row["index"].get<int>(), row["gid"].get<std::string>(),
-                 row["interface"].get<std::string>());
+      fmt::print("  {:<8} {:>2}  {:<40} {:<8} {}\n", row["device"].get<std::string>(),
+                 row["index"].get<int>(), row["gid"].get<std::string>(),
+                 row["type"].get<std::string>(), row["interface"].get<std::string>());
     }
   }
 }

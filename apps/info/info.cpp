@@ -114,9 +114,12 @@ cli::Command info_command() {
   auto json = std::make_shared<bool>(false);
   auto gids = std::make_shared<bool>(false);
   command.flag("--json", *json, "Print JSON");
+  auto like = std::make_shared<std::vector<std::string>>();
   command.flag(
       "--gids", *gids,
       "Print only the GID tables that programs see under iwarp run, with the index of each GID");
+  command.texts("--like", "PROFILE", *like,
+                "With --gids: the profiles of iwarp run --like, by default roce and iwarp");
   auto device = std::make_shared<std::string>();
   command
       .text("--record-device", "DEV", *device,
@@ -124,14 +127,17 @@ cli::Command info_command() {
             "attributes, port, kinds of GIDs, and files. Sends no traffic")
       .excludes("--gids")
       .excludes("--json");
-  command.shown = {"iwarp info --record-device mlx5_0 > card.json  records a card"};
-  command.run = [json, gids, device](const cli::Given& given) {
+  command.shown = {"iwarp info --record-device mlx5_0 > card.json  records a card",
+                   "iwarp info --gids --like connectx  shows the GIDs of a device like this card"};
+  command.run = [json, gids, like, device](const cli::Given& given) {
+    if (given.has("--like") && !*gids) throw UsageError("--like requires --gids");
     if (given.has("--record-device")) {
       const auto profile = record_device(*device);
       std::puts(profile.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
       return 0;
     }
-    const Json info = *gids ? Json{{"gids", gid_tables()}}
+    if (like->empty()) *like = {"roce", "iwarp"};
+    const Json info = *gids ? Json{{"gids", gid_tables(*like)}}
                             : Json{{"iwarp", kVersion},
                                    {"crc32c", crc_kernels()},
                                    {"defaults", defaults()},

@@ -5,9 +5,11 @@
 // has set remain in effect. Then execvp() replaces this process by the program, so the exit status
 // is the program's. With --careful=fail, however, the program runs in a child process, and this
 // process waits for it.
+#include <arpa/inet.h>
 #include <elf.h>
 #include <fmt/format.h>
 #include <link.h>
+#include <net/if.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -273,6 +275,25 @@ int run_run(const cli::Given& given, RunOptions options) {
   connection_options(settings);  // throws UsageError if settings contradict each other
   if (given.has("--fault")) check_faults(settings.fault);
 
+  if (given.has("--as") && given.has("--like")) {
+    throw UsageError("--as cannot be combined with --like, which selects the kind of device, too");
+  }
+  if (given.has("--device") && given.has("--devices")) {
+    throw UsageError("--devices cannot be combined with --device, which lists all devices");
+  }
+
+  for (const auto& [name, where] : settings.devices) {
+    in6_addr ip{};
+    const bool is_known = where.empty() || ::if_nametoindex(where.c_str()) != 0 ||
+                          ::inet_pton(AF_INET, where.c_str(), &ip) == 1 ||
+                          ::inet_pton(AF_INET6, where.c_str(), &ip) == 1;
+    if (is_known) continue;
+    throw UsageError(
+        fmt::format("--device {}={}: {} is neither a network interface (see `ip link`) "
+                    "nor an IP address",
+                    name, where, where));
+  }
+
   const auto& words = given.rest;
   if (options.print_environment != words.empty()) {
     throw UsageError(words.empty() ? "CMD is missing (see iwarp run --help)"
@@ -312,7 +333,9 @@ cli::Command run_command() {
   add_common_options(command, options->settings);
   add_tls_options(command, options->settings);
   command.notes =
-      "CMD finds one RDMA device, iwarp0, through libibverbs and below /sys and /dev. All words\n"
+      "CMD finds an RDMA device through libibverbs and below /sys and /dev: iwarp0, or the\n"
+      "devices that --like, --device and --devices select. It finds no other RDMA device. All "
+      "words\n"
       "after CMD are its arguments. Each option sets an environment variable for the drop-in\n"
       "libraries (--crc off: IWARP_CRC=off); variables whose option is not given keep their\n"
       "values. --env prints lines without quotes, for docker --env-file or, if no value contains\n"

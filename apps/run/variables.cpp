@@ -2,6 +2,7 @@
 // Returns one IWARP_* variable for each option that was given, with the option's value.
 #include "variables.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "common/connection/options.hpp"
@@ -16,7 +17,9 @@ std::string absolute(const std::string& path) {
 
 std::string value_of(const options::Option& option, const std::string& word) {
   if (option.value.kind == options::Kind::kFlag) return "on";
-  return option.value.is_opened_late ? absolute(word) : spelled_out(option, word);
+  const bool is_path = option.value.is_opened_late &&
+                       std::ranges::find(option.value.words, word) == option.value.words.end();
+  return is_path ? absolute(word) : spelled_out(option, word);
 }
 
 }  // namespace

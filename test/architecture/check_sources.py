@@ -25,11 +25,12 @@ LAYERS = {
     "rdmap": ("bytes", "ddp", "rdmap"),
     "verbs": (*BELOW_VERBS, "verbs"),
     "verbs/sim": (*BELOW_VERBS, "verbs", "sim"),
-    "verbs/options": ("mpa", "verbs", "options"),
+    "verbs/profiles": ("profiles",),
+    "verbs/options": ("mpa", "verbs", "profiles", "options"),
     "verbs/trace": (*BELOW_VERBS, "verbs", "trace"),
     "verbs/net": (*BELOW_VERBS, "verbs", "trace", "net"),
     "verbs/tls": ("bytes", "verbs", "net", "tls"),
-    "verbs/rdma_core": (*BELOW_VERBS, "verbs", "options", "trace", "net", "tls", "rdma_core"),
+    "verbs/rdma_core": (*BELOW_VERBS, "verbs", "profiles", "options", "trace", "net", "tls", "rdma_core"),
     "offload_model": ("bytes", "verbs", "offload_model"),
 }
 # Folder of apps/ -> the folders whose headers it may include, besides its own. No folder may include conform
@@ -107,13 +108,13 @@ ROOMS = {
         "rsockets/datagrams": ("process", "device", "objects", "cm", "rsockets/common"),
         "rsockets/service": ("process", "device", "rsockets/common", "rsockets/streams", "rsockets/datagrams"),
         "presence": ("process", "device"),
-        "assembly.cpp": ("process", "objects", "qp", "bring_up", "cm", "faults", "careful"),
+        "assembly.cpp": ("process", "device", "objects", "qp", "bring_up", "cm", "faults", "careful"),
     },
 }
 
 # Layers whose code must not use I/O, except in the folders in DRIVERS.
 SANS_IO = ("mpa", "ddp", "rdmap", "verbs")
-DRIVERS = ("verbs/net", "verbs/tls", "verbs/rdma_core")
+DRIVERS = ("verbs/profiles", "verbs/net", "verbs/tls", "verbs/rdma_core")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 # Headers for sockets, files, threads or real time.

@@ -11,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from support import skip_all
+from support import TIMEOUT, skip_all
 
 NEW_NETWORK = 0x40000000  # CLONE_NEWNET
 numbers = itertools.count()
@@ -97,6 +97,23 @@ def within(name, *words):
 def apart(names, *words):
     """Returns the arguments with which Case.pair() runs the server and the client on two hosts."""
     return {"server_how": {"prefix": within(names[0], *words)}, "client_how": {"prefix": within(names[1], *words)}}
+
+
+def without_detection(name):
+    """Disables duplicate address detection, so that an IPv6 address of a new interface is valid immediately."""
+    path = "/proc/sys/net/ipv6/conf/default/accept_dad"
+    subprocess.run(["ip", "netns", "exec", name, "sh", "-c", f"echo 0 > {path}"], check=True,
+                   timeout=60)
+
+
+def await_link_local(name, interface):
+    """Waits for the link-local address, which the kernel makes some time after the link is up."""
+    end = time.monotonic() + TIMEOUT
+    while not subprocess.run(["ip", "-n", name, "-6", "address", "show", "dev", interface, "scope",
+                              "link"], capture_output=True, check=True, timeout=60).stdout:
+        if time.monotonic() > end:
+            raise AssertionError(f"{interface} has no link-local address")
+        time.sleep(0.01)
 
 
 @functools.cache

@@ -1,97 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests `iwarp run --as roce`: compares the output of ibv_devinfo -v line by line with the output for rxe, and
-checks that programs work in this persona with rdma_cm and without it. persona/rxe_devinfo.txt was recorded on
-Linux 6.1.192 with rdma-core 44: rxe on an interface of 10 Gbit/s with two IPv4 and two IPv6 addresses."""
+"""Tests that programs work with `iwarp run --as roce`, with rdma_cm and without it."""
 import contextlib
-import pathlib
 import re
-import subprocess
-import time
 
-from hosts import apart, connect, ip, namespaces, needs_namespaces, within
+from hosts import (apart, await_link_local, connect, ip, namespaces, needs_namespaces, within,
+                   without_detection)
 from perftest import TOOLS, PerftestCase
-from support import TIMEOUT, Case, Program, free_port, main
+from support import Case, Program, free_port, main
 from tried import tried
 
 ROCE = ("--as", "roce")
-LISTING = pathlib.Path(__file__).resolve().parent / "persona/rxe_devinfo.txt"
-
-# Lines that differ on purpose: the name, this stack's value, and the reason. With a value of None, only rxe has the
-# line.
-OURS = "this stack has its own limit, and grants every request within it"
-DIFFERENCES = {
-    "hca_id": ("iwarp0", "the device's name is the same in both personas"),
-    "fw_ver": (r"\d+\.\d+\.\d+", "the version of this stack"),
-    "max_qp": ("16384", OURS),
-    "max_qp_wr": ("32768", OURS),
-    "max_cq": ("16384", OURS),
-    "max_cqe": ("4194304", OURS),
-    "max_mr": ("1048576", OURS),
-    "max_mw": ("1048576", OURS),
-    "max_pd": ("4096", OURS),
-    "max_srq": ("4096", OURS),
-    "max_srq_wr": ("32768", OURS),
-    "max_sge": ("16", OURS),
-    "max_sge_rd": ("16", OURS),
-    "max_srq_sge": ("16", OURS),
-    "max_res_rd_atom": ("2097152", OURS),
-    "max_msg_sz": ("0x80000000", "RDMAP limits messages by a 32-bit length"),
-    "SRQ_RESIZE": (None, "a shared receive queue cannot be resized"),
-    "device_cap_flags": ("0x01221c76", "without SRQ_RESIZE"),
-    "device_cap_flags_ex": ("0x1221C76", "without SRQ_RESIZE"),
-    "gid_tbl_len": (r"\d+", "the table has no empty entries"),
-}
-
-
-def fields(text):
-    """Returns [(name, value)] of each line."""
-    out = []
-    for line in filter(None, map(str.strip, text.splitlines())):
-        name, colon, value = line.partition(":\t")
-        out.append((name.rstrip(":").replace(" ", ""), value.strip() if colon else ""))
-    return out
-
-
-@needs_namespaces
-class Listing(Case):
-    def test_it_is_what_rxe_says(self):
-        """On the same interfaces, the output must have every line of rxe's output, in the same order, and no other."""
-        with interfaces() as name:
-            result = self.run_program("ibv_devinfo", "-v", options=ROCE, prefix=within(name))
-        self.assert_silent(result)
-        second = r"(?m)^\s*GID\[  [45]\]:\s+(.*), RoCE v2\n"
-        self.assertEqual(re.findall(second, result.out),
-                         ["fe80::5054:ff:fe51:7702", "::ffff:10.0.3.15"], "the next interface")
-        ours = fields(re.sub(second, "", result.out))
-        for name, value in fields(LISTING.read_text()):
-            expected, _ = DIFFERENCES.get(name, (re.escape(value), ""))
-            if expected is None:
-                continue
-            found, text = ours.pop(0)
-            self.assertEqual(found, name, result)
-            self.assertRegex(text, f"^{expected}$", f"{name}: {result}")
-        self.assertEqual(ours, [], result)
-
-
-@contextlib.contextmanager
-def interfaces():
-    """Makes a network namespace with the two interfaces of the machine on which the listing was recorded."""
-    with namespaces(1) as (name,):
-        without_detection(name)
-        for number in (0, 1):
-            end, mac = f"eth{number}", f"52:54:00:51:77:0{number + 1}"
-            ip("link", "add", end, "address", mac, "netns", name, "type", "veth", "peer", "name",
-               f"peer{number}", "netns", name)
-            ip("-n", name, "link", "set", f"peer{number}", "addrgenmode", "none")
-        for address in ("10.0.2.15/24", "10.0.2.16/24", "fd00::15/64"):
-            ip("-n", name, "address", "add", address, "dev", "eth0")
-        ip("-n", name, "address", "add", "10.0.3.15/24", "dev", "eth1")
-        for number in (0, 1):
-            ip("-n", name, "link", "set", f"peer{number}", "up")
-            ip("-n", name, "link", "set", f"eth{number}", "up")
-        for number in (0, 1):
-            await_link_local(name, f"eth{number}")
-        yield name
 
 
 @tried("perftest, rping, ibv_rc_pingpong", "perftest rdmacm-utils ibverbs-utils", "the eight "
@@ -141,23 +59,6 @@ def two_hosts():
         for name in names:
             await_link_local(name, "veth0")
         yield names
-
-
-def without_detection(name):
-    """Disables duplicate address detection, so that an IPv6 address of a new interface is valid immediately."""
-    path = "/proc/sys/net/ipv6/conf/default/accept_dad"
-    subprocess.run(["ip", "netns", "exec", name, "sh", "-c", f"echo 0 > {path}"], check=True,
-                   timeout=60)
-
-
-def await_link_local(name, interface):
-    """Waits for the link-local address, which the kernel makes some time after the link is up."""
-    end = time.monotonic() + TIMEOUT
-    while not subprocess.run(["ip", "-n", name, "-6", "address", "show", "dev", interface, "scope",
-                              "link"], capture_output=True, check=True, timeout=60).stdout:
-        if time.monotonic() > end:
-            raise AssertionError(f"{interface} has no link-local address")
-        time.sleep(0.01)
 
 
 @needs_namespaces

@@ -2,12 +2,15 @@
 // This file connects the parts of the library, and is the only one that includes headers of all
 // folders. It makes the services and hooks of a Core, and sets the function pointers of a context
 // to functions from these folders.
+#include <algorithm>
 #include <cerrno>
 
 #include "bring_up/out_of_band.hpp"
 #include "careful/checker.hpp"
 #include "cm/datagrams.hpp"
 #include "cm/events.hpp"
+#include "device/device.hpp"
+#include "device/limits.hpp"
 #include "faults/hooks.hpp"
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"
@@ -39,6 +42,27 @@ std::unique_ptr<Hooks> make_hooks(Core& core, const Settings& chosen,
   if (faults) hooks = fault::make_hooks(core, std::move(*faults), std::move(hooks));
   if (chosen.careful) hooks = std::make_unique<careful::Checker>(core, chosen, std::move(hooks));
   return hooks;
+}
+
+/// Returns the limits of the RNIC, which all devices of the process share.
+net::RnicOptions options_of(std::span<Device* const> devices) {
+  net::RnicOptions out{.max_pds = 0,
+                       .max_regions = 0,
+                       .max_qps = 0,
+                       .max_cqs = 0,
+                       .max_srqs = 0,
+                       .max_cqe = kMaxCqe,
+                       .max_wr = kMaxWr};
+  for (const Device* const device : devices) {
+    const ibv_device_attr& limits = device->limits();
+    const int regions = std::min(kMaxMr - limits.max_mr, limits.max_mw) + limits.max_mr;
+    out.max_pds += static_cast<std::size_t>(limits.max_pd);
+    out.max_regions += static_cast<std::size_t>(regions);
+    out.max_qps += static_cast<std::size_t>(limits.max_qp);
+    out.max_cqs += static_cast<std::size_t>(limits.max_cq);
+    out.max_srqs += static_cast<std::size_t>(limits.max_srq);
+  }
+  return out;
 }
 
 constexpr const char* kNoXrc = "iWARP has no XRC";
@@ -84,7 +108,8 @@ Core* Core::make() {
   return make(TlsCarriers(chosen.tls),
               {.services = [&](Core& core) { return make_services(core, chosen); },
                .hooks = [&](Core& core) { return make_hooks(core, chosen, faults); },
-               .metrics = chosen.metrics});
+               .metrics = chosen.metrics,
+               .rnic = options_of(devices())});
 }
 
 void fill_calls(Context& context) {

@@ -48,7 +48,7 @@ std::string take(const options::Option& option, const cli::Option::Words& words,
   const std::string word = is_flag ? "on" : words.back();
   if (auto fault = fault_here(option.variable, word); !fault.empty()) return fault;
   if (options::set(option, spelled_out(option, word), settings)) return "";
-  return "\"" + cli::excerpt(word) + "\" is " + options::refusal(option);
+  return "\"" + cli::excerpt(word) + "\" " + options::refusal(option, word);
 }
 
 void add_row(cli::Command& command, const options::Option& option, CommonOptions& settings) {

@@ -40,7 +40,7 @@ std::size_t fpdu_of(const std::string& text) {
   const auto& option = options::find("IWARP_FPDU");
   CommonOptions out;
   if (!options::set(option, spelled_out(option, text), out)) {
-    throw UsageError("--fpdu: \"" + text + "\" is " + options::refusal(option));
+    throw UsageError("--fpdu: \"" + text + "\" " + options::refusal(option, text));
   }
   return out.connection.max_ulpdu;
 }

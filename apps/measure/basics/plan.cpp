@@ -79,8 +79,8 @@ std::string name_with_unit(const options::Option& option) {
 }
 
 std::string refused(const options::Option& option, const std::string& value) {
-  return fmt::format("{}: \"{}\" is {}", option.long_name(), printable(value),
-                     options::refusal(option));
+  return fmt::format("{}: \"{}\" {}", option.long_name(), printable(value),
+                     options::refusal(option, value));
 }
 
 /// Returns whether both ends must use the same value for the option.

@@ -34,7 +34,9 @@ std::vector<const Option*> rows() {
 std::vector<std::string> good(const Option& option) {
   static const std::map<std::string_view, std::string> kForms{{"IWARP_CONGESTION", "reno"},
                                                               {"IWARP_PORT_RANGE", "20000-20999"},
-                                                              {"IWARP_METRICS", "unix:/x"}};
+                                                              {"IWARP_METRICS", "unix:/x"},
+                                                              {"IWARP_LIKE", "mana"},
+                                                              {"IWARP_DEVICE", "rxe0=lo,b-1"}};
   const options::Value& value = option.value;
   if (value.kind == Kind::kFlag) return {"on"};
   std::vector<std::string> out(value.words.begin(), value.words.end());
@@ -54,6 +56,10 @@ std::vector<std::string> bad(const Option& option) {
   if (value.kind == Kind::kWord) return {"nonsense", "On", " "};
   if (std::string_view(option.variable) == "IWARP_PORT_RANGE")
     return {"7", "9-8", "0-8", "1-65536"};
+  if (std::string_view(option.variable) == "IWARP_LIKE") return {"mlx9", "/nonexistent/card.json"};
+  if (std::string_view(option.variable) == "IWARP_DEVICE") {
+    return {"a/b", "rxe0,rxe0", "rxe0=", ",", "..", "a b"};
+  }
   if (value.kind != Kind::kNumber) return {};
   std::vector<std::string> out{"-1", "1k", "x", "99999999999999999999"};
   if (value.low > 0) out.push_back(std::to_string(value.low - 1));
@@ -161,10 +167,10 @@ TEST_CASE("invalid values are refused with the same message for option and varia
       CAPTURE(std::string(option->variable));
       CAPTURE(value);
       const std::string name(option->long_name());
-      const auto why = options::refusal(*option);
+      const auto why = options::refusal(*option, value);
       const auto parsed = parse(command, {name + "=" + value, "true"});
       REQUIRE_FALSE(parsed);
-      CHECK(parsed.error().text == name + ": \"" + value + "\" is " + why);
+      CHECK(parsed.error().text == name + ": \"" + value + "\" " + why);
       std::vector<std::string> complaints;
       const auto settings = options::from_environment(
           [&](const char* variable) {
@@ -173,7 +179,7 @@ TEST_CASE("invalid values are refused with the same message for option and varia
           [&](const std::string& line) { complaints.push_back(line); });
       REQUIRE(complaints.size() == 1);
       CHECK(complaints[0] ==
-            option->variable + ("=" + value + " is " + why) + "; the variable is ignored");
+            option->variable + ("=" + value + " " + why) + "; the variable is ignored");
       const auto defaults = options::for_programs(options::Persona::kIwarp);
       CHECK(options::show(*option, settings) == options::show(*option, defaults));
     }

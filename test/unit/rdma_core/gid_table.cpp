@@ -18,15 +18,14 @@ ibv_gid gid(int n) { return {.raw = {0xFD, static_cast<std::uint8_t>(n)}}; }
 std::vector<int> arranged(GidTable& table, std::initializer_list<int> numbers) {
   Port port;
   for (const int n : numbers) {
-    port.gids.push_back(gid(n));
-    port.interfaces.push_back(100U + static_cast<unsigned>(n));
+    port.gids.push_back(
+        {.gid = gid(n), .ip = gid(n), .interface = 100U + static_cast<unsigned>(n)});
   }
   table.arrange(port);
-  REQUIRE_EQ(port.interfaces.size(), port.gids.size());
   std::vector<int> out;
-  for (std::size_t i = 0; i < port.gids.size(); ++i) {
-    const int n = is_free(port.gids[i]) ? 0 : port.gids[i].raw[1];
-    CHECK_EQ(port.interfaces[i], n == 0 ? 0U : 100U + static_cast<unsigned>(n));
+  for (const PortGid& entry : port.gids) {
+    const int n = entry.is_free() ? 0 : entry.gid.raw[1];
+    CHECK_EQ(entry.interface, n == 0 ? 0U : 100U + static_cast<unsigned>(n));
     out.push_back(n);
   }
   return out;
@@ -51,8 +50,7 @@ TEST_CASE("the table accepts no more GIDs than its limit") {
   GidTable table;
   Port port;
   for (int n = 0; n < 2 * kMaxGids; ++n) {
-    port.gids.push_back(gid(n + 1));
-    port.interfaces.push_back(1);
+    port.gids.push_back({.gid = gid(n + 1), .ip = gid(n + 1), .interface = 1});
   }
   table.arrange(port);
   CHECK_EQ(port.gids.size(), kMaxGids);

@@ -7,13 +7,20 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
+#include <utility>
 #include <vector>
 
-#include "device/persona.hpp"
+#include "device/spec.hpp"
 
 using namespace iwarp::rdma_core;
 
 namespace {
+
+/// Returns the port of the only device of a process that runs with these settings.
+Port port_as(Persona persona, bool list_loopback = false) {
+  return look_at_port(device_specs({.persona = persona, .list_loopback = list_loopback}).front());
+}
 
 bool same(const ibv_gid& a, const ibv_gid& b) {
   return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
@@ -22,80 +29,84 @@ bool same(const ibv_gid& a, const ibv_gid& b) {
 }  // namespace
 
 TEST_CASE("the first GID looks like that of an RNIC and encodes the port's address") {
-  const Port port = look_at_port(Persona::kIwarp);
+  const Port port = port_as(Persona::kIwarp);
   REQUIRE_FALSE(port.gids.empty());
-  const ibv_gid& gid = port.gids.front();
+  const ibv_gid& gid = port.gids.front().gid;
   CHECK(gid.raw[0] == 0x02);
   CHECK(gid.raw[1] == 0x00);
   CHECK(std::all_of(gid.raw + 6, gid.raw + 16, [](auto octet) { return octet == 0; }));
-  const auto address = address_of(gid);
+  const auto address = address_of(gid, {});
   REQUIRE(address);
+  CHECK(same(*address, port.gids.front().ip));
   CHECK(address->raw[10] == 0xFF);
   CHECK(address->raw[11] == 0xFF);
-  CHECK((address->raw[14] << 8 | address->raw[15]) == port.lid());
+  CHECK((address->raw[14] << 8 | address->raw[15]) == port.lid);
   CHECK(port.mtu > 0);
 }
 
 TEST_CASE("the other GIDs are the host's addresses and map back to themselves") {
-  const Port port = look_at_port(Persona::kIwarp);
+  const Port port = port_as(Persona::kIwarp);
   CHECK(port.gids.size() <= kMaxGids);
-  for (auto gid = port.gids.begin() + 1; gid != port.gids.end(); ++gid) {
-    const auto address = address_of(*gid);
+  for (std::size_t i = 1; i < port.gids.size(); ++i) {
+    const ibv_gid& gid = port.gids[i].gid;
+    const auto address = address_of(gid, {});
     REQUIRE(address);
-    CHECK(same(*address, *gid));
+    CHECK(same(*address, gid));
+    CHECK(same(port.gids[i].ip, gid));
   }
 }
 
-TEST_CASE("a GID of zeros stands for no address") { CHECK_FALSE(address_of(ibv_gid{})); }
+TEST_CASE("a GID of zeros stands for no address") { CHECK_FALSE(address_of(ibv_gid{}, {})); }
 
 TEST_CASE("as RoCE there is no LID, and each GID is an address of a known interface") {
-  const Port port = look_at_port(Persona::kRoce);
-  CHECK(port.lid() == 0);
+  const Port port = port_as(Persona::kRoce);
+  CHECK(port.lid == 0);
   CHECK(port.guid != 0);
   REQUIRE_FALSE(port.gids.empty());
-  REQUIRE(port.interfaces.size() == port.gids.size());
-  for (std::size_t i = 0; i < port.gids.size(); ++i) {
-    const auto address = address_of(port.gids[i]);
+  for (const auto& [gid, ip, interface, type] : port.gids) {
+    const auto address = address_of(gid, {});
     REQUIRE(address);
-    CHECK(same(*address, port.gids[i]));
-    CHECK(port.interfaces[i] != 0);
+    CHECK(same(*address, gid));
+    CHECK(same(ip, gid));
+    CHECK(interface != 0);
+    CHECK(type == GidType::kV2);
   }
-  CHECK(port.interfaces.front() == ::if_nametoindex(port.interface.c_str()));
+  CHECK(port.gids.front().interface == ::if_nametoindex(port.interface.c_str()));
 }
 
 TEST_CASE(
     "as RoCE, loopback addresses have GIDs if there are no others, or after all others on "
     "request") {
-  const Port port = look_at_port(Persona::kRoce);
-  const Port with_loopback = look_at_port(Persona::kRoce, true);
+  const Port port = port_as(Persona::kRoce);
+  const Port with_loopback = port_as(Persona::kRoce, true);
   const unsigned loopback = ::if_nametoindex(kLoopback);
-  const auto count = std::ranges::count(with_loopback.interfaces, loopback);
+  const auto count = std::ranges::count(with_loopback.gids, loopback, &PortGid::interface);
   if (port.interface == kLoopback) {
     CHECK(count == std::ssize(port.gids));
     return;
   }
-  CHECK(std::ranges::find(port.interfaces, loopback) == port.interfaces.end());
+  CHECK(std::ranges::find(port.gids, loopback, &PortGid::interface) == port.gids.end());
   CHECK(with_loopback.gids.size() == port.gids.size() + static_cast<std::size_t>(count));
-  CHECK(
-      std::equal(port.interfaces.begin(), port.interfaces.end(), with_loopback.interfaces.begin()));
+  CHECK(std::ranges::equal(port.gids, with_loopback.gids | std::views::take(port.gids.size()), same,
+                           &PortGid::gid, &PortGid::gid));
 }
 
 TEST_CASE("as RoCE, the GIDs of an interface are adjacent, IPv4 before IPv6") {
-  const Port port = look_at_port(Persona::kRoce);
+  const Port port = port_as(Persona::kRoce);
   const auto kind = [&](std::size_t i) {
-    const auto* raw = port.gids[i].raw;
+    const auto* raw = port.gids[i].gid.raw;
     if (raw[10] == 0xFF && raw[11] == 0xFF) return 1;
     const bool made_of_mac = raw[0] == 0xFE && raw[1] == 0x80 && raw[11] == 0xFF && raw[12] == 0xFE;
     return made_of_mac ? 0 : 2;
   };
   std::vector<unsigned> seen;
   for (std::size_t i = 0; i < port.gids.size(); ++i) {
-    if (i != 0 && port.interfaces[i] == port.interfaces[i - 1]) {
+    if (i != 0 && port.gids[i].interface == port.gids[i - 1].interface) {
       CHECK(kind(i) >= kind(i - 1));
       continue;
     }
-    CHECK(std::ranges::find(seen, port.interfaces[i]) == seen.end());
-    seen.push_back(port.interfaces[i]);
+    CHECK(std::ranges::find(seen, port.gids[i].interface) == seen.end());
+    seen.push_back(port.gids[i].interface);
   }
 }
 
@@ -106,8 +117,10 @@ TEST_CASE(
   const ibv_gid v6{.raw = {0x20, 0x01, 0x0D, 0xB8}};
   Port port;
   CHECK(interfaces_of_groups(port, true) == std::vector{0U});
-  port.gids = {v4, v4, v6, v4, v6, v4};
-  port.interfaces = {2, 2, 3, 4, 4, 1};
+  for (const auto& [ip, interface] :
+       {std::pair(v4, 2U), {v4, 2}, {v6, 3}, {v4, 4}, {v6, 4}, {v4, 1}}) {
+    port.gids.push_back({.gid = ip, .ip = ip, .interface = interface});
+  }
   port.multicast = {4, 3, 2};
   CHECK(interfaces_of_groups(port, true) == std::vector{2U, 4U});
   CHECK(interfaces_of_groups(port, false) == std::vector{3U, 4U});
@@ -119,9 +132,9 @@ TEST_CASE("the speed and the MTU of a link are those that the kernel reports") {
   struct Case {
     unsigned speed, mtu;
     int width, active_speed;  // as verbs.h encodes them, for example width 2 for 4X
-    ibv_mtu active_mtu;
+    ibv_mtu active_mtu_of_roce;
   };
-  for (const auto& [speed, mtu, width, active_speed, active_mtu] :
+  for (const auto& [speed, mtu, width, active_speed, active_mtu_of_roce] :
        {Case{0, 1500, 1, 1, IBV_MTU_1024}, Case{1000, 1103, 1, 1, IBV_MTU_512},
         Case{10000, 1104, 1, 8, IBV_MTU_1024}, Case{20000, 9000, 2, 2, IBV_MTU_4096},
         Case{25000, 4175, 1, 32, IBV_MTU_2048}, Case{40000, 4176, 2, 8, IBV_MTU_4096},
@@ -130,10 +143,8 @@ TEST_CASE("the speed and the MTU of a link are those that the kernel reports") {
     Port port;
     port.persona = Persona::kRoce;
     port.mtu = mtu;
-    ibv_port_attr attr{};
-    show_as_roce(port, attr);
     CHECK(link_speed(speed).width == width);
     CHECK(link_speed(speed).speed == active_speed);
-    CHECK(attr.active_mtu == active_mtu);
+    CHECK(active_mtu_of_roce == active_mtu(port));
   }
 }

@@ -24,15 +24,16 @@ std::string show(const Option& option, const Settings& settings) {
   return option.value.show(settings);
 }
 
-std::string refusal(const Option& option) {
+std::string refusal(const Option& option, std::string_view text) {
   const Value& value = option.value;
-  if (!value.expected.empty()) return "not " + std::string(value.expected);
+  if (value.why != nullptr) return "is invalid: " + value.why(text);
+  if (!value.expected.empty()) return "is not " + std::string(value.expected);
   std::string names;
   for (const auto word : value.words) (names += names.empty() ? "" : ", ") += word;
-  if (value.kind != Kind::kNumber) return "not one of " + names;
+  if (value.kind != Kind::kNumber) return "is not one of " + names;
   const auto range =
       "a number from " + std::to_string(value.low) + " to " + std::to_string(value.high);
-  return "not " + (names.empty() ? range : names + " or " + range);
+  return "is not " + (names.empty() ? range : names + " or " + range);
 }
 
 Settings for_programs(Persona persona) {
@@ -55,7 +56,11 @@ Settings from_environment(const Environment& environment,
     const char* text = environment(variable);
     return text != nullptr ? text : "";
   };
-  Settings out = for_programs(said("IWARP_AS") == "roce" ? Persona::kRoce : Persona::kIwarp);
+  // The persona is set first, because the defaults of the other options depend on it.
+  Settings chosen;
+  set(find("IWARP_AS"), said("IWARP_AS"), chosen);
+  set(find("IWARP_LIKE"), said("IWARP_LIKE"), chosen);
+  Settings out = for_programs(chosen.persona);
   for (const Option& option : all()) {
     const auto text = said(option.variable);
     if (text.empty()) continue;
@@ -63,7 +68,7 @@ Settings from_environment(const Environment& environment,
     if (option.value.is_switch && text == "1") word = "on";
     if (option.value.is_switch && text == "0") word = "off";
     if (set(option, word, out)) continue;
-    complain(std::string(option.variable) + "=" + std::string(text) + " is " + refusal(option) +
+    complain(std::string(option.variable) + "=" + std::string(text) + " " + refusal(option, word) +
              "; the variable is ignored");
   }
   // MPA revision 1 has no RTR.

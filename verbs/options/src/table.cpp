@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table: each option of `iwarp run` and of the commands that open a connection, in the order of
 // --help.
+#include <cctype>
+#include <expected>
+#include <ranges>
+
 #include "values.hpp"
 
 namespace iwarp::options {
@@ -74,6 +78,84 @@ constexpr Value port_range() {
                 const auto& ports = settings.ports;
                 return ports ? std::to_string(ports->first) + "-" + std::to_string(ports->second)
                              : "";
+              }};
+}
+
+bool load_profile(Settings& settings, std::string_view text) {
+  const auto profile = profiles::load(text);
+  if (!profile) return false;
+  settings.like = text;
+  settings.profile = *profile;
+  settings.persona = (*profile)->is_rnic() ? Persona::kIwarp : Persona::kRoce;
+  return true;
+}
+
+constexpr Value profile() {
+  Value out = file<&Settings::like>("rxe|siw|connectx|mana|FILE");
+  out.words = profiles::kNames;
+  out.set = load_profile;
+  out.why = [](std::string_view text) {
+    const auto profile = profiles::load(text);
+    return profile ? std::string() : profile.error();
+  };
+  return std::move(out).opened_late();
+}
+
+/// A list of devices, or why the text is none.
+using Devices = std::expected<std::vector<DeviceChoice>, std::string>;
+
+Devices parse_devices(std::string_view text) {
+  constexpr std::size_t kMaxName = 63;
+  std::vector<DeviceChoice> out;
+  for (const auto part : std::views::split(text, ',')) {
+    const std::string_view entry(part);
+    const auto equals = std::min(entry.find('='), entry.size());
+    const std::string name(entry.substr(0, equals));
+    const bool is_named = !name.empty() && name.size() <= kMaxName && name != "." && name != ".." &&
+                          std::ranges::all_of(name, [](unsigned char c) {
+                            return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+                          });
+    if (!is_named) {
+      return std::unexpected("\"" + name +
+                             "\" is not a device name (use at most 63 letters, digits, '_', '-' "
+                             "and '.')");
+    }
+    if (std::ranges::find(out, name, &DeviceChoice::name) != out.end()) {
+      return std::unexpected("two devices are named " + name);
+    }
+    if (equals + 1 == entry.size()) {
+      return std::unexpected(name + "= lacks a network interface or an IP address");
+    }
+    const std::string where(equals < entry.size() ? entry.substr(equals + 1) : std::string_view());
+    out.push_back({.name = name, .where = where});
+  }
+  if (out.size() > kMaxDevices) {
+    return std::unexpected(std::to_string(out.size()) + " devices, and the maximum is " +
+                           std::to_string(kMaxDevices));
+  }
+  return out;
+}
+
+constexpr Value devices() {
+  return {.title = "NAME[=INTERFACE|ADDRESS],...",
+          .why =
+              [](std::string_view text) {
+                const auto devices = parse_devices(text);
+                return devices ? std::string() : devices.error();
+              },
+          .set =
+              [](Settings& settings, std::string_view text) {
+                auto devices = parse_devices(text);
+                if (devices) settings.devices = *std::move(devices);
+                return devices.has_value();
+              },
+          .show =
+              [](const Settings& settings) {
+                std::string out;
+                for (const auto& [name, where] : settings.devices) {
+                  out += (out.empty() ? "" : ",") + name + (where.empty() ? "" : "=") + where;
+                }
+                return out;
               }};
 }
 
@@ -158,6 +240,17 @@ constexpr std::array kTable{
     Option{"--as", "IWARP_AS", Group::kProgram, one_of<kPersonas, &Settings::persona>(),
            "The device that CMD sees: an RNIC, or an adapter for RoCE v2. The wire protocol is "
            "always iWARP"},
+    Option{"--like", "IWARP_LIKE", Group::kProgram, profile(),
+           "Show the device with the name, identifiers, limits and GID order of a card, instead of "
+           "--as: the kernel's rxe or siw, a ConnectX, Azure's mana, or a FILE that "
+           "iwarp info --record-device has written on a machine with the card"},
+    Option{
+        "--device", "IWARP_DEVICE", Group::kProgram, devices(),
+        "The devices that CMD sees, by name, each for all network interfaces, for one interface, "
+        "or for one address"},
+    Option{"--devices", "IWARP_DEVICES", Group::kProgram,
+           number<&Settings::device_count, 1, kMaxDevices, std::uint16_t>("N"),
+           "Show N devices. The network interfaces of the host are assigned to them in turn"},
     Option{"--loopback", "IWARP_LOOPBACK", Group::kProgram,
            one_of<kOnOff, &Settings::list_loopback>(),
            "With --as roce: whether 127.0.0.1 and ::1 are GIDs even if the host has other "

@@ -114,9 +114,16 @@ std::uint32_t OutOfBand::take_number() {
   if (peers_ == OutOfBandPeers::kOff) return 0;
   const std::lock_guard lock(mutex_);
   return numbers_.take([this] {
-    const Port own = look_at_port();
-    if (own.error != 0) fail(own.error);
-    return addresses_of(own, peers_);
+    std::vector<OobAddress> out;
+    for (Device* const device : devices()) {
+      const Port own = device->port();
+      if (own.error != 0) fail(own.error);
+      for (const OobAddress& address : addresses_of(own, peers_)) {
+        const auto same = [&](const OobAddress& known) { return same_place(known, address); };
+        if (std::ranges::none_of(out, same)) out.push_back(address);
+      }
+    }
+    return out;
   });
 }
 
@@ -132,7 +139,7 @@ void OutOfBand::release_number(std::uint32_t number) {
 int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
   AwaitedPeer awaited;
   const std::uint32_t number = number_of(qp);
-  if (const int code = find_peer(attr, number, awaited)) return code;
+  if (const int code = find_peer(qp.context.device.port(), attr, number, awaited)) return code;
   if (qp.abi.qp_base.qp_type == IBV_QPT_RC) awaited.ird = attr.max_dest_rd_atomic;
   const bool to_itself =
       attr.dest_qp_num == number && same_ip(awaited.route.own.ip, awaited.route.peer.ip);
@@ -156,13 +163,13 @@ int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
   return 0;
 }
 
-int OutOfBand::find_peer(const ibv_qp_attr& attr, std::uint32_t number, AwaitedPeer& out) const {
+int OutOfBand::find_peer(const Port& own, const ibv_qp_attr& attr, std::uint32_t number,
+                         AwaitedPeer& out) const {
   if (peers_ == OutOfBandPeers::kOff) {
     return refused(kBringUp,
                    "IWARP_OOB is off (use rdma_cm, which perftest does with -R, or set "
                    "IWARP_OOB=loopback or IWARP_OOB=on)");
   }
-  const Port own = look_at_port();
   if (own.error != 0) {
     log_refusal(fmt::format("{}: cannot query the addresses of this host: {}", kBringUp,
                             std::generic_category().message(own.error)));

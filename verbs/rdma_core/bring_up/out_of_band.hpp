@@ -100,7 +100,8 @@ class OutOfBand final : public BringUp {
     std::unique_ptr<net::ConnectRequest> request;
   };
 
-  int find_peer(const ibv_qp_attr& attr, std::uint32_t number, AwaitedPeer& out) const;
+  int find_peer(const Port& own, const ibv_qp_attr& attr, std::uint32_t number,
+                AwaitedPeer& out) const;
   int listen(std::uint32_t number, const OobAddress& at);
   int connect(RcQp& qp, AwaitedPeer& awaited);
   bool connect_again(RcQp& qp, AwaitedPeer& awaited, const net::CmEvent& event);

@@ -41,19 +41,20 @@ constexpr std::size_t kMostOfReject = 148;
 /// `param`, or the maximum of the device if that is less. If the field has the value
 /// RDMA_MAX_RESP_RES (which equals RDMA_MAX_INIT_DEPTH), or if `param` is null, returns
 /// `otherwise`.
-std::uint8_t reads(const rdma_conn_param* param, std::uint8_t rdma_conn_param::* number,
-                   std::uint8_t otherwise) {
+std::uint8_t reads(const CmId& id, const rdma_conn_param* param,
+                   std::uint8_t rdma_conn_param::* number, std::uint8_t otherwise) {
   static_assert(RDMA_MAX_RESP_RES > kMaxReads && RDMA_MAX_RESP_RES == RDMA_MAX_INIT_DEPTH);
-  if (param == nullptr || param->*number == RDMA_MAX_RESP_RES) return otherwise;
-  return std::min<std::uint8_t>(param->*number, kMaxReads);
+  const bool is_chosen = param != nullptr && param->*number != RDMA_MAX_RESP_RES;
+  const int most = device_of(id).limits().max_qp_rd_atom;
+  return static_cast<std::uint8_t>(std::min<int>(is_chosen ? param->*number : otherwise, most));
 }
 
 /// Returns the numbers that this end sends to its peer: those in `param`, or `otherwise`.
 CmNumbers numbers_of(const CmId& id, const rdma_conn_param* param, const CmNumbers& otherwise) {
-  CmNumbers out{.responder_resources = reads(param, &rdma_conn_param::responder_resources,
+  CmNumbers out{.responder_resources = reads(id, param, &rdma_conn_param::responder_resources,
                                              otherwise.responder_resources),
                 .initiator_depth =
-                    reads(param, &rdma_conn_param::initiator_depth, otherwise.initiator_depth)};
+                    reads(id, param, &rdma_conn_param::initiator_depth, otherwise.initiator_depth)};
   if (param != nullptr) {
     out.retry_count = std::min(param->retry_count, kMostRetries);
     out.rnr_retry_count = std::min(param->rnr_retry_count, kRnrForEver);

@@ -71,7 +71,7 @@ void answer_received(CmId& asker, const SidrMessage& message) {
   set_private_data(*record, ud, message.private_data);
   ud.qp_num = message.qp_num;
   ud.qkey = message.q_key;
-  ud.ah_attr = way_to(asker, shown_gid(asker.destination(), look_at_port()));
+  ud.ah_attr = way_to(asker, shown_gid(asker.destination(), port_of_device(asker)));
   queue_event(std::move(record));
 }
 
@@ -127,15 +127,15 @@ ibv_ah_attr way_to(const CmId& id, const ibv_gid& peer) {
   out.port_num = id.abi.port_num;
   out.grh.dgid = peer;
   out.grh.hop_limit = kHopLimit;
-  const Port port = look_at_port();
+  const Port port = port_of_device(id);
   out.grh.sgid_index = index_of(shown_gid(id.source(), port), port);
   return out;
 }
 
 unsigned interface_of(const CmId& id) {
-  const Port port = look_at_port();
+  const Port port = port_of_device(id);
   const auto index = way_to(id, {}).grh.sgid_index;
-  return index < port.interfaces.size() ? port.interfaces[index] : 0;
+  return index < port.gids.size() ? port.gids[index].interface : 0;
 }
 
 int bind_datagrams(CmId& id, const sockaddr& address) {

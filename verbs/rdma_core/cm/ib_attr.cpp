@@ -8,10 +8,7 @@
 
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
-#include "device/gid_table.hpp"
 #include "device/peer_address.hpp"
-#include "device/persona.hpp"
-#include "device/port.hpp"
 #include "objects/address_handle.hpp"
 #include "qp/rc.hpp"
 
@@ -25,15 +22,9 @@ constexpr std::uint16_t kOnlyPkey = 0xFFFF;
 // IB_SA_EQ: the fields mtu and packet_life_time are exact values.
 constexpr std::uint8_t kExactly = 2;
 
-ibv_mtu path_mtu(const Port& port) {
-  ibv_port_attr about{};
-  show_as_roce(port, about);
-  return about.active_mtu;
-}
-
 void ready_to_receive(const CmId& id, const CmNumbers& numbers, ibv_qp_attr& attr) {
-  const Port port = look_at_port();
-  attr.path_mtu = path_mtu(port);
+  const Port port = port_of_device(id);
+  attr.path_mtu = active_mtu(port);
   attr.dest_qp_num = kQpOfTheCm;
   attr.rq_psn = 0;
   attr.max_dest_rd_atomic = numbers.responder_resources;
@@ -53,24 +44,25 @@ std::uint8_t packet_life_time(const CmId& id) {
 ibv_gid shown_gid(const sockaddr& address, const Port& port) {
   const ibv_gid own = gid_of(address);
   const bool is_listed =
-      std::ranges::any_of(port.gids, [&](const ibv_gid& gid) { return same_ip(gid, own); });
+      std::ranges::any_of(port.gids, [&](const PortGid& entry) { return same_ip(entry.gid, own); });
   if (is_listed || !is_loopback(address)) return own;
   const bool ipv4 = net::is_ipv4(to_ip(own));
-  const auto found = std::ranges::find_if(port.gids, [&](const ibv_gid& gid) {
-    return !is_free(gid) && net::is_ipv4(to_ip(gid)) == ipv4;
+  const auto found = std::ranges::find_if(port.gids, [&](const PortGid& entry) {
+    return !entry.is_free() && net::is_ipv4(to_ip(entry.ip)) == ipv4;
   });
-  return found != port.gids.end() ? *found : own;
+  return found != port.gids.end() ? found->gid : own;
 }
 
 std::uint8_t index_of(const ibv_gid& gid, const Port& port) {
-  const auto found =
-      std::ranges::find_if(port.gids, [&](const ibv_gid& known) { return same_ip(known, gid); });
+  const auto found = std::ranges::find_if(port.gids, [&](const PortGid& entry) {
+    return same_ip(entry.gid, gid) && entry.type != GidType::kV1;
+  });
   return found == port.gids.end() ? 0 : static_cast<std::uint8_t>(found - port.gids.begin());
 }
 
 void show_addresses_as_ib(CmId& id) {
   auto& out = id.abi.route.addr.addr.ibaddr;
-  const Port port = look_at_port();
+  const Port port = port_of_device(id);
   if (is_ip(&id.source())) out.sgid = shown_gid(id.source(), port);
   if (is_ip(&id.destination())) out.dgid = shown_gid(id.destination(), port);
   out.pkey = htons(kOnlyPkey);
@@ -85,7 +77,7 @@ void show_path_as_ib(CmId& id) {
              .numb_path = 1,
              .pkey = ends.pkey,
              .mtu_selector = kExactly,
-             .mtu = static_cast<std::uint8_t>(path_mtu(look_at_port())),
+             .mtu = static_cast<std::uint8_t>(active_mtu(port_of_device(id))),
              .packet_life_time_selector = kExactly,
              .packet_life_time = packet_life_time(id)};
   id.abi.route.path_rec = &id.path;

@@ -14,7 +14,6 @@
 #include "cm/datagrams.hpp"
 #include "cm/ib_attr.hpp"
 #include "device/device.hpp"
-#include "device/persona.hpp"
 #include "objects/objects.hpp"
 #include "process/acks.hpp"
 #include "process/refusal.hpp"
@@ -213,13 +212,14 @@ void use_core(CmId& id) {
 }
 
 void use_device(CmId& id) {
+  if (id.abi.verbs == nullptr) {
+    ibv_context* const verbs = default_context(device_of(id));
+    id.core = &Context::of(verbs).core;
+    id.abi.verbs = verbs;
+    if (id.abi.pd == nullptr) id.abi.pd = default_pd(verbs);
+    id.abi.port_num = 1;
+  }
   if (cm().persona == Persona::kRoce) show_addresses_as_ib(id);
-  if (id.abi.verbs != nullptr) return;
-  ibv_context* const verbs = default_context();
-  id.core = &Context::of(verbs).core;
-  id.abi.verbs = verbs;
-  if (id.abi.pd == nullptr) id.abi.pd = default_pd(verbs);
-  id.abi.port_num = 1;
 }
 
 void make_synchronous(CmId& id) {

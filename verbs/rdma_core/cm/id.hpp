@@ -27,6 +27,7 @@
 #include "cm/numbers.hpp"
 #include "cm/ports.hpp"
 #include "cm/sidr/sidr.hpp"
+#include "device/device.hpp"
 #include "process/call_site.hpp"
 #include "process/core.hpp"
 #include "process/errno_table.hpp"
@@ -167,8 +168,12 @@ Cm& cm();
 /// Sets the Core of the id. Makes the Core first if the process has none, and throws
 /// std::system_error if that fails.
 void use_core(CmId& id);
-/// Binds the id to the device of the process: sets rdma_cm_id::verbs, pd and port_num.
+/// Binds the id to the device that has its source address: sets rdma_cm_id::verbs, pd and port_num.
 void use_device(CmId& id);
+/// Returns the device of the id: the one to which use_device() has bound it, or else the one that
+/// has the id's source address.
+Device& device_of(const CmId& id);
+Port port_of_device(const CmId& id);
 /// Returns the protection domain that an id uses if the program passes none.
 ibv_pd* default_pd(ibv_context* verbs);
 /// Creates CmId::stand_in, unless the id has one. Throws std::system_error if that fails.

@@ -1,46 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0
-// The list of devices, which has one entry.
-//
-// One device represents all network interfaces of the host. A program that uses rdma_cm resolves
-// addresses, and the routing table then selects the interface. If each interface had its own
-// device, memory that was registered on one device could not be used on a connection through
-// another interface.
+// The devices of the process, and the functions of the C interface that list them.
 #include "device/device.hpp"
 
-#include <array>
-#include <cstddef>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
-#include "device/persona.hpp"
+#include "device/attributes.hpp"
+#include "device/peer_address.hpp"
 #include "process/core.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
 
-/// The device: an ibv_device that is followed by zeros. Provider libraries (mlx5, efa) read the
-/// bytes that follow an ibv_device, to check whether the device is their own.
-struct Device {
-  ibv_device abi{};
-  std::array<std::byte, 256> behind{};
-
-  Device() {
-    abi.node_type = facts().node_type;
-    abi.transport_type = facts().transport;
-    std::strcpy(abi.name, "iwarp0");
-    std::strcpy(abi.dev_name, "uverbs0");
-    std::strcpy(abi.dev_path, "/sys/class/infiniband_verbs/uverbs0");
-    std::strcpy(abi.ibdev_path, "/sys/class/infiniband/iwarp0");
-  }
-};
+void copy_text(const std::string& text, std::span<char> out) {
+  const auto count = std::min(text.size(), out.size() - 1);
+  std::copy_n(text.begin(), count, out.begin());
+}
 
 }  // namespace
 
-// The device is never destroyed, because other threads of the program may read it while the process
-// exits.
-ibv_device* the_device() {
-  static Device& device = *new Device;
-  return &device.abi;
+Device::Device(DeviceSpec spec)
+    : spec_(std::move(spec)),
+      limits_(device_attributes(profile())),
+      max_message_(port_attributes(profile(), Port{}).max_msg_sz) {
+  copy_text(firmware(profile()), limits_.fw_ver);
+  abi_.node_type = static_cast<ibv_node_type>(profile().node_type);
+  abi_.transport_type = static_cast<ibv_transport_type>(profile().transport);
+  const std::string uverbs = "uverbs" + std::to_string(spec_.index);
+  copy_text(spec_.name, abi_.name);
+  copy_text(uverbs, abi_.dev_name);
+  copy_text("/sys/class/infiniband_verbs/" + uverbs, abi_.dev_path);
+  copy_text("/sys/class/infiniband/" + spec_.name, abi_.ibdev_path);
+}
+
+Device* Device::find(const ibv_device* abi) {
+  const auto all = devices();
+  const auto found =
+      std::ranges::find_if(all, [abi](Device* device) { return device->handle() == abi; });
+  return found == all.end() ? nullptr : *found;
+}
+
+Port Device::port() {
+  const std::lock_guard lock(mutex_);
+  Port out = look_at_port(spec_);
+  carriers_.insert(out.carriers.begin(), out.carriers.end());
+  out.carriers.assign(carriers_.begin(), carriers_.end());
+  spec_.list_loopback |= carriers_.empty();
+  table_.arrange(out);
+  return out;
+}
+
+std::span<Device* const> devices() {
+  static const auto& all = *[] {
+    auto* const out = new std::vector<Device*>;
+    for (DeviceSpec& spec : device_specs(settings())) out->push_back(new Device(std::move(spec)));
+    return out;
+  }();
+  return all;
+}
+
+Device& device_at(const ibv_gid& ip) {
+  const auto all = devices();
+  if (all.size() == 1) return *all.front();
+  const auto found = std::ranges::find_if(all, [&](Device* device) {
+    const Port port = device->port();
+    return std::ranges::any_of(
+        port.gids, [&](const PortGid& entry) { return !entry.is_free() && same_ip(entry.ip, ip); });
+  });
+  return found == all.end() ? *all.front() : **found;
+}
+
+const char* why_no_datagrams() {
+  const Settings& chosen = settings();
+  if (chosen.persona == Persona::kIwarp) {
+    return "iWARP supports only connections (use --as roce for datagrams)";
+  }
+  return chosen.tls.wanted()
+             ? "TLS is on, but protects only connections (switch TLS off for datagrams)"
+             : nullptr;
 }
 
 bool is_device_removed() {
@@ -52,10 +91,11 @@ extern "C" {
 
 #undef ibv_get_device_list
 ibv_device** ibv_get_device_list(int* num_devices) {
-  auto** list = static_cast<ibv_device**>(std::calloc(2, sizeof(ibv_device*)));
-  const bool is_there = list != nullptr && !is_device_removed();
-  if (num_devices != nullptr) *num_devices = is_there ? 1 : 0;
-  if (is_there) list[0] = the_device();
+  std::span<Device* const> all;
+  if (!is_device_removed()) (void)guarded([&] { all = devices(); });
+  auto** list = static_cast<ibv_device**>(std::calloc(all.size() + 1, sizeof(ibv_device*)));
+  if (num_devices != nullptr) *num_devices = list != nullptr ? static_cast<int>(all.size()) : 0;
+  if (list != nullptr) std::ranges::transform(all, list, &Device::handle);
   return list;
 }
 
@@ -63,7 +103,7 @@ void ibv_free_device_list(ibv_device** list) { std::free(static_cast<void*>(list
 
 const char* ibv_get_device_name(ibv_device* of) { return of->name; }
 
-int ibv_get_device_index(ibv_device*) { return 0; }
+int ibv_get_device_index(ibv_device* of) { return static_cast<int>(Device::of(of).spec().index); }
 
 }  // extern "C"
 

@@ -14,22 +14,15 @@ namespace iwarp::rdma_core {
 
 class GidTable {
  public:
-  /// Reorders the GIDs in `port`, which look_at_port(persona) has listed: each GID gets the index
+  /// Reorders the GIDs in `port`, which look_at_port() has listed: each GID gets the index
   /// that it has in this table. The entry of a GID that the host no longer has is filled with
   /// zeros. A new GID gets the first entry of zeros, or is appended.
   void arrange(Port& port);
 
  private:
-  struct Row {
-    ibv_gid gid;
-    unsigned interface;
-  };
-  void insert(const Row& row);
+  void insert(const PortGid& row);
 
-  std::vector<Row> rows_;
+  std::vector<PortGid> rows_;
 };
-
-/// Returns whether an entry of the GID table is unused. All bytes of an unused entry are 0.
-bool is_free(const ibv_gid& gid);
 
 }  // namespace iwarp::rdma_core

@@ -6,12 +6,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
-#include "device/persona.hpp"
 #include "exports/private_nodes.hpp"
 #include "process/errno_table.hpp"
 
@@ -84,13 +82,16 @@ int ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey) {
   return -1;
 }
 
-// Returns the type of a GID. For an RNIC, whose GIDs have no type, returns IB/RoCE v1, as the
-// kernel does.
+// Returns the type of a GID as a value of IBV_GID_TYPE_SYSFS_*, which no public header declares.
+// For an RNIC, whose GIDs have no type, and for an unused entry, returns IB/RoCE v1, as rdma-core
+// does.
 int private_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index, int* type) {
-  ibv_gid gid{};
-  if (index > INT_MAX) return minus_one(EINVAL);
-  if (ibv_query_gid(context, port, static_cast<int>(index), &gid) != 0) return -1;
-  *type = iwarp::rdma_core::facts().sysfs_gid_type;
+  constexpr int kIbOrRoceV1 = 0;
+  constexpr int kRoceV2 = 1;
+  ibv_gid_entry entry{};
+  const int code = ibv_query_gid_ex(context, port, index, &entry, 0);
+  if (code != 0 && code != ENODATA) return minus_one(code);
+  *type = entry.gid_type == IBV_GID_TYPE_ROCE_V2 ? kRoceV2 : kIbOrRoceV1;
   return 0;
 }
 IWARP_IN_PRIVATE_NODES(ibv_query_gid_type)

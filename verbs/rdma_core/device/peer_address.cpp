@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "device/device.hpp"
 #include "process/refusal.hpp"
 
 namespace iwarp::rdma_core {
@@ -28,11 +29,23 @@ bool is_ipv4(const ibv_gid& ip) {
   return IN6_IS_ADDR_V4MAPPED(&v6);
 }
 
+/// Returns the address of the peer with this GID, which may be a GID of another device of this
+/// host.
+std::optional<ibv_gid> address_of_peer(const ibv_gid& gid, const Port& own) {
+  auto out = address_of(gid, own);
+  if (!out || !same_ip(*out, gid) || devices().size() == 1) return out;
+  for (Device* const device : devices()) {
+    const auto there = address_of(gid, device->port());
+    if (there && !same_ip(*there, gid)) return there;
+  }
+  return out;
+}
+
 std::optional<ibv_gid> peer_ip(const ibv_ah_attr& to, const Port& own) {
-  if (to.is_global != 0) return address_of(to.grh.dgid);
-  if (own.lid() == 0) return std::nullopt;  // The port of a RoCE device has no LID.
-  auto out = address_of(own.gids.front());
-  if (!out) return std::nullopt;
+  if (to.is_global != 0) return address_of_peer(to.grh.dgid, own);
+  // The port of a RoCE device has no LID.
+  if (own.lid == 0 || own.gids.empty() || own.gids.front().is_free()) return std::nullopt;
+  std::optional out = own.gids.front().ip;
   const std::uint16_t lid = htons(to.dlid);
   std::memcpy(out->raw + sizeof out->raw - sizeof lid, &lid, sizeof lid);
   return out;
@@ -76,14 +89,13 @@ std::optional<ibv_gid> ip_of(const std::string& text) {
 std::optional<OobRoute> route_of(const ibv_ah_attr& to, const Port& own, OutOfBandPeers peers) {
   const std::size_t index = to.is_global != 0 ? to.grh.sgid_index : 0;
   const auto peer = peer_ip(to, own);
-  const auto mine = index < own.gids.size() ? address_of(own.gids[index]) : std::nullopt;
-  if (!peer || !mine) return std::nullopt;
-  const unsigned interface = own.interfaces[index];
-  const OobRoute out{.own = {*mine, interface}, .peer = {*peer, interface}};
+  if (!peer || index >= own.gids.size() || own.gids[index].is_free()) return std::nullopt;
+  const auto& [gid, mine, interface, type] = own.gids[index];
+  const OobRoute out{.own = {mine, interface}, .peer = {*peer, interface}};
   if (peers == OutOfBandPeers::kLoopback && is_on_this_host(out.peer, own)) {
     return OobRoute{.own = {kLoopbackIp}, .peer = {kLoopbackIp}};
   }
-  if (is_ipv4(*peer) != is_ipv4(*mine)) return std::nullopt;
+  if (is_ipv4(*peer) != is_ipv4(mine)) return std::nullopt;
   return out;
 }
 
@@ -105,14 +117,14 @@ int refuse_route(const ibv_ah_attr& to, const Port& own, const char* where) {
   if (index >= own.gids.size()) {
     return refuse_gid_index(fmt::format("{}grh.sgid_index", where), index, own);
   }
-  const auto mine = address_of(own.gids[index]);
-  if (!mine) {
+  const PortGid& mine = own.gids[index];
+  if (mine.is_free()) {
     return refused(EINVAL,
                    "{}grh.sgid_index {}: this entry of the GID table is empty (choose an entry "
                    "that iwarp info --gids shows)",
                    where, index);
   }
-  const auto peer = address_of(to.grh.dgid);
+  const auto peer = address_of_peer(to.grh.dgid, own);
   if (!peer) {
     return refused(EINVAL,
                    "{}grh.dgid is zero (pass the GID that ibv_query_gid() returns at the peer)",
@@ -121,23 +133,27 @@ int refuse_route(const ibv_ah_attr& to, const Port& own, const char* where) {
   return refused(EINVAL,
                  "{}grh.dgid {} and the GID at sgid_index {} ({}) have different IP versions "
                  "(choose another sgid_index from iwarp info --gids)",
-                 where, to_text({*peer}), index, to_text({*mine, own.interfaces[index]}));
+                 where, to_text({*peer}), index, to_text({mine.ip, mine.interface}));
 }
 
 bool is_on_this_host(const OobAddress& address, const Port& own) {
-  return std::ranges::any_of(own.gids, [&](const ibv_gid& gid) {
-    const auto mine = address_of(gid);
-    return mine && same_ip(*mine, address.ip);
-  });
+  const auto has = [&](const Port& port) {
+    return std::ranges::any_of(port.gids, [&](const PortGid& entry) {
+      return !entry.is_free() && same_ip(entry.ip, address.ip);
+    });
+  };
+  // A process with several devices may connect them to each other.
+  return has(own) || (devices().size() > 1 && std::ranges::any_of(devices(), [&](Device* device) {
+                        return has(device->port());
+                      }));
 }
 
 std::vector<OobAddress> addresses_of(const Port& own, OutOfBandPeers peers) {
   if (peers == OutOfBandPeers::kLoopback) return {{kLoopbackIp}};
   std::vector<OobAddress> out;
-  for (std::size_t i = 0; i < own.gids.size(); ++i) {
-    const auto ip = address_of(own.gids[i]);
-    if (!ip) continue;
-    const OobAddress address{*ip, own.interfaces[i]};
+  for (const PortGid& entry : own.gids) {
+    if (entry.is_free()) continue;
+    const OobAddress address{entry.ip, entry.interface};
     const auto same = [&](const OobAddress& known) { return same_place(known, address); };
     if (std::ranges::none_of(out, same)) out.push_back(address);
   }

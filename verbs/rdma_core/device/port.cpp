@@ -23,8 +23,13 @@
 #include <tuple>
 
 namespace iwarp::rdma_core {
+
+using profiles::GidSource;
+
 namespace {
 
+// RXE_MAX_HDR_LENGTH: the total size in octets of all RoCE v2 headers in an Ethernet frame.
+constexpr unsigned kRoceHeaders = 80;
 constexpr unsigned kLoopbackMtu = 65536;
 // Speed that is assumed if the real one is unknown, as in the kernel.
 constexpr unsigned kUnknownMbit = 1000;
@@ -38,7 +43,7 @@ using Eui64 = std::array<std::uint8_t, 8>;
 
 /// An address of a network interface that is up.
 struct Found {
-  ibv_gid gid;
+  ibv_gid ip;
   std::string interface;
   unsigned index;
   bool loopback;
@@ -80,8 +85,9 @@ Eui64 eui64(const Mac& mac) {
   return {first, mac[1], mac[2], 0xFF, 0xFE, mac[3], mac[4], mac[5]};
 }
 
-/// Returns the GID of an address, or nullopt if the address is neither IPv4 nor IPv6.
-std::optional<ibv_gid> gid_of(const sockaddr& address) {
+/// Returns an address as an IPv6 or IPv4-mapped IPv6 address, or nullopt if it is neither IPv4 nor
+/// IPv6.
+std::optional<ibv_gid> ip_of(const sockaddr& address) {
   if (address.sa_family == AF_INET) {
     sockaddr_in in{};
     std::memcpy(&in, &address, sizeof in);
@@ -132,9 +138,9 @@ Host look_at_host() {
     note_link(host, *entry, index);
     if ((entry->ifa_flags & IFF_UP) == 0) continue;
     if (entry->ifa_addr->sa_family == AF_PACKET) note_mac(host, *entry->ifa_addr);
-    const auto gid = gid_of(*entry->ifa_addr);
-    if (!gid) continue;
-    host.addresses.push_back({.gid = *gid,
+    const auto ip = ip_of(*entry->ifa_addr);
+    if (!ip) continue;
+    host.addresses.push_back({.ip = *ip,
                               .interface = entry->ifa_name,
                               .index = index,
                               .loopback = (entry->ifa_flags & IFF_LOOPBACK) != 0,
@@ -164,62 +170,133 @@ void measure(Port& port) {
   ::close(fd);
 }
 
+bool lists(const Profile& profile, GidSource source) {
+  return std::ranges::find(profile.gids, source, &profiles::GidRow::source) != profile.gids.end();
+}
+
+/// Returns the MAC address of the port's interface, or nullopt if it has none.
+std::optional<Mac> mac_of(const Port& port, const Host& host) {
+  const auto mac = host.macs.find(::if_nametoindex(port.interface.c_str()));
+  return mac != host.macs.end() ? std::optional(mac->second) : std::nullopt;
+}
+
 /// Lists the GIDs of an RNIC: first the GID that contains the MAC address, then the GID of the
 /// port's own address, then the GIDs of all other addresses.
-void list_as_rnic(Port& port, std::vector<Found> addresses) {
+void list_as_rnic(Port& port, const Profile& profile, const Host& host) {
+  std::vector<Found> addresses = host.addresses;
   const auto own = std::find_if(addresses.begin(), addresses.end(), [&](const Found& found) {
-    return found.interface == port.interface && is_mapped(found.gid);
+    return found.interface == port.interface && is_mapped(found.ip);
   });
   if (own != addresses.end() && port.interface != kLoopback) {
     std::rotate(addresses.begin(), own, own + 1);
   }
-  port.gids.push_back(gid_with(kMacPrefix, port.address));
-  port.interfaces.push_back(0);
+  const ibv_gid ip = gid_with(kMapped, port.address);
+  if (lists(profile, GidSource::kIpv4AsMac)) {
+    port.gids.push_back({.gid = gid_with(kMacPrefix, port.address), .ip = ip});
+  }
+  if (lists(profile, GidSource::kMac)) {
+    ibv_gid gid{};
+    std::ranges::copy(mac_of(port, host).value_or(Mac{}), gid.raw);
+    port.gids.push_back({.gid = gid, .ip = ip});
+  }
   for (const Found& found : addresses) {
-    port.gids.push_back(found.gid);
-    port.interfaces.push_back(found.index);
+    if (!lists(profile, is_mapped(found.ip) ? GidSource::kIpv4 : GidSource::kIpv6)) continue;
+    port.gids.push_back({.gid = found.ip, .ip = found.ip, .interface = found.index});
   }
 }
 
-/// Lists the GIDs as the kernel does for a RoCE device. The port's own interface comes first, and
-/// loopback last. For each interface, the list has the default GID, which is derived from the MAC
-/// address, then the IPv4 addresses, and then the IPv6 addresses. Omits a default GID that is not
-/// an address of its interface, because no TCP connection to it is possible.
-void list_as_roce(Port& port, const Host& host) {
-  const auto is_default = [&](const Found& found) {
-    const auto mac = host.macs.find(found.index);
-    if (mac == host.macs.end()) return false;
-    ibv_gid gid{.raw = {0xFE, 0x80}};
-    std::ranges::copy(eui64(mac->second), gid.raw + sizeof gid.raw / 2);
-    return std::memcmp(gid.raw, found.gid.raw, sizeof gid.raw) == 0;
-  };
-  const auto place = [&](const Found& found) {
-    const bool elsewhere = found.interface != port.interface;
-    const int kind = is_default(found) ? 0 : is_mapped(found.gid) ? 1 : 2;
-    return std::tuple(elsewhere, found.loopback, found.index, kind, found.order);
-  };
+/// Returns the default GID of an interface with this MAC address: its IPv6 link-local address.
+ibv_gid default_gid(const Mac& mac) {
+  ibv_gid out{.raw = {0xFE, 0x80}};
+  std::ranges::copy(eui64(mac), out.raw + sizeof out.raw / 2);
+  return out;
+}
+
+bool same(const ibv_gid& a, const ibv_gid& b) {
+  return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
+}
+
+/// Lists the GIDs of one interface of a RoCE adapter. Each address has as many entries as the
+/// profile has types for its source. The default GID that is no address of the interface stands for
+/// the interface's first address, if the profile lists it at all.
+void list_interface(Port& port, const Profile& profile, std::span<const Found> addresses,
+                    const ibv_gid& of_mac) {
+  const auto is_default = [&](const Found& found) { return same(found.ip, of_mac); };
+  const bool is_assigned = std::ranges::any_of(addresses, is_default);
+  std::vector<GidSource> done;
+  for (const auto& [source, first_type] : profile.gids) {
+    if (std::ranges::find(done, source) != done.end()) continue;
+    done.push_back(source);
+    const auto add = [&](const ibv_gid& gid, const Found& found) {
+      for (const auto& [other, type] : profile.gids) {
+        if (other != source) continue;
+        port.gids.push_back({.gid = gid, .ip = found.ip, .interface = found.index, .type = type});
+      }
+    };
+    if (source == GidSource::kLinkLocal && !is_assigned) add(of_mac, addresses.front());
+    for (const Found& found : addresses) {
+      const bool is_first = is_default(found);
+      const bool is_listed = source == GidSource::kIpv4   ? is_mapped(found.ip)
+                             : source == GidSource::kIpv6 ? !is_mapped(found.ip) && !is_first
+                                                          : is_first;
+      if (is_listed) add(found.ip, found);
+    }
+  }
+}
+
+/// Lists the GIDs of a RoCE adapter. The port's own interface comes first, and loopback last.
+void list_as_roce(Port& port, const Profile& profile, const Host& host) {
   std::vector<Found> addresses = host.addresses;
-  std::ranges::sort(addresses, {}, place);
-  for (const Found& found : addresses) {
-    port.gids.push_back(found.gid);
-    port.interfaces.push_back(found.index);
+  // IPv4 comes first, because a default GID that is no address stands for the first address.
+  std::ranges::sort(addresses, {}, [&](const Found& found) {
+    const bool elsewhere = found.interface != port.interface;
+    return std::tuple(elsewhere, found.loopback, found.index, !is_mapped(found.ip), found.order);
+  });
+  for (auto at = addresses.begin(); at != addresses.end();) {
+    const auto end = std::find_if(at, addresses.end(),
+                                  [&](const Found& found) { return found.index != at->index; });
+    const auto mac = host.macs.find(at->index);
+    list_interface(port, profile, {at, end},
+                   default_gid(mac != host.macs.end() ? mac->second : Mac{}));
+    at = end;
   }
 }
 
-std::uint64_t guid_of(const Port& port, const Host& host) {
+/// Returns the GUID of the port. The devices of one interface differ in the fourth octet.
+std::uint64_t guid_of(const Port& port, const Profile& profile, const Host& host, unsigned twin) {
   Eui64 octets{};
-  const auto mac = host.macs.find(::if_nametoindex(port.interface.c_str()));
-  if (port.persona == Persona::kRoce && mac != host.macs.end()) {
-    octets = eui64(mac->second);
+  const auto mac = mac_of(port, host);
+  if (mac && !lists(profile, GidSource::kIpv4AsMac)) {
+    octets = eui64(*mac);
   } else {
     std::copy_n(gid_with(kMacPrefix, port.address).raw, octets.size(), octets.begin());
   }
+  // The fourth octet is the same for all MAC addresses.
+  octets[3] = static_cast<std::uint8_t>(octets[3] - twin);
   std::uint64_t out = 0;
   std::memcpy(&out, octets.data(), sizeof out);
   return out;
 }
 
+/// Leaves only the addresses and interfaces of the device `where`: an interface or an IP address.
+void restrict_to(Host& host, const std::string& where) {
+  const auto own = [&](const Found& found) {
+    std::array<char, INET6_ADDRSTRLEN> text{};
+    const bool ipv4 = is_mapped(found.ip);
+    ::inet_ntop(ipv4 ? AF_INET : AF_INET6, found.ip.raw + (ipv4 ? kMapped.size() : 0), text.data(),
+                text.size());
+    return found.interface == where || text.data() == where;
+  };
+  std::erase_if(host.addresses, [&](const Found& found) { return !own(found); });
+  // An interface that has lost its addresses, or that does not exist (index 0), still carries the
+  // port, which is then down.
+  const auto& left = host.addresses;
+  host.carriers = {left.empty() ? ::if_nametoindex(where.c_str()) : left.front().index};
+}
+
 }  // namespace
+
+bool PortGid::is_free() const { return same(gid, ibv_gid{}); }
 
 bool Port::is_up() const {
   return carriers.empty() || std::ranges::any_of(carriers, [this](unsigned carrier) {
@@ -234,16 +311,34 @@ const LinkSpeed& link_speed(unsigned mbit) {
   return *std::ranges::find_if(kSpeeds, [&](const LinkSpeed& row) { return mbit <= row.mbit; });
 }
 
-Port look_at_port(Persona persona, bool list_loopback) {
+ibv_mtu active_mtu(const Port& port) {
+  const unsigned headers = port.persona == Persona::kRoce ? kRoceHeaders : 0;
+  const unsigned octets = port.mtu > headers ? port.mtu - headers : 0;
+  if (octets >= 4096) return IBV_MTU_4096;
+  if (octets >= 2048) return IBV_MTU_2048;
+  if (octets >= 1024) return IBV_MTU_1024;
+  return octets >= 512 ? IBV_MTU_512 : IBV_MTU_256;
+}
+
+Port look_at_port(const DeviceSpec& device) {
   Host host = look_at_host();
+  const Persona persona = device.persona();
+  if (!device.where.empty()) restrict_to(host, device.where);
   Port port;
   port.persona = persona;
   port.error = host.error;
   const auto own = std::ranges::find_if(
-      host.addresses, [](const Found& found) { return is_mapped(found.gid) && !found.loopback; });
+      host.addresses, [](const Found& found) { return is_mapped(found.ip) && !found.loopback; });
   const bool any = own != host.addresses.end();
   port.interface = any ? own->interface : kLoopback;
-  port.address = any ? ipv4_of(kMapped, own->gid) : INADDR_LOOPBACK;
+  port.address = any ? ipv4_of(kMapped, own->ip) : INADDR_LOOPBACK;
+  const auto lid = device.profile->port.find("lid");
+  if (lid != device.profile->port.end()) {
+    port.lid = static_cast<std::uint16_t>(lid->second);
+  } else if (persona == Persona::kIwarp) {
+    port.lid = static_cast<std::uint16_t>(port.address & 0xFFFF);
+  }
+  if (!any && ::if_nametoindex(device.where.c_str()) != 0) port.interface = device.where;
   // With IWARP_AS=roce, the port needs no IPv4 address, whereas the first GID of an RNIC contains
   // one. The RoCE port omits loopback addresses if there are others. Programs choose among the GIDs
   // by rules of their own (IPv4 before IPv6, or private networks last), and must not choose
@@ -251,40 +346,51 @@ Port look_at_port(Persona persona, bool list_loopback) {
   const auto first = std::ranges::find(host.addresses, false, &Found::loopback);
   if (persona == Persona::kRoce && first != host.addresses.end()) {
     if (!any) port.interface = first->interface;
-    if (!list_loopback) {
+    if (!device.list_loopback) {
       std::erase_if(host.addresses, [](const Found& found) { return found.loopback; });
     }
+  }
+  measure(port);
+  port.guid = guid_of(port, *device.profile, host, device.twin);
+  if (persona == Persona::kRoce) {
+    list_as_roce(port, *device.profile, host);
+  } else {
+    list_as_rnic(port, *device.profile, host);
   }
   port.multicast = std::move(host.multicast);
   port.carriers = std::move(host.carriers);
   port.running = std::move(host.running);
-  measure(port);
-  port.guid = guid_of(port, host);
-  if (persona == Persona::kRoce) {
-    list_as_roce(port, host);
-  } else {
-    list_as_rnic(port, host.addresses);
-  }
-  if (port.gids.size() > kMaxGids) {
-    port.gids.resize(kMaxGids);
-    port.interfaces.resize(kMaxGids);
-  }
+  if (port.gids.size() > kMaxGids) port.gids.resize(kMaxGids);
   return port;
+}
+
+std::vector<std::string> interfaces_with_addresses() {
+  std::vector<std::string> out;
+  for (const Found& found : look_at_host().addresses) {
+    const bool is_new = std::ranges::find(out, found.interface) == out.end();
+    if (!found.loopback && is_new) out.push_back(found.interface);
+  }
+  if (out.empty()) out.emplace_back(kLoopback);
+  return out;
 }
 
 std::vector<unsigned> interfaces_of_groups(const Port& port, bool ipv4) {
   std::vector<unsigned> out;
-  for (std::size_t i = 0; i < port.gids.size(); ++i) {
-    const unsigned interface = port.interfaces[i];
-    const bool fits = is_mapped(port.gids[i]) == ipv4 &&
-                      std::ranges::find(port.multicast, interface) != port.multicast.end();
-    if (fits && std::ranges::find(out, interface) == out.end()) out.push_back(interface);
+  for (const PortGid& entry : port.gids) {
+    const bool fits = is_mapped(entry.ip) == ipv4 &&
+                      std::ranges::find(port.multicast, entry.interface) != port.multicast.end();
+    if (fits && std::ranges::find(out, entry.interface) == out.end()) {
+      out.push_back(entry.interface);
+    }
   }
-  if (out.empty()) out.push_back(port.interfaces.empty() ? 0 : port.interfaces.front());
+  if (out.empty()) out.push_back(port.gids.empty() ? 0 : port.gids.front().interface);
   return out;
 }
 
-std::optional<ibv_gid> address_of(const ibv_gid& gid) {
+std::optional<ibv_gid> address_of(const ibv_gid& gid, const Port& own) {
+  const auto known = std::ranges::find_if(
+      own.gids, [&](const PortGid& entry) { return !entry.is_free() && same(entry.gid, gid); });
+  if (known != own.gids.end()) return known->ip;
   const std::span<const std::uint8_t> octets(gid.raw);
   const auto are_zero = [](auto some) {
     return std::ranges::all_of(some, [](auto octet) { return octet == 0; });

@@ -41,11 +41,11 @@ int refuse_on_rnic(const char* what) {
 
 /// Returns the path to the peer that `attr` names. Throws std::system_error with EINVAL if `attr`
 /// has no global route: RoCE has no LIDs, so a peer can only be named by its GID.
-verbs::DatagramPath path_of(const ibv_ah_attr& attr) {
+verbs::DatagramPath path_of(const ibv_ah_attr& attr, Device& device) {
   if (attr.port_num != kPortNumber) {
     fail(refused(EINVAL, "port_num {}: must be 1 (the device has one port)", attr.port_num));
   }
-  const Port own = look_at_port();
+  const Port own = device.port();
   const auto route = attr.is_global != 0 ? route_of(attr, own, OutOfBandPeers::kOn) : std::nullopt;
   if (!route) fail(refuse_route(attr, own, ""));
   return {.own = to_ip(route->own.ip),
@@ -89,12 +89,14 @@ Ends ends_of(const ibv_grh& grh) {
   return out;
 }
 
-int attr_of(std::uint8_t port, const ibv_wc& wc, const ibv_grh* grh, ibv_ah_attr& out) {
+int attr_of(Device& device, std::uint8_t port, const ibv_wc& wc, const ibv_grh* grh,
+            ibv_ah_attr& out) {
   if (port != kPortNumber || grh == nullptr || (wc.wc_flags & IBV_WC_GRH) == 0) return EINVAL;
   const Ends ends = ends_of(*grh);
-  const Port own = look_at_port();
-  const auto found =
-      std::ranges::find_if(own.gids, [&](const ibv_gid& gid) { return same_ip(gid, ends.own); });
+  const Port own = device.port();
+  const auto found = std::ranges::find_if(own.gids, [&](const PortGid& entry) {
+    return same_ip(entry.ip, ends.own) && entry.type != GidType::kV1;
+  });
   // Fails if the destination of the datagram is not an address of this host, for example if it is a
   // multicast group.
   if (found == own.gids.end()) return EINVAL;
@@ -132,16 +134,17 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
     if (const int code = refuse_on_rnic("ibv_create_ah")) fail(code);
     Pd& domain = Pd::of(known(pd));
     auto ah = std::make_unique<Ah>();
-    ah->path = path_of(*attr);
+    ah->path = path_of(*attr, domain.context.device);
     ah->abi.context = pd->context;
     ah->abi.pd = pd;
     ah->abi.handle = add_handle(&ah->abi, pd->context);
-    if (handles().fetch_add(1) >= kMaxAh) {
+    const int most = domain.context.device.limits().max_ah;
+    if (handles().fetch_add(1) >= most) {
       --handles();
       remove_handle(&ah->abi);
       fail(refused(
           ENOMEM, "the device already has {} address handles, its maximum (destroy unused handles)",
-          kMaxAh));
+          most));
     }
     ++domain.users;
     return &ah.release()->abi;
@@ -160,11 +163,11 @@ int ibv_destroy_ah(ibv_ah* ah) {
   });
 }
 
-int ibv_init_ah_from_wc(ibv_context*, std::uint8_t port, ibv_wc* wc, ibv_grh* grh,
+int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv_grh* grh,
                         ibv_ah_attr* attr) {
   const int code = guarded([&] {
     if (const int refused_code = refuse_on_rnic("ibv_init_ah_from_wc")) return refused_code;
-    return attr_of(port, *wc, grh, *attr);
+    return attr_of(Context::of(context).device, port, *wc, grh, *attr);
   });
   return code == 0 ? 0 : minus_one(code);
 }

@@ -53,10 +53,11 @@ void settle_events(Cq& cq) {
 // power of two that is at least `cqe`, as in rdma-core's providers. So the queue does not overflow
 // if the program causes slightly more completions than the number of entries that it has requested.
 // Throws std::system_error with EINVAL if `cqe` is out of range.
-std::uint32_t capacity_for(std::uint32_t cqe) {
-  if (cqe == 0 || cqe > kMaxCqe) {
+std::uint32_t capacity_for(const Context& context, std::uint32_t cqe) {
+  const int most = context.device.limits().max_cqe;
+  if (cqe == 0 || cqe > static_cast<unsigned>(most)) {
     fail(refused(EINVAL, "cqe {}: must be from 1 to {} (ibv_query_device() reports max_cqe)", cqe,
-                 kMaxCqe));
+                 most));
   }
   return std::bit_ceil(cqe);
 }
@@ -65,7 +66,7 @@ std::uint32_t capacity_for(std::uint32_t cqe) {
 
 Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
               std::uint32_t comp_vector) {
-  const std::uint32_t capacity = capacity_for(cqe);
+  const std::uint32_t capacity = capacity_for(context, cqe);
   if (comp_vector >= kCompVectors) {
     fail(refused(EINVAL,
                  "comp_vector {}: must be less than {}, the num_comp_vectors of the context",
@@ -141,7 +142,7 @@ int ibv_resize_cq(ibv_cq* cq, int cqe) {
   return guarded_call([&] {
     Cq& self = Cq::of(known(cq));
     if (!self.context.alive()) return EIO;
-    const auto capacity = capacity_for(static_cast<std::uint32_t>(std::max(cqe, 0)));
+    const auto capacity = capacity_for(self.context, static_cast<std::uint32_t>(std::max(cqe, 0)));
     if (const auto error = self.core->resize(capacity)) return refused(error);
     cq->cqe = static_cast<int>(capacity);
     if (Hooks* const hooks = self.context.hooks) hooks->sized(self, capacity);

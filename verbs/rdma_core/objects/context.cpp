@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts, which ibv_open_device() creates and ibv_close_device() destroys.
 #include <cerrno>
+#include <map>
+#include <mutex>
 
 #include "device/device.hpp"
 #include "device/limits.hpp"
@@ -10,11 +12,15 @@
 
 namespace iwarp::rdma_core {
 
-Context::Context(Core& core_of_process)
-    : core(core_of_process), rnic(core.rnic()), hooks(core.hooks()), persona(settings().persona) {
+Context::Context(Core& core_of_process, Device& its_device)
+    : core(core_of_process),
+      device(its_device),
+      rnic(core.rnic()),
+      hooks(core.hooks()),
+      persona(device.spec().persona()) {
   fill_calls(*this);
   ibv_context& context = abi.context;
-  context.device = the_device();
+  context.device = device.handle();
   context.cmd_fd = -1;  // the device takes no commands
   context.async_fd = async.fd();
   context.num_comp_vectors = kCompVectors;
@@ -30,25 +36,26 @@ Context::~Context() {
   pthread_mutex_destroy(&abi.context.mutex);
 }
 
-ibv_context* default_context() {
-  // Each process has one default context. The child of a fork opens its own context, because it
-  // cannot use the context of its parent.
+ibv_context* default_context(Device& device) {
+  // Each process has one default context per device. The child of a fork opens its own contexts,
+  // because it cannot use the contexts of its parent.
   static std::mutex mutex;
-  static Context* context = nullptr;
+  static std::map<Device*, Context*> contexts;
   Core& core = Core::get();
   const std::lock_guard lock(mutex);
-  if (context == nullptr || &context->core != &core) context = new Context(core);
+  Context*& context = contexts[&device];
+  if (context == nullptr || &context->core != &core) context = new Context(core, device);
   return context->handle();
 }
 
 extern "C" {
 
 ibv_context* ibv_open_device(ibv_device* of) {
-  if (of != the_device() || is_device_removed()) {
-    errno = ENODEV;
-    return nullptr;
-  }
-  return guarded_pointer<ibv_context>([] { return (new Context(Core::get()))->handle(); });
+  return guarded_pointer<ibv_context>([of] {
+    Device* const device = Device::find(of);
+    if (device == nullptr || is_device_removed()) fail(ENODEV);
+    return (new Context(Core::get(), *device))->handle();
+  });
 }
 
 int ibv_close_device(ibv_context* handle) {

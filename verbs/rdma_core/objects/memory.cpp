@@ -152,6 +152,7 @@ ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
     }
     Pd& pd = Pd::of(known(handle));
     check_alive(pd.context);
+    if (pd.context.device.limits().max_mw == 0) fail(refused("a memory window", "max_mw is 0"));
     if (Hooks* const hooks = pd.context.hooks) hooks->creating();
     auto memory = pd.context.rnic.allocate_window(*pd.core);
     if (!memory) throw std::system_error(memory.error());

@@ -18,6 +18,7 @@
 #include <span>
 #include <vector>
 
+#include "device/device.hpp"
 #include "process/acks.hpp"
 #include "process/core.hpp"
 #include "process/event_queue.hpp"
@@ -31,7 +32,7 @@ namespace iwarp::rdma_core {
 /// used with objects of another context. An object reaches the Core, the RNIC, the hooks and the
 /// persona through its context.
 struct Context {
-  explicit Context(Core& core_of_process);
+  Context(Core& core_of_process, Device& its_device);
   ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
@@ -46,6 +47,7 @@ struct Context {
 
   verbs_context abi{};  ///< must be the first member, as the cast in of() requires
   Core& core;
+  Device& device;
   net::Rnic& rnic;     ///< the RNIC of the Core
   Hooks* const hooks;  ///< the hooks of the Core; null if careful mode and fault injection are off
   const Persona persona;  ///< whether the program sees an RNIC or a RoCE adapter
@@ -190,9 +192,9 @@ void yield_after_poll(bool found);
 void notify_watcher(Cq& cq);
 /// Sets the function pointers of a new context. This function is defined in assembly.cpp.
 void fill_calls(Context& context);
-/// Returns the context for rdma_cm ids. The first call opens this context, because a program that
-/// uses rdma_cm does not open the device itself. Throws std::system_error if the device cannot be
-/// opened.
-ibv_context* default_context();
+/// Returns the context for rdma_cm ids on this device. The first call opens this context, because a
+/// program that uses rdma_cm does not open the device itself. Throws std::system_error if the
+/// device cannot be opened.
+ibv_context* default_context(Device& device);
 
 }  // namespace iwarp::rdma_core

@@ -28,28 +28,36 @@ net::UniqueFd watch_interfaces() {
 
 }  // namespace
 
-// Subscribes before it looks at the port, so that no change is missed.
-PortEvents::PortEvents() : netlink_(watch_interfaces()), last_(look_at_port()) {}
+// Subscribes before it looks at the ports, so that no change is missed.
+PortEvents::PortEvents() : netlink_(watch_interfaces()) {
+  for (Device* const device : devices()) last_.emplace(device, device->port());
+}
 
-// Does not parse the messages, which may also be lost (ENOBUFS), but compares the port with what it
-// was before them.
+// Does not parse the messages, which may also be lost (ENOBUFS), but compares each port with
+// what it was before them.
 void PortEvents::check() {
   std::array<char, 8192> messages{};
   while (::recv(netlink_.get(), messages.data(), messages.size(), 0) > 0 || errno == ENOBUFS ||
          errno == EINTR) {
   }
-  Port now = look_at_port();
-  if (now.error != 0) return;
-  if (now.is_up() != last_.is_up()) {
-    tell(now.is_up() ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR);
+  for (auto& [device, last] : last_) {
+    Port now = device->port();
+    if (now.error != 0) return;
+    if (now.is_up() != last.is_up()) {
+      tell(now.is_up() ? IBV_EVENT_PORT_ACTIVE : IBV_EVENT_PORT_ERR, device);
+    }
+    const auto gid = &PortGid::gid;
+    if (!std::ranges::equal(now.gids, last.gids, same_ip, gid, gid)) {
+      tell(IBV_EVENT_GID_CHANGE, device);
+    }
+    last = std::move(now);
   }
-  if (!std::ranges::equal(now.gids, last_.gids, same_ip)) tell(IBV_EVENT_GID_CHANGE);
-  last_ = std::move(now);
 }
 
-void PortEvents::tell(ibv_event_type type) {
+void PortEvents::tell(ibv_event_type type, const Device* device) {
   const std::lock_guard lock(mutex_);
   for (Context* const context : contexts_) {
+    if (device != nullptr && &context->device != device) continue;
     context->async.push({.element = {.port_num = kPortNumber}, .event_type = type});
   }
 }

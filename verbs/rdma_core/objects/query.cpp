@@ -5,37 +5,26 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <functional>
+#include <optional>
 
-#include "device/gid_table.hpp"
+#include "device/attributes.hpp"
+#include "device/device.hpp"
 #include "device/limits.hpp"
 #include "device/peer_address.hpp"
-#include "device/persona.hpp"
-#include "device/port.hpp"
-#include "iwarp/mpa/startup.hpp"
 #include "iwarp/verbs/datagram_types.hpp"
-#include "iwarp/version.hpp"
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"
 #include "process/call_site.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
-#include "process/settings.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
 
 constexpr std::uint16_t kDefaultPkey = 0xFFFF;
-// LinkUp and Disabled, as values of ibv_port_attr::phys_state.
-constexpr std::uint8_t kLinkUp = 5;
-constexpr std::uint8_t kLinkDisabled = 3;
-// The vendor id that means "no OUI". The kernel's software devices also report it.
-constexpr std::uint32_t kNoVendor = 0xFFFFFF;
-constexpr std::uint64_t kAllPageSizes = ~std::uint64_t{0xFFF};
 
 // The size of ibv_port_attr in old headers, in which the struct has no port_cap_flags2.
 constexpr std::size_t kOldPortAttr = offsetof(ibv_port_attr, port_cap_flags2);
@@ -48,82 +37,51 @@ void give(const T& from, void* to, std::size_t room) {
   std::memcpy(to, &from, std::min(room, sizeof from));
 }
 
-ibv_port_attr port_attributes() {
-  const Port port = look_at_port();
-  ibv_port_attr out{};
-  out.state = port.is_up() ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
-  out.max_mtu = IBV_MTU_4096;
-  out.active_mtu = mtu_value(port.mtu);
-  out.gid_tbl_len = static_cast<int>(port.gids.size());
-  out.port_cap_flags = IBV_PORT_CM_SUP;
-  out.max_msg_sz = kMaxMessage;
-  out.pkey_tbl_len = 1;
-  out.lid = port.lid();
-  out.max_vl_num = 1;
-  const LinkSpeed link = link_speed(port.mbit);
-  out.active_width = link.width;
-  out.active_speed = link.speed;
-  out.phys_state = port.is_up() ? kLinkUp : kLinkDisabled;
-  out.link_layer = IBV_LINK_LAYER_ETHERNET;
-  if (port.persona == Persona::kRoce) show_as_roce(port, out);
-  return out;
-}
-
-ibv_device_attr device_attributes() {
-  ibv_device_attr out{};
-  std::strncpy(out.fw_ver, kVersion, sizeof out.fw_ver - 1);
-  const Port port = look_at_port();
-  out.node_guid = port.guid;
+ibv_device_attr attributes_of(Device& device) {
+  ibv_device_attr out = device.limits();
+  out.node_guid = device.port().guid;
   out.sys_image_guid = out.node_guid;
-  out.vendor_id = kNoVendor;
-  out.max_mr_size = ~std::uint64_t{0};
-  out.page_size_cap = kAllPageSizes;
-  out.max_qp = kMaxQp;
-  out.max_qp_wr = kMaxWr;
-  out.device_cap_flags =
-      IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B | IBV_DEVICE_MEM_MGT_EXTENSIONS;
-  out.max_sge = kMaxSge;
-  out.max_sge_rd = kMaxSgeRead;
-  out.max_cq = kMaxCq;
-  out.max_cqe = kMaxCqe;
-  out.max_mr = kMaxMr;
-  out.max_pd = kMaxPd;
-  out.max_qp_rd_atom = kMaxReads;
-  out.max_res_rd_atom = kMaxReads * kMaxQp;
-  out.max_qp_init_rd_atom = kMaxReads;
-  // Atomic operations (RFC 7306) are atomic among all queue pairs of this device. They are also
-  // atomic with respect to the program's own accesses to the memory. That is the level
-  // IBV_ATOMIC_GLOB, but this function reports IBV_ATOMIC_HCA, the only level for which programs
-  // check.
-  out.atomic_cap = settings().connection.startup.extensions ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
-  out.max_mw = kMaxMr;
-  out.max_srq = kMaxSrq;
-  out.max_srq_wr = kMaxWr;
-  out.max_srq_sge = kMaxSge;
-  out.max_pkeys = 1;
-  out.phys_port_cnt = kPortNumber;
-  if (port.persona == Persona::kRoce) show_as_roce(out);
   return out;
 }
 
-ibv_gid_entry entry_of(const Port& port, std::uint32_t index) {
-  const PersonaFacts& persona = facts(port.persona);
+ibv_gid_type type_of(GidType type) {
+  switch (type) {
+    case GidType::kV1:
+      return IBV_GID_TYPE_ROCE_V1;
+    case GidType::kV2:
+      return IBV_GID_TYPE_ROCE_V2;
+    default:
+      return IBV_GID_TYPE_IB;
+  }
+}
+
+ibv_gid_entry entry_of(const PortGid& entry, std::uint32_t index) {
   ibv_gid_entry out{};
-  out.gid = port.gids[index];
+  out.gid = entry.gid;
   out.gid_index = index;
   out.port_num = kPortNumber;
-  out.gid_type = persona.gid_type;
+  out.gid_type = type_of(entry.type);
   // Sets the interface index only for a RoCE adapter, whose GIDs belong to network interfaces. The
   // GIDs of an RNIC belong to the device.
-  if (port.persona == Persona::kRoce) out.ndev_ifindex = port.interfaces[index];
+  if (entry.type != GidType::kNone) out.ndev_ifindex = entry.interface;
   return out;
 }
 
-int get_gid(std::uint32_t port_number, std::uint32_t index, ibv_gid_entry& out) {
-  const Port port = look_at_port();
-  if (port_number != kPortNumber || index >= port.gids.size()) return EINVAL;
-  if (is_free(port.gids[index])) return ENODATA;
-  out = entry_of(port, index);
+/// Returns the entry, or nullopt if the index is not less than gid_tbl_len. The last entries of the
+/// table may be unused.
+std::optional<PortGid> entry_at(Device& device, std::uint64_t index) {
+  const Port port = device.port();
+  if (index < port.gids.size()) return port.gids[index];
+  const auto length =
+      static_cast<std::uint64_t>(port_attributes(device.profile(), port).gid_tbl_len);
+  return index < length ? std::optional(PortGid{}) : std::nullopt;
+}
+
+int get_gid(Device& device, std::uint32_t port_number, std::uint32_t index, ibv_gid_entry& out) {
+  const auto entry = port_number == kPortNumber ? entry_at(device, index) : std::nullopt;
+  if (!entry) return EINVAL;
+  if (entry->is_free()) return ENODATA;
+  out = entry_of(*entry, index);
   return 0;
 }
 
@@ -132,7 +90,8 @@ int get_gid(std::uint32_t port_number, std::uint32_t index, ibv_gid_entry& out) 
 int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std::size_t length) {
   if (port != kPortNumber) return EINVAL;
   return guarded([&] {
-    ibv_port_attr out = port_attributes();
+    Device& device = Context::of(context).device;
+    ibv_port_attr out = port_attributes(device.profile(), device.port());
     const auto wrong_keys =
         Context::of(context).rnic.datagram_counters().dropped_for(verbs::DatagramDrop::kWrongQKey);
     out.qkey_viol_cntr = static_cast<std::uint32_t>(wrong_keys);
@@ -141,13 +100,13 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std
   });
 }
 
-int query_device_ex(ibv_context*, const ibv_query_device_ex_input* input, ibv_device_attr_ex* attr,
-                    std::size_t length) {
+int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input,
+                    ibv_device_attr_ex* attr, std::size_t length) {
   if (input != nullptr && input->comp_mask != 0) return EINVAL;
   if (length < sizeof(ibv_device_attr)) return EINVAL;
   return guarded([&] {
     ibv_device_attr_ex out{};
-    out.orig_attr = device_attributes();
+    out.orig_attr = attributes_of(Context::of(context).device);
     out.device_cap_flags_ex = out.orig_attr.device_cap_flags;
     out.phys_port_cnt_ex = kPortNumber;
     give(out, attr, length);
@@ -161,49 +120,48 @@ int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_att
   return query_port(context, port, reinterpret_cast<ibv_port_attr*>(attr), kOldPortAttr);
 }
 
-int ibv_query_device(ibv_context*, ibv_device_attr* attr) {
-  return guarded([&] { *attr = device_attributes(); });
+int ibv_query_device(ibv_context* context, ibv_device_attr* attr) {
+  return guarded([&] { *attr = attributes_of(Context::of(context).device); });
 }
 
-int ibv_query_gid(ibv_context*, std::uint8_t port, int index, ibv_gid* gid) {
+int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid) {
   const CallSite here(__builtin_return_address(0), "ibv_query_gid");
   const int code = guarded([&] {
     if (port != kPortNumber) {
       return refused(EINVAL, "port_num {}: must be 1 (the device has one port)", port);
     }
-    const Port own = look_at_port();
-    const auto place = static_cast<std::size_t>(index);
-    if (index < 0 || place >= own.gids.size()) {
-      return refuse_gid_index("index", index, own);
-    }
-    *gid = own.gids[place];
+    Device& device = Context::of(context).device;
+    const auto entry =
+        index < 0 ? std::nullopt : entry_at(device, static_cast<std::uint64_t>(index));
+    if (!entry) return refuse_gid_index("index", index, device.port());
+    *gid = entry->gid;
     return 0;
   });
   return code == 0 ? 0 : minus_one(code);
 }
 
-int _ibv_query_gid_ex(ibv_context*, std::uint32_t port, std::uint32_t index, ibv_gid_entry* entry,
-                      std::uint32_t flags, std::size_t entry_size) {
+int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index,
+                      ibv_gid_entry* entry, std::uint32_t flags, std::size_t entry_size) {
   if (flags != 0) return EOPNOTSUPP;
   return guarded([&] {
     ibv_gid_entry found{};
-    const int code = get_gid(port, index, found);
+    const int code = get_gid(Context::of(context).device, port, index, found);
     if (code == 0) give(found, entry, entry_size);
     return code;
   });
 }
 
-ssize_t _ibv_query_gid_table(ibv_context*, ibv_gid_entry* entries, std::size_t max_entries,
+ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t max_entries,
                              std::uint32_t flags, std::size_t entry_size) {
   if (flags != 0) return -EOPNOTSUPP;
   std::size_t count = 0;
   const int code = guarded([&] {
-    const Port port = look_at_port();
-    const auto taken = std::ranges::count_if(port.gids, std::not_fn(is_free));
+    const Port port = Context::of(context).device.port();
+    const auto taken = std::ranges::count_if(port.gids, std::not_fn(&PortGid::is_free));
     if (static_cast<std::size_t>(taken) > max_entries) return EINVAL;
     for (std::uint32_t index = 0; index < port.gids.size(); ++index) {
-      if (is_free(port.gids[index])) continue;
-      give(entry_of(port, index), reinterpret_cast<char*>(entries) + count * entry_size,
+      if (port.gids[index].is_free()) continue;
+      give(entry_of(port.gids[index], index), reinterpret_cast<char*>(entries) + count * entry_size,
            entry_size);
       ++count;
     }
@@ -212,15 +170,20 @@ ssize_t _ibv_query_gid_table(ibv_context*, ibv_gid_entry* entries, std::size_t m
   return code == 0 ? static_cast<ssize_t>(count) : -code;
 }
 
-int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
-  if (port != kPortNumber || index != 0) return minus_one(EINVAL);
-  *pkey = htons(kDefaultPkey);
-  return 0;
+int ibv_query_pkey(ibv_context* context, std::uint8_t port, int index, __be16* pkey) {
+  const int code = guarded([&] {
+    Device& device = Context::of(context).device;
+    const auto length = port_attributes(device.profile(), device.port()).pkey_tbl_len;
+    if (port != kPortNumber || index < 0 || index >= length) return EINVAL;
+    *pkey = index == 0 ? htons(kDefaultPkey) : 0;
+    return 0;
+  });
+  return code == 0 ? 0 : minus_one(code);
 }
 
-__be64 ibv_get_device_guid(ibv_device*) {
+__be64 ibv_get_device_guid(ibv_device* of) {
   __be64 out = 0;
-  guarded([&] { out = look_at_port().guid; });
+  guarded([&] { out = Device::of(of).port().guid; });
   return out;
 }
 

@@ -15,11 +15,12 @@ namespace iwarp::rdma_core {
 namespace {
 
 Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
-  if (attr.max_wr == 0 || attr.max_wr > kMaxWr) {
-    fail(refused(EINVAL, "max_wr {}: must be from 1 to {}", attr.max_wr, kMaxWr));
+  const ibv_device_attr& device = pd.context.device.limits();
+  if (attr.max_wr == 0 || attr.max_wr > static_cast<unsigned>(device.max_srq_wr)) {
+    fail(refused(EINVAL, "max_wr {}: must be from 1 to {}", attr.max_wr, device.max_srq_wr));
   }
-  if (attr.max_sge > kMaxSge) {
-    fail(refused(EINVAL, "max_sge {}: must be at most {}", attr.max_sge, kMaxSge));
+  if (attr.max_sge > static_cast<unsigned>(device.max_srq_sge)) {
+    fail(refused(EINVAL, "max_sge {}: must be at most {}", attr.max_sge, device.max_srq_sge));
   }
   if (!pd.context.alive()) fail(EINVAL);
   if (Hooks* const hooks = pd.context.hooks) hooks->creating();

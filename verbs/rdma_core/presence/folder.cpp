@@ -208,7 +208,7 @@ Held acquire() {
   const auto settings =
       read_settings([](const char* name) { return ::secure_getenv(name); }, [](const auto&) {});
   if (!settings.presence) return {};
-  const auto all = entries(look_at_port(settings.persona, settings.list_loopback));
+  const auto all = entries(device_specs(settings));
   const std::string state = digest(all);
   for (const std::string& base : bases()) {
     const std::string path =

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the list of simulated files. The names are those of Linux 6.1 with rxe. In addition, the
+// Makes the list of simulated files. The names are those of Linux 6.1 with rxe. In addition, a
 // device has a parent, as a hardware adapter does, because programs look in the parent's folder for
 // the network interface, the NUMA node and the processors.
 #include "presence/tree.hpp"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <net/if.h>
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <charconv>
+#include <optional>
 
-#include "device/persona.hpp"
-#include "iwarp/version.hpp"
+#include "device/attributes.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {
@@ -49,22 +48,38 @@ std::string groups(const void* octets, std::size_t size) {
 }
 
 /// Formats the rate of the port as rate_show() of the kernel does.
-std::string rate(const Port& port) {
+std::string rate(const ibv_port_attr& port) {
   struct Speed {
     std::uint8_t value;
     const char* name;
     unsigned tenths;  ///< speed of one lane in tenths of Gbit/s
   };
-  static constexpr std::array kSpeeds{Speed{1, "SDR", 25},   Speed{2, "DDR", 50},
-                                      Speed{4, "QDR", 100},  Speed{8, "FDR10", 100},
-                                      Speed{16, "FDR", 140}, Speed{32, "EDR", 250}};
-  const LinkSpeed& link = link_speed(port.mbit);
-  const Speed& speed = *std::ranges::find(kSpeeds, link.speed, &Speed::value);
-  const unsigned lanes = link.width == 1 ? 1 : 4;
-  const unsigned tenths = speed.tenths * lanes;
+  static constexpr std::array kSpeeds{
+      Speed{1, "SDR", 25},   Speed{2, "DDR", 50},   Speed{4, "QDR", 100},  Speed{8, "FDR10", 100},
+      Speed{16, "FDR", 140}, Speed{32, "EDR", 250}, Speed{64, "HDR", 500}, Speed{128, "NDR", 1000}};
+  struct Width {
+    std::uint8_t value;
+    unsigned lanes;
+  };
+  static constexpr std::array kWidths{Width{1, 1}, Width{2, 4}, Width{4, 8}, Width{8, 12},
+                                      Width{16, 2}};
+  const auto speed = std::ranges::find(kSpeeds, port.active_speed, &Speed::value);
+  const auto width = std::ranges::find(kWidths, port.active_width, &Width::value);
+  const Speed& of_lane = speed != kSpeeds.end() ? *speed : kSpeeds.front();
+  const unsigned lanes = width != kWidths.end() ? width->lanes : 1;
+  const unsigned tenths = of_lane.tenths * lanes;
   return fmt::format("{}{} Gb/sec ({}X {})", tenths / 10, tenths % 10 != 0 ? ".5" : "", lanes,
-                     speed.name);
+                     of_lane.name);
 }
+
+/// Returns the folder of the device's parent.
+std::string card(const DeviceSpec& device) {
+  return kCard + (device.index == 0 ? std::string() : '.' + std::to_string(device.index));
+}
+
+std::string uverbs(const DeviceSpec& device) { return "uverbs" + std::to_string(device.index); }
+
+DeviceNumber uverbs_number(unsigned index) { return {kUverbs.major, kUverbs.minor + index}; }
 
 class Tree {
  public:
@@ -80,75 +95,90 @@ class Tree {
   std::vector<Entry> out;
 };
 
-std::string interface_of(const Port& port, std::size_t gid) {
+std::string interface_of(const Port& port, const PortGid& entry) {
   std::array<char, IF_NAMESIZE> name{};
-  const unsigned index = port.interfaces[gid];
-  return index != 0 && ::if_indextoname(index, name.data()) != nullptr ? name.data()
-                                                                       : port.interface;
+  const bool is_known =
+      entry.interface != 0 && ::if_indextoname(entry.interface, name.data()) != nullptr;
+  return is_known ? name.data() : port.interface;
 }
 
-void add_port(Tree& tree, const std::string& at, const Port& port) {
+void add_port(Tree& tree, const std::string& at, const DeviceSpec& device, const Port& port) {
+  const ibv_port_attr attr = port_attributes(*device.profile, port);
   tree.folder(at);
   tree.text(at + "/state", port.is_up() ? "4: ACTIVE" : "1: DOWN");
   tree.text(at + "/phys_state", port.is_up() ? "5: LinkUp" : "3: Disabled");
-  tree.text(at + "/rate", rate(port));
+  tree.text(at + "/rate", rate(attr));
   tree.text(at + "/link_layer", "Ethernet");
-  tree.text(at + "/cap_mask", "0x00010000");
-  tree.text(at + "/lid", fmt::format("{:#x}", port.lid()));
-  tree.text(at + "/lid_mask_count", "0");
-  tree.text(at + "/sm_lid", "0x0");
-  tree.text(at + "/sm_sl", "0");
+  tree.text(at + "/cap_mask", fmt::format("{:#010x}", attr.port_cap_flags));
+  tree.text(at + "/lid", fmt::format("{:#x}", attr.lid));
+  tree.text(at + "/lid_mask_count", std::to_string(attr.lmc));
+  tree.text(at + "/sm_lid", fmt::format("{:#x}", attr.sm_lid));
+  tree.text(at + "/sm_sl", std::to_string(attr.sm_sl));
   tree.folder(at + "/pkeys");
-  tree.text(at + "/pkeys/0", "0xffff");
+  for (int i = 0; i < attr.pkey_tbl_len; ++i) {
+    tree.text(fmt::format("{}/pkeys/{}", at, i), i == 0 ? "0xffff" : "0x0000");
+  }
   for (const char* name : {"/gids", "/gid_attrs", "/gid_attrs/types", "/gid_attrs/ndevs"}) {
     tree.folder(at + name);
   }
   for (std::size_t i = 0; i < port.gids.size(); ++i) {
+    const PortGid& entry = port.gids[i];
     const auto path = [&](const char* folder) { return at + folder + std::to_string(i); };
-    tree.text(path("/gids/"), groups(port.gids[i].raw, sizeof port.gids[i].raw));
-    tree.text(path("/gid_attrs/types/"), facts(port.persona).gid_type_text);
-    tree.text(path("/gid_attrs/ndevs/"), interface_of(port, i));
+    tree.text(path("/gids/"), groups(entry.gid.raw, sizeof entry.gid.raw));
+    tree.text(path("/gid_attrs/types/"), entry.type == GidType::kV2 ? "RoCE v2" : "IB/RoCE v1");
+    tree.text(path("/gid_attrs/ndevs/"), interface_of(port, entry));
   }
 }
 
-void add_device(Tree& tree, const Port& port) {
-  const std::string at = kCard + "/infiniband/iwarp0";
+void add_device(Tree& tree, const DeviceSpec& device, const Port& port) {
+  const Profile& profile = *device.profile;
+  const std::string folder = card(device) + "/infiniband";
+  const std::string at = folder + "/" + device.name;
   const std::string guid = groups(&port.guid, sizeof port.guid);
-  tree.folder(kCard + "/infiniband");
+  const auto add_if_known = [&](const char* name, const std::optional<std::string>& text) {
+    if (text) tree.text(at + name, *text);
+  };
+  tree.folder(folder);
   tree.folder(at);
-  tree.text(at + "/node_type", facts(port.persona).node_type_text);
+  tree.text(at + "/node_type", profile.is_rnic() ? "4: RNIC" : "1: CA");
   tree.text(at + "/node_guid", guid);
   tree.text(at + "/sys_image_guid", guid);
-  tree.text(at + "/node_desc", facts(port.persona).node_description);
-  tree.text(at + "/fw_ver", kVersion);
-  tree.text(at + "/hca_type", facts(port.persona).hca_type);
-  tree.text(at + "/uevent", "NAME=iwarp0");
-  tree.link(at + "/device", "../../../iwarp");
+  add_if_known("/node_desc", profile.description);
+  // The kernel's software devices have no firmware, for which libibverbs prints 0.0.0.
+  tree.text(at + "/fw_ver", profile.firmware == "0.0.0" ? "" : firmware(profile));
+  add_if_known("/hca_type", profile.type);
+  add_if_known("/board_id", profile.board);
+  tree.text(at + "/uevent", "NAME=" + device.name);
+  tree.link(at + "/device", "../../../" + card(device).substr(kCard.rfind('/') + 1));
   tree.link(at + "/subsystem", "../../../../../class/infiniband");
   tree.folder(at + "/ports");
-  add_port(tree, at + "/ports/1", port);
+  add_port(tree, at + "/ports/1", device, port);
 }
 
-void add_uverbs(Tree& tree, const Port& port) {
-  const std::string at = kCard + "/infiniband_verbs/uverbs0";
-  tree.folder(kCard + "/infiniband_verbs");
+void add_uverbs(Tree& tree, const DeviceSpec& device) {
+  const std::string folder = card(device) + "/infiniband_verbs";
+  const std::string at = folder + "/" + uverbs(device);
+  const DeviceNumber number = uverbs_number(device.index);
+  tree.folder(folder);
   tree.folder(at);
-  tree.text(at + "/ibdev", "iwarp0");
-  tree.text(at + "/abi_version", std::to_string(facts(port.persona).uverbs_abi));
-  tree.text(at + "/dev", number_text(kUverbs));
-  tree.text(at + "/uevent", uevent(kUverbs, "uverbs0"));
-  tree.link(at + "/device", "../../../iwarp");
+  tree.text(at + "/ibdev", device.name);
+  tree.text(at + "/abi_version", std::to_string(device.profile->uverbs_abi));
+  tree.text(at + "/dev", number_text(number));
+  tree.text(at + "/uevent", uevent(number, uverbs(device)));
+  tree.link(at + "/device", "../../../" + card(device).substr(kCard.rfind('/') + 1));
   tree.link(at + "/subsystem", "../../../../../class/infiniband_verbs");
 }
 
-void add_card(Tree& tree, const Port& port) {
-  tree.folder(std::string(kCard));
-  tree.text(kCard + "/uevent", "MODALIAS=platform:iwarp");
-  tree.text(kCard + "/modalias", "platform:iwarp");
-  tree.text(kCard + "/numa_node", "-1");
-  tree.link(kCard + "/subsystem", "/sys/bus/platform");
-  tree.folder(kCard + "/net");
-  tree.link(kCard + "/net/" + port.interface, "/sys/class/net/" + port.interface);
+void add_card(Tree& tree, const DeviceSpec& device, const Port& port) {
+  const std::string at = card(device);
+  const std::string modalias = device.profile->modalias.value_or("platform:iwarp");
+  tree.folder(at);
+  tree.text(at + "/uevent", "MODALIAS=" + modalias);
+  tree.text(at + "/modalias", modalias);
+  tree.text(at + "/numa_node", "-1");
+  tree.link(at + "/subsystem", "/sys/bus/platform");
+  tree.folder(at + "/net");
+  tree.link(at + "/net/" + port.interface, "/sys/class/net/" + port.interface);
 }
 
 void add_cm(Tree& tree) {
@@ -161,27 +191,34 @@ void add_cm(Tree& tree) {
 
 }  // namespace
 
-std::vector<Entry> entries(const Port& port) {
+std::vector<Entry> entries(std::span<const DeviceSpec> devices) {
   Tree tree;
-  add_card(tree, port);
-  add_device(tree, port);
-  add_uverbs(tree, port);
   add_cm(tree);
   tree.folder(std::string(kClass));
-  tree.link(kClass + "/iwarp0", "../../devices/platform/iwarp/infiniband/iwarp0");
   tree.folder(std::string(kVerbsClass));
   tree.text(kVerbsClass + "/abi_version", "6");
-  tree.link(kVerbsClass + "/uverbs0", "../../devices/platform/iwarp/infiniband_verbs/uverbs0");
   tree.link(std::string(kCmLink), "../../devices/virtual/misc/rdma_cm");
   tree.folder(std::string(kNodes));
-  tree.device(kNodes + "/uverbs0");
+  for (const DeviceSpec& device : devices) {
+    const Port port = look_at_port(device);
+    add_card(tree, device, port);
+    add_device(tree, device, port);
+    add_uverbs(tree, device);
+    const std::string target = "../.." + card(device).substr(std::string_view("/sys").size());
+    tree.link(kClass + "/" + device.name, target + "/infiniband/" + device.name);
+    tree.link(kVerbsClass + "/" + uverbs(device), target + "/infiniband_verbs/" + uverbs(device));
+    tree.device(kNodes + "/" + uverbs(device));
+  }
   tree.device(kNodes + "/rdma_cm");
   return std::move(tree.out);
 }
 
 bool is_region(std::string_view path) {
   return std::ranges::any_of(kRegions, [path](std::string_view region) {
-    return path.starts_with(region) && (path.size() == region.size() || path[region.size()] == '/');
+    if (!path.starts_with(region)) return false;
+    // The parents of the devices are iwarp, iwarp.1, iwarp.2, ...
+    return path.size() == region.size() || path[region.size()] == '/' ||
+           (region == kCard && path[region.size()] == '.');
   });
 }
 
@@ -192,7 +229,11 @@ bool leads_to_region(std::string_view path) {
 }
 
 DeviceNumber device_number(std::string_view path) {
-  return path.ends_with("rdma_cm") ? kRdmaCm : kUverbs;
+  if (path.ends_with("rdma_cm")) return kRdmaCm;
+  unsigned index = 0;
+  const auto digits = path.find_last_not_of("0123456789") + 1;
+  std::from_chars(path.data() + digits, path.data() + path.size(), index);
+  return uverbs_number(index);
 }
 
 }  // namespace iwarp::rdma_core::presence

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists the simulated files, which a program finds if it reads files below /sys and /dev itself:
-// the names, links and texts that the kernel has for an RDMA device and for rdma_cm. The list is
-// made from the attributes of the port. The functions in this header read and write no files.
+// the names, links and texts that the kernel has for RDMA devices and for rdma_cm. The list is
+// made from the attributes of the devices. The functions in this header read and write no files.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,8 @@ struct Entry {
   std::string text;  ///< contents of a file, or target of a link
 };
 
-/// Returns all entries, each folder before its contents.
-std::vector<Entry> entries(const Port& port);
+/// Returns all entries for these devices, each folder before its contents.
+std::vector<Entry> entries(std::span<const DeviceSpec> devices);
 
 /// Returns whether the path is that of a simulated file or folder, or is below a simulated folder.
 bool is_region(std::string_view path);

@@ -28,10 +28,6 @@ std::atomic<Core*> current{nullptr};
 std::atomic<bool> tried{false};
 std::mutex making;
 
-// The limits of the RNIC. `max_regions` is large, because middleware commonly registers this many
-// regions. Unused entries cost no memory, because the tables grow only with use.
-constexpr net::RnicOptions kOptions{.max_regions = 1U << 20, .max_cqe = 1U << 22};
-
 void abandon_in_child() {
   const Core* const parents = current.exchange(nullptr);
   if (parents == nullptr) return;
@@ -93,8 +89,8 @@ bool Core::alive() const { return current.load(std::memory_order_acquire) == thi
 Core::~Core() = default;
 
 Core::Core(TlsCarriers carriers, const Parts& parts)
-    : carriers_(std::move(carriers)), rnic_([] {
-        auto rnic = net::Rnic::open(kOptions);
+    : carriers_(std::move(carriers)), rnic_([&] {
+        auto rnic = net::Rnic::open(parts.rnic);
         if (!rnic) throw std::system_error(rnic.error());
         return std::move(*rnic);
       }()) {

@@ -44,6 +44,7 @@ class Core {
     std::function<std::unique_ptr<Hooks>(Core&)> hooks;
     /// Address at which statistics are served; if it is empty, there are no statistics.
     std::string metrics;
+    net::RnicOptions rnic;
   };
 
   /// Returns the Core of this process. The first call makes the Core. Throws std::system_error if

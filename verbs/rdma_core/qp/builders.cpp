@@ -246,10 +246,9 @@ int commit(Qp& qp) {
 }  // namespace
 
 int RcQp::convert_staged() {
-  return convert(*staged, staged->ready,
-                 [type = abi.qp_base.qp_type](auto& out, const auto& from, auto sges) {
-                   return make_request(type, out, from, sges);
-                 });
+  return convert(*staged, staged->ready, [this](auto& out, const auto& from, auto sges) {
+    return make_request(*this, out, from, sges);
+  });
 }
 
 int UdQp::convert_staged() {

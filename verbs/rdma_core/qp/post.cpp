@@ -55,8 +55,8 @@ int RcQp::post(ibv_send_wr*& wr) {
   if (!takes_requests()) return EINVAL;
   return post_in_batches<verbs::SendWr>(
       wr,
-      [type = abi.qp_base.qp_type](auto& out, const auto& from, auto sges) {
-        return make_request(type, out, from, sges);
+      [this](auto& out, const auto& from, auto sges) {
+        return make_request(*this, out, from, sges);
       },
       [this](std::span<const verbs::SendWr> requests, std::size_t& posted) {
         const auto error = sender().post_send(requests, posted);

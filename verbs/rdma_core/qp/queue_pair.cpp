@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "device/device.hpp"
 #include "device/limits.hpp"
-#include "device/persona.hpp"
 #include "objects/calls.hpp"
 #include "process/acks.hpp"
 #include "process/call_site.hpp"
@@ -44,7 +44,8 @@ void check_type(ibv_qp_type type, Persona persona) {
 }
 
 // As ibv_create_qp(3) says, the capacities of receives are ignored if the queue pair uses an SRQ.
-void check_capacities(ibv_qp_cap cap, bool shared_receives, bool by_cm) {
+void check_capacities(const ibv_device_attr& device, ibv_qp_cap cap, bool shared_receives,
+                      bool by_cm) {
   if (shared_receives) cap.max_recv_wr = cap.max_recv_sge = 0;
   struct Limit {
     const char* name;
@@ -52,10 +53,10 @@ void check_capacities(ibv_qp_cap cap, bool shared_receives, bool by_cm) {
     int most;
   };
   for (const auto& [name, value, most] :
-       {Limit{"max_send_wr", cap.max_send_wr, kMaxWr},
-        Limit{"max_recv_wr", cap.max_recv_wr, kMaxWr},
-        Limit{"max_send_sge", cap.max_send_sge, kMaxSge},
-        Limit{"max_recv_sge", cap.max_recv_sge, kMaxSge},
+       {Limit{"max_send_wr", cap.max_send_wr, device.max_qp_wr},
+        Limit{"max_recv_wr", cap.max_recv_wr, device.max_qp_wr},
+        Limit{"max_send_sge", cap.max_send_sge, device.max_sge},
+        Limit{"max_recv_sge", cap.max_recv_sge, device.max_sge},
         Limit{"max_inline_data", cap.max_inline_data, kMaxInline}}) {
     if (value <= static_cast<std::uint32_t>(most)) continue;
     // libfabric and Open MPI try ever larger values to find the limit, because no query reports it.
@@ -117,7 +118,7 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   }
   const char* const call = CallSite::call();
   const bool by_cm = call != nullptr && std::string_view(call).starts_with("rdma_");
-  check_capacities(attr.cap, attr.srq != nullptr, by_cm);
+  check_capacities(context.device.limits(), attr.cap, attr.srq != nullptr, by_cm);
   if (!pd.context.alive()) fail(EINVAL);
   Hooks* const hooks = context.hooks;
   if (hooks != nullptr) hooks->creating();
@@ -127,6 +128,7 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   qp->recv_cq = &Cq::of(known(attr.recv_cq));
   qp->srq = attr.srq != nullptr ? &Srq::of(known(attr.srq)) : nullptr;
   qp->signal_all = attr.sq_sig_all != 0;
+  qp->max_message = context.device.max_message();
   qp->cap = granted(attr.cap, attr.srq != nullptr);
   fill_handle(*qp, attr, qp->make_core());
   if (builders) enable_builders(*qp);

@@ -37,7 +37,8 @@ struct Qp : QpFields {
   std::atomic<ibv_qp_state> state{IBV_QPS_RESET};
   /// Whether IBV_EVENT_QP_LAST_WQE_REACHED was reported since the queue pair went to ERR.
   bool last_wqe_reported = false;
-  ibv_qp_attr attributes{};  ///< set by ibv_modify_qp() and returned by ibv_query_qp()
+  std::uint32_t max_message = 0;  ///< maximum length of a message, which the device limits
+  ibv_qp_attr attributes{};       ///< set by ibv_modify_qp() and returned by ibv_query_qp()
   ObjectEvents async_events;
   /// The requests that the program has built since ibv_wr_start() and not yet posted with
   /// ibv_wr_complete(); see qp/builders.cpp.

@@ -15,7 +15,7 @@
 namespace iwarp::rdma_core {
 namespace {
 
-int refuse_datagram(const ibv_send_wr& wr, std::uint64_t length) {
+int refuse_datagram(const Qp& qp, const ibv_send_wr& wr, std::uint64_t length) {
   if (wr.opcode != IBV_WR_SEND && wr.opcode != IBV_WR_SEND_WITH_IMM) {
     return refused(EINVAL, "opcode {}: a queue pair of type UD supports only Sends",
                    static_cast<int>(wr.opcode));
@@ -23,9 +23,10 @@ int refuse_datagram(const ibv_send_wr& wr, std::uint64_t length) {
   if (wr.wr.ud.ah == nullptr) {
     return refused(EINVAL, "wr.ud.ah is null (create it with ibv_create_ah())");
   }
-  if (length <= max_datagram()) return 0;
+  const auto most = max_datagram(qp.context.device);
+  if (length <= most) return 0;
   return refused(EINVAL, "a datagram of {} bytes: must be at most {}, the active_mtu of the port",
-                 length, max_datagram());
+                 length, most);
 }
 
 int refuse_request(const Qp& qp, const ibv_send_wr& wr, std::span<verbs::Sge> sges, int code) {
@@ -55,12 +56,12 @@ int refuse_request(const Qp& qp, const ibv_send_wr& wr, std::span<verbs::Sge> sg
                    "the queue pair",
                    length, qp.cap.max_inline_data);
   }
-  if (qp.abi.qp_base.qp_type == IBV_QPT_UD) return refuse_datagram(wr, length);
+  if (qp.abi.qp_base.qp_type == IBV_QPT_UD) return refuse_datagram(qp, wr, length);
   verbs::SendWr request;
   begin_request(request, wr, sges);
   // Logs the reason if the conversion fails again. If it succeeds, the core has refused the
   // request.
-  if (const int again = make_request(qp.abi.qp_base.qp_type, request, wr, sges)) return again;
+  if (const int again = make_request(qp, request, wr, sges)) return again;
   if (!is_inline) return code;
   return refused(code, "opcode {} with IBV_SEND_INLINE: only Sends and Writes can be inline",
                  static_cast<int>(wr.opcode));

@@ -30,9 +30,9 @@ int refuse_opcode(ibv_wr_opcode opcode) {
   }
 }
 
-int refuse_length(std::uint64_t length) {
+int refuse_length(std::uint64_t length, std::uint32_t most) {
   return refused(EINVAL, "a message of {} bytes: must be at most {}, the max_msg_sz of the port",
-                 length, kMaxMessage);
+                 length, most);
 }
 
 std::uint64_t total_length(const SendWr& wr) {
@@ -68,7 +68,7 @@ int make_send_immediate(SendWr& out, std::uint32_t imm_data) {
 
 int make_write_immediate(SendWr& out, std::uint32_t imm_data) {
   const auto length = total_length(out);
-  if (length > kMaxMessage) return refuse_length(length);
+  if (length > kMaxMessage) return refuse_length(length, kMaxMessage);
   out.opcode = WrOpcode::kWriteImmediate;
   out.immediate = encode({.imm_data = imm_data, .length = static_cast<std::uint32_t>(length)});
   return 0;
@@ -191,14 +191,14 @@ int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bi
   return 0;
 }
 
-int make_request(ibv_qp_type type, SendWr& out, const ibv_send_wr& wr, std::span<verbs::Sge> sges) {
-  if (!has_request(type, wr.opcode)) {
+int make_request(const Qp& qp, SendWr& out, const ibv_send_wr& wr, std::span<verbs::Sge> sges) {
+  if (!has_request(qp.abi.qp_base.qp_type, wr.opcode)) {
     return refused(EINVAL, "opcode {}: UC supports neither Reads nor atomics",
                    static_cast<int>(wr.opcode));
   }
   if (const int code = fill(out, wr, sges)) return code;
   const auto length = total_length(out);
-  return length > kMaxMessage ? refuse_length(length) : 0;
+  return length > qp.max_message ? refuse_length(length, qp.max_message) : 0;
 }
 
 void bind_posted(ibv_mw& mw, std::uint32_t rkey) {

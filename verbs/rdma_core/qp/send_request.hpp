@@ -26,7 +26,7 @@ Wr& begin_request(Wr& out, const ibv_send_wr& wr, std::span<const verbs::Sge> sg
 /// Fills those fields of `out` that depend on the opcode, for a queue pair of type RC or UC. `sges`
 /// are the buffers of `out`; the function may shorten a buffer in place. Returns 0 or an errno.
 /// Logs the first use of each feature that iWARP lacks.
-int make_request(ibv_qp_type type, verbs::SendWr& out, const ibv_send_wr& wr,
+int make_request(const Qp& qp, verbs::SendWr& out, const ibv_send_wr& wr,
                  std::span<verbs::Sge> sges);
 /// Fills `out` as a request that binds a window of type 1 or 2. Returns 0 or an errno.
 int make_bind(verbs::SendWr& out, const ibv_mw& mw, std::uint32_t rkey,

@@ -41,7 +41,7 @@ void set_shown_state(RcQp& qp, ibv_qp_state state) {
   qp.abi.qp_base.state = state;
 }
 
-int check(const ibv_qp_attr& attr, int mask) {
+int check(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_CAP) != 0) {
     return refused(
         "changing the size of a queue pair",
@@ -50,7 +50,7 @@ int check(const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_RATE_LIMIT) != 0) {
     return refused("IBV_QP_RATE_LIMIT", "TCP congestion control sets the pace");
   }
-  return check_ranges(attr, mask);
+  return check_ranges(qp.context.device.limits(), attr, mask);
 }
 
 bool is_drain(const ibv_qp_attr& attr, int mask) {
@@ -287,7 +287,7 @@ int RcQp::to_error() {
 }
 
 int RcQp::modify(const ibv_qp_attr& attr, int mask) {
-  if (const int code = check(attr, mask)) return code;
+  if (const int code = check(*this, attr, mask)) return code;
   if (const int code = check_step(*this, attr, mask)) return code;
   // Sets the peer's access rights before the state, because the peer may connect as soon as the
   // state is RTR.

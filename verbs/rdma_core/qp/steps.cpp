@@ -124,6 +124,7 @@ struct Range {
   unsigned least;
   unsigned most;
   const char* remedy;
+  int ibv_device_attr::* limit = nullptr;  ///< a limit of the device that may be below `most`
 };
 template <auto kField>
 unsigned field(const ibv_qp_attr& attr) {
@@ -154,9 +155,11 @@ constexpr std::array kRanges{
     Range{IBV_QP_MIN_RNR_TIMER, "min_rnr_timer", field<&ibv_qp_attr::min_rnr_timer>, 0, kMost5Bits,
           "ibv_modify_qp(3) lists the codes; 12 means 0.64 ms"},
     Range{IBV_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", field<&ibv_qp_attr::max_rd_atomic>, 0,
-          kMaxReads, "ibv_query_device() reports max_qp_init_rd_atom"},
+          kMaxReads, "ibv_query_device() reports max_qp_init_rd_atom",
+          &ibv_device_attr::max_qp_init_rd_atom},
     Range{IBV_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic", field<&ibv_qp_attr::max_dest_rd_atomic>,
-          0, kMaxReads, "ibv_query_device() reports max_qp_rd_atom"},
+          0, kMaxReads, "ibv_query_device() reports max_qp_rd_atom",
+          &ibv_device_attr::max_qp_rd_atom},
     Range{IBV_QP_ALT_PATH, "alt_port_num", field<&ibv_qp_attr::alt_port_num>, kPortNumber,
           kPortNumber, kOnePort},
 };
@@ -245,13 +248,15 @@ bool is_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask) {
 
 bool may_change(ibv_qp_state from, ibv_qp_state to) { return find(from, to) != nullptr; }
 
-int check_ranges(const ibv_qp_attr& attr, int mask) {
+int check_ranges(const ibv_device_attr& device, const ibv_qp_attr& attr, int mask) {
   for (const Range& range : kRanges) {
     const unsigned value = (mask & range.bit) != 0 ? range.value(attr) : range.least;
-    if (range.least <= value && value <= range.most) continue;
-    const auto allowed = range.least == range.most
+    const auto most =
+        range.limit != nullptr ? static_cast<unsigned>(device.*range.limit) : range.most;
+    if (range.least <= value && value <= most) continue;
+    const auto allowed = range.least == most
                              ? fmt::format("must be {}", range.least)
-                             : fmt::format("must be from {} to {}", range.least, range.most);
+                             : fmt::format("must be from {} to {}", range.least, most);
     const auto to =
         (mask & IBV_QP_STATE) != 0 ? fmt::format("to {}: ", name_of(attr.qp_state)) : "";
     return refused(EINVAL, "{}{} {}: {} ({})", to, range.name, value, allowed, range.remedy);

@@ -31,9 +31,9 @@ int check_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask);
 bool is_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask);
 /// Returns whether the step from `from` to `to` exists for at least one type of queue pair.
 bool may_change(ibv_qp_state from, ibv_qp_state to);
-/// Returns 0 if each attribute that `mask` names is in its range. Otherwise returns EINVAL after
-/// refused().
-int check_ranges(const ibv_qp_attr& attr, int mask);
+/// Returns 0 if each attribute that `mask` names is in its range on this device. Otherwise returns
+/// EINVAL after refused().
+int check_ranges(const ibv_device_attr& device, const ibv_qp_attr& attr, int mask);
 /// Refuses a step because IBV_QP_CUR_STATE names another state than `from`. Returns EINVAL.
 int refuse_state(const ibv_qp_attr& attr, ibv_qp_state from);
 /// Returns the name of the state, for example "RTR".

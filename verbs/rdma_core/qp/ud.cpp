@@ -7,8 +7,8 @@
 #include <array>
 #include <cerrno>
 
+#include "device/attributes.hpp"
 #include "device/limits.hpp"
-#include "device/persona.hpp"
 #include "device/port.hpp"
 #include "iwarp/net/datagram_socket.hpp"
 #include "objects/address_handle.hpp"
@@ -80,10 +80,8 @@ int change(UdQp& qp, const ibv_qp_attr& attr, int mask) {
 
 }  // namespace
 
-std::size_t max_datagram() {
-  ibv_port_attr attr{};
-  show_as_roce(look_at_port(), attr);
-  return std::size_t{128} << attr.active_mtu;
+std::size_t max_datagram(Device& device) {
+  return std::size_t{128} << port_attributes(device.profile(), device.port()).active_mtu;
 }
 
 verbs::QpNum UdQp::make_core() {
@@ -92,7 +90,7 @@ verbs::QpNum UdQp::make_core() {
                                                 .srq = srq != nullptr ? srq->core.get() : nullptr,
                                                 .limits = limits(),
                                                 .signal_all = signal_all,
-                                                .max_payload = max_datagram()},
+                                                .max_payload = max_datagram(context.device)},
                                        .ports = port_range(),
                                        .tap = datagram_tap()};
   auto made = pd->context.rnic.create_datagram_qp(*pd->core, options);
@@ -104,7 +102,7 @@ verbs::QpNum UdQp::make_core() {
 void UdQp::enter() { context.core.add(num(), *this); }
 
 int UdQp::modify(const ibv_qp_attr& attr, int mask) {
-  if (const int code = check_ranges(attr, mask)) return code;
+  if (const int code = check_ranges(context.device.limits(), attr, mask)) return code;
   const ibv_qp_state from = state_now();
   if (const int code = change(*this, attr, mask)) return code;
   if ((mask & IBV_QP_STATE) != 0) tell_begun_anew(*this, from, attr.qp_state);
@@ -171,7 +169,8 @@ int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
     if (!self.context.alive()) return EIO;
     const auto group = to_ip(*gid);
     if (!net::is_multicast(group)) return EINVAL;
-    return self.attach(group, interfaces_of_groups(look_at_port(), net::is_ipv4(group)));
+    return self.attach(group,
+                       interfaces_of_groups(self.context.device.port(), net::is_ipv4(group)));
   });
 }
 

@@ -34,6 +34,6 @@ struct UdQp final : Qp {
 int make_request(verbs::DatagramWr& out, const ibv_send_wr& wr);
 
 /// Returns the maximum length of a datagram's payload, in octets.
-std::size_t max_datagram();
+std::size_t max_datagram(Device& device);
 
 }  // namespace iwarp::rdma_core

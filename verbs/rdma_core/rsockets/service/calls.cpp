@@ -9,7 +9,7 @@
 #include <cstdarg>
 #include <optional>
 
-#include "device/persona.hpp"
+#include "device/device.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 #include "rsockets/service/service.hpp"

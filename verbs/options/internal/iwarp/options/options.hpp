@@ -36,12 +36,15 @@ struct Value {
   /// Placeholder in --help, such as "MS". For a kFlag, the text that may follow the option on a
   /// command line, such as "fail" in --careful=fail.
   std::string_view title;
-  std::span<const std::string_view> words;  ///< the values that are words
+  /// The values that are words. A kFile may also be one of these words instead of a path.
+  std::span<const std::string_view> words;
   std::uint64_t low = 0;
   std::uint64_t high = 0;
   std::string_view expected;  ///< the form that a text must have, for example "two ports"
-  bool is_size = false;       ///< command lines may use K, M and G for powers of 1024
-  bool is_switch = false;     ///< the environment variable may be 1 or 0 instead of on or off
+  /// Returns why set() refused `text`. If null, refusal() names the values.
+  std::string (*why)(std::string_view text) = nullptr;
+  bool is_size = false;    ///< command lines may use K, M and G for powers of 1024
+  bool is_switch = false;  ///< the environment variable may be 1 or 0 instead of on or off
   /// Sets the setting. Returns false if `text` is not a value of the option.
   bool (*set)(Settings& settings, std::string_view text) = nullptr;
   std::string (*show)(const Settings& settings) = nullptr;
@@ -88,8 +91,9 @@ bool set(const Option& option, std::string_view text, Settings& settings);
 /// Returns the value of the option in `settings`, in the form that set() accepts. Returns an empty
 /// string if the option has no value, or if its value is an empty text.
 std::string show(const Option& option, const Settings& settings);
-/// Returns why set() refused a text for the option, for example "not one of on, off".
-std::string refusal(const Option& option);
+/// Returns why set() refused `text` for the option: "is not one of on, off", or what is wrong with
+/// a part of the text.
+std::string refusal(const Option& option, std::string_view text);
 
 /// Returns the defaults of programs under `iwarp run`. The RTR is a Write, because with rdma_cm the
 /// server may send first (RFC 6581 section 4). A Send waits until a receive is posted, because

@@ -5,10 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "iwarp/profiles/profile.hpp"
 #include "iwarp/verbs/connection_options.hpp"
 #include "iwarp/verbs/log_record.hpp"
 
@@ -23,6 +26,15 @@ enum class Persona : std::uint8_t {
   kIwarp,  ///< an RNIC
   kRoce,   ///< a channel adapter on Ethernet with RoCE v2 GIDs, like the kernel's rxe
 };
+
+/// The device that --device or --devices requests, by its name.
+struct DeviceChoice {
+  std::string name;
+  std::string where;  ///< a network interface, an IP address, or empty for all interfaces
+};
+
+/// The maximum number of devices.
+inline constexpr std::uint16_t kMaxDevices = 32;
 
 /// The highest port offset. It maps port 1024 of a program, which is the lowest port that needs no
 /// root, to TCP port 65535.
@@ -56,6 +68,11 @@ struct Settings {
   TlsSettings tls;
 
   Persona persona = Persona::kIwarp;
+  /// The card as which programs see the device; null for the profile of `persona`.
+  std::shared_ptr<const profiles::Profile> profile;
+  std::string like;                   ///< the text from which `profile` was loaded
+  std::vector<DeviceChoice> devices;  ///< if empty, there are `device_count` devices
+  std::uint16_t device_count = 1;
   /// kRoce: 127.0.0.1 and ::1 are GIDs even if there are other addresses.
   bool list_loopback = false;
   bool presence = true;  ///< programs find the device's files below /sys and /dev
