@@ -14,7 +14,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["IWARP_BUILD"])
 SKIPPED = 77
-LIMIT = 300
+LIMIT = 900
 
 BUILDS = "installs packages, builds or tests everything; test/portability.sh runs it"
 PEER = "needs another machine, or files that the page does not make"
