@@ -19,10 +19,11 @@ as_nobody() {
     --no-new-privs "$@"
 }
 
-# first_use [IWARP]: runs commands of iwarp as an ordinary user without privileges, and checks that the loader finds
-# all three libraries.
+# first_use [IWARP]: runs commands of iwarp as an ordinary user without privileges, and checks its version and that the
+# loader finds all three libraries.
 first_use() {
   local iwarp=${1:-iwarp} seen
+  [ "$(as_nobody "$iwarp" --version)" = "iwarp $VERSION" ]
   as_nobody "$iwarp" info | head -n 3
   as_nobody "$iwarp" demo -q | tail -n 1
   as_nobody "$iwarp" lab --save /tmp/lab.html

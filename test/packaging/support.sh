@@ -18,6 +18,8 @@ if [ -n "$why" ]; then skip "$why"; fi
 scratch=$(mktemp -d)
 trap 'rm -rf --one-file-system "$scratch"' EXIT
 
+version=$(sed -n 's/^project(iwarp VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
+
 step() { printf '\n== %s (%d s)\n' "$*" "$SECONDS"; }
 
 # fresh_chroot SUITE KIND: unpacks a chroot into $scratch/root, together with the packages that apt downloaded last
@@ -36,7 +38,7 @@ save_fetched() { cp -u "$scratch/root"/var/cache/apt/archives/*.deb "$fetched/";
 
 # inside COMMAND...: runs a function of inside.sh in the chroot that fresh_chroot has made.
 inside() { in_chroot "$scratch/root" -- /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
-  HOME=/tmp LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive bash /inside.sh "$@"; }
+  HOME=/tmp VERSION="$version" LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive bash /inside.sh "$@"; }
 
 # archive_of SUITE PRESET [TARGET...]: builds an archive, and prints its name.
 archive_of() { "$source/.ci/package" "$@" | grep '\.tar\.xz$' | grep -v -- '-debug\.'; }

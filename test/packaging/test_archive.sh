@@ -13,6 +13,7 @@ archive=$(archive_of bookworm archive)
 name=$(basename "$archive" .tar.xz)
 size=$(stat -c %s "$archive")
 echo "$name.tar.xz: $size octets"
+[ "$name" = "iwarp-$version-linux-x86_64" ]
 [ "$size" -le $((8 * 1000 * 1000)) ]
 
 step "look at it"

@@ -40,8 +40,9 @@ ENV PATH=/opt/iwarp/bin:/usr/sbin:/usr/bin:/sbin:/bin
 TEXT
 build -f "$scratch/context/Containerfile" -t localhost/layered "$scratch/context"
 
-# The commands that run in each image: the demo, ls of the devices, and rdma-core's rping at both ends.
-try='iwarp demo -q | tail -n 1
+# The commands that run in each image: the version, the demo, ls of the devices, and rdma-core's rping at both ends.
+try='[ "$(iwarp --version)" = "iwarp '"$version"'" ]
+iwarp demo -q | tail -n 1
 [ "$(iwarp run --as roce ls /dev/infiniband | tr "\n" " ")" = "rdma_cm uverbs0 " ]
 iwarp run rping -s -a 127.0.0.1 -p 7471 -C 5 & server=$!
 until grep -q ":1D2F .* 0A " /proc/net/tcp; do kill -0 $server; sleep 0.1; done
