@@ -13,7 +13,7 @@ build_packages=(
   esbuild node-react-dom node-d3-scale)
 # Alternatives: install_packages() installs the first one that apt offers.
 boost_packages=(libboost1.81-dev libboost1.83-dev)
-test_packages=(openssl tshark clang-format-19 clang-tidy-19 valgrind curl xz-utils python3-yaml)
+test_packages=(openssl tshark clang-format-19 clang-tidy-19 valgrind curl xz-utils python3-yaml sudo)
 # Programs that README.md runs on this stack
 programs_packages=(rdmacm-utils ibverbs-utils perftest)
 verbs_packages=(  # programs that the tests run, unmodified, on our libibverbs and librdmacm

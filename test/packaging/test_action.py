@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tests action.yml and the hosted workflow. Both must be valid, and the files to which they refer must exist. The
-action's steps, which run here as on a runner, must put iwarp from a local archive into PATH. A wrong checksum or
-a missing archive must stop the action.
+action's steps, which run here as on a runner, must unpack a local archive and give each later step of the job the
+device. A wrong checksum, a missing archive or an unknown option must stop the action.
 usage: test_action.py SOURCE_DIR BUILD_DIR"""
 import hashlib
 import os
 import pathlib
 import re
+import shutil
+import socket
 import subprocess
 import sys
 import tarfile
@@ -21,37 +23,51 @@ except ImportError:
     sys.exit(77)
 
 SOURCE, BUILD = map(pathlib.Path, sys.argv[1:3])
+LIBRARIES = BUILD / "lib/iwarp"
+# Runs a command while the folder $0 is in the place of /etc/sudoers.d.
+OTHER_SUDOERS = 'mount --bind "$0" /etc/sudoers.d; exec "$@"'
 
 
 class Runner:
-    """Runs a composite action as a hosted runner does, with the features that this action needs."""
+    """Runs the steps of a job as a hosted runner does, with the features that this action needs: after each step, the
+    lines of the files GITHUB_ENV and GITHUB_PATH are added to the environment of the later steps."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, command=(), **environment):
         self.folder = pathlib.Path(folder)
-        self.path_file = self.folder / "path"
+        self.command = command  # precedes bash
+        self.path = os.environ["PATH"]
+        self.environment = environment
         self.output_file = self.folder / "output"
+        self.output_file.write_text("")
+
+    def step(self, script, environment=None):
+        """Runs a step, and returns its exit status and what it printed."""
+        files = {name: self.folder / name for name in ("GITHUB_ENV", "GITHUB_PATH")}
+        for file in files.values():
+            file.write_text("")
+        given = {**self.environment, **(environment or {}), "PATH": self.path, "RUNNER_TEMP": self.folder,
+                 "GITHUB_OUTPUT": self.output_file, "GITHUB_ACTION_PATH": SOURCE, **files}
+        done = subprocess.run([*self.command, "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+                              check=False, env={name: str(value) for name, value in given.items()}, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.environment |= dict(line.split("=", 1) for line in files["GITHUB_ENV"].read_text().splitlines())
+        self.path = ":".join([*files["GITHUB_PATH"].read_text().split(), self.path])
+        return done.returncode, done.stdout
 
     def run(self, inputs):
+        """Runs the steps of the action, up to the first that fails."""
         action = yaml.safe_load((SOURCE / "action.yml").read_text())
         assert action["runs"]["using"] == "composite"
+        unknown = inputs.keys() - action["inputs"].keys()
+        assert not unknown, unknown
         values = {name: given["default"] for name, given in action["inputs"].items()} | inputs
-        self.path_file.write_text("")
-        self.output_file.write_text("")
         said = ""
         for step in action["runs"]["steps"]:
-            environment = {name: self.fill(text, values) for name, text in
-                           step.get("env", {}).items()}
-            path = ":".join([*self.path_file.read_text().split(), os.environ["PATH"]])
-            environment |= {"PATH": path, "RUNNER_TEMP": str(self.folder),
-                            "GITHUB_PATH": str(self.path_file),
-                            "GITHUB_OUTPUT": str(self.output_file),
-                            "GITHUB_ACTION_PATH": str(SOURCE)}
-            done = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c",
-                                   step["run"]], check=False, env=environment, text=True,
-                                  capture_output=True)
-            said += done.stdout + done.stderr
-            if done.returncode != 0:
-                return done.returncode, said
+            environment = {name: self.fill(text, values) for name, text in step.get("env", {}).items()}
+            status, text = self.step(step["run"], environment)
+            said += text
+            if status != 0:
+                return status, said
         return 0, said
 
     @staticmethod
@@ -62,34 +78,56 @@ class Runner:
         return re.sub(r"\$\{\{(.*?)\}\}", value, text)
 
 
-class Action(unittest.TestCase):
+def write_checksum(archive, value):
+    archive.with_name(archive.name + ".sha256").write_text(f"{value}  {archive.name}\n")
+
+
+class Job(unittest.TestCase):
+    """A job whose first step is the action, with an archive that contains this build's files."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.shared = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.shared.cleanup)
+        tree = pathlib.Path(cls.shared.name, "iwarp-0.0.0-linux-test")
+        for file, folder in ((BUILD / "apps/iwarp", "bin"), *((file, "lib/iwarp") for file in LIBRARIES.glob("*.so.1"))):
+            (tree / folder).mkdir(parents=True, exist_ok=True)
+            subprocess.run(["strip", "-o", tree / folder / file.name, file], check=True)
+        cls.archive = tree.with_name(tree.name + ".tar.xz")
+        with tarfile.open(cls.archive, "w:xz", preset=0) as out:
+            out.add(tree, tree.name)
+        cls.checksum = hashlib.sha256(cls.archive.read_bytes()).hexdigest()
+
     def setUp(self):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
         self.folder = pathlib.Path(directory.name)
-        self.archive = self.folder / "iwarp-0.0.0-linux-test.tar.xz"
-        with tarfile.open(self.archive, "w:xz", preset=0) as out:
-            out.add(BUILD / "apps/iwarp", "iwarp-0.0.0-linux-test/bin/iwarp")
-        self.write_checksum(hashlib.sha256(self.archive.read_bytes()).hexdigest())
+        write_checksum(self.archive, self.checksum)
 
-    def write_checksum(self, value):
-        checksum = self.archive.with_name(self.archive.name + ".sha256")
-        checksum.write_text(f"{value}  {self.archive.name}\n")
+    def started(self, runner=None, **inputs):
+        """Runs the action, and returns the runner for the later steps of the job."""
+        runner = runner or Runner(self.folder)
+        status, said = runner.run({"archive": str(self.archive)} | inputs)
+        self.assertEqual(status, 0, said)
+        return runner
 
+    def check_step(self, runner, script):
+        status, said = runner.step(script)
+        self.assertEqual(status, 0, f"{script}\n{said}")
+        return said
+
+
+class Action(Job):
     def test_an_archive_by_its_address_is_put_into_path(self):
         runner = Runner(self.folder)
         status, said = runner.run({"archive": f"file://{self.archive}"})
         self.assertEqual(status, 0, said)
         self.assertIn("crc32c", said)  # the last step runs iwarp info
-        self.assertTrue(pathlib.Path(runner.path_file.read_text().strip(), "iwarp").exists())
+        self.assertTrue(pathlib.Path(runner.path.split(":")[0], "iwarp").exists())
         self.assertIn("path=", runner.output_file.read_text())
 
-    def test_an_archive_may_be_a_file(self):
-        status, said = Runner(self.folder).run({"archive": str(self.archive)})
-        self.assertEqual(status, 0, said)
-
     def test_a_wrong_checksum_stops_it(self):
-        self.write_checksum("0" * 64)
+        write_checksum(self.archive, "0" * 64)
         status, said = Runner(self.folder).run({"archive": str(self.archive)})
         self.assertNotEqual(status, 0)
         self.assertIn("has the checksum", said)
@@ -98,6 +136,53 @@ class Action(unittest.TestCase):
         status, said = Runner(self.folder).run({})
         self.assertNotEqual(status, 0)
         self.assertIn("neither an archive nor a repository", said)
+
+
+@unittest.skipUnless(LIBRARIES.exists(), "this build has no drop-in libraries")
+class LaterSteps(Job):
+    def test_the_device_is_there(self):
+        runner = self.started()
+        self.assertEqual(self.check_step(runner, "ls /sys/class/infiniband"), "iwarp0\n")
+        self.assertEqual(self.check_step(runner, "cat /sys/class/infiniband/*/node_type"), "1: CA\n")
+
+    @unittest.skipUnless(shutil.which("ibv_rc_pingpong"), "ibverbs-utils is not installed")
+    def test_unmodified_programs_run(self):
+        with socket.socket() as probe:
+            probe.bind(("", 0))
+            port = probe.getsockname()[1]
+        self.check_step(self.started(), f"""ibv_devinfo | grep 'transport:.*InfiniBand'
+ibv_rc_pingpong -g 0 -p {port} & until grep -q ":{port:04X} .* 0A " /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done
+ibv_rc_pingpong -g 0 -p {port} 127.0.0.1
+wait $!""")
+
+    def test_options_take_effect(self):
+        runner = self.started(options="--as iwarp\n--log off")
+        self.assertEqual(self.check_step(runner, "cat /sys/class/infiniband/*/node_type"), "4: RNIC\n")
+        self.assertEqual(self.check_step(runner, "echo $IWARP_LOG"), "off\n")
+
+    def test_an_unknown_option_stops_the_action(self):
+        status, said = Runner(self.folder).run({"archive": str(self.archive), "options": "--no-such-option"})
+        self.assertNotEqual(status, 0)
+        self.assertIn("--no-such-option", said)
+
+    @unittest.skipUnless(shutil.which("node"), "nodejs is not installed")
+    def test_actions_in_javascript_run_as_before(self):
+        # The runner starts node with the variables. The libraries then start no thread and print nothing.
+        script = "node -e 'console.log(require(\"fs\").readdirSync(\"/proc/self/task\").length)'"
+        before = self.check_step(Runner(self.folder), script)
+        runner = self.started()
+        self.assertEqual(self.check_step(runner, script), before)
+        self.assertIn("libibverbs", self.check_step(runner, "node -e 'console.log(process.env.LD_PRELOAD)'"))
+
+    @unittest.skipUnless(shutil.which("sudo") and os.geteuid() == 0, "sudo is not installed, or the user is not root")
+    def test_sudo_keeps_the_device_on_a_hosted_runner(self):
+        for kind, expected in (("self-hosted", "no device\n"), ("github-hosted", "1: CA\n")):
+            sudoers = self.folder / kind
+            sudoers.mkdir()
+            command = ("unshare", "--mount", "bash", "-ec", OTHER_SUDOERS, sudoers)
+            runner = self.started(Runner(self.folder, command, RUNNER_ENVIRONMENT=kind))
+            read = "sudo cat /sys/class/infiniband/iwarp0/node_type 2>/dev/null || echo no device"
+            self.assertEqual(self.check_step(runner, read), expected, kind)
 
 
 class Workflow(unittest.TestCase):
