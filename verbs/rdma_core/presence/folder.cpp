@@ -18,6 +18,7 @@
 #include <mutex>
 #include <vector>
 
+#include "presence/foreign.hpp"
 #include "presence/inside.hpp"
 #include "presence/tree.hpp"
 #include "process/settings.hpp"
@@ -29,6 +30,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kPrefix = "/iwarp-";
 constexpr std::size_t kStateSize = 16;
+// Stands for the folder if it cannot be made. Nothing can exist below this path.
+constexpr std::string_view kNowhere = "/proc/self/iwarp";
 // The lowest number for the descriptor of the folder. It is high because some programs expect to
 // get the lowest free descriptors themselves.
 constexpr int kLowestDescriptor = 200;
@@ -226,7 +229,7 @@ Held acquire() {
       return {path, high >= 0 ? high : fd};
     }
   }
-  return {};
+  return {std::string(kNowhere)};
 }
 
 std::mutex making;
@@ -239,10 +242,13 @@ bool works_inside() {
   return ::getcwd(cwd.data(), cwd.size()) != nullptr && outside_name(cwd.data());
 }
 
+/// Returns whether the process was started in a simulated folder, or in a folder of the system that
+/// a simulated folder hides.
 bool started_inside() {
   static const bool kInside = [] {
     const Inside guard;
-    return works_inside();
+    std::array<char, PATH_MAX> cwd{};
+    return works_inside() || (::getcwd(cwd.data(), cwd.size()) != nullptr && is_rdma(cwd.data()));
   }();
   return kInside;
 }

@@ -16,11 +16,12 @@
 namespace iwarp::rdma_core::presence {
 
 /// Returns the path of the folder. Makes the folder on first use, and again if it has disappeared.
-/// If the folder cannot be made, the path is empty, and no path of the program is redirected. The
-/// reference remains valid.
+/// If the presence is switched off, the path is empty, and no path of the program is redirected. If
+/// the folder cannot be made, nothing exists at the path, so the program finds no RDMA device, and
+/// in particular none of the system. The reference remains valid.
 const std::string& folder();
 /// Returns whether folder() was called, or the process was started with its working directory in a
-/// simulated folder.
+/// simulated folder or in a folder of an RDMA device of the system.
 bool folder_matters();
 
 enum class End : std::uint8_t { kProcess, kProgram };

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replaces functions of the C library that return the name of a path or the contents of a folder. A
-// folder is opened at its real location, so that the kernel itself reads the folder, and resolves
-// paths that are relative to its descriptor.
-#include <dirent.h>
+// Replaces functions of the C library that return the name of a file or of the working directory.
 #include <fcntl.h>
-#include <glob.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,9 +17,6 @@
 
 namespace iwarp::rdma_core::presence {
 namespace {
-
-using Select = int (*)(const dirent*);
-using Compare = int (*)(const dirent**, const dirent**);
 
 /// Copies as much of the text to `out` as fits, without a terminating zero. Returns the number of
 /// bytes that were copied.
@@ -85,15 +78,6 @@ char* working_folder(char* out, size_t size) {
   return nullptr;
 }
 
-/// If a regular file was made instead of a device node, makes readdir(3) report the file as a
-/// device, because find(1) and other programs check only the type that readdir(3) reports.
-dirent* typed(DIR* folder, dirent* entry) {
-  if (entry == nullptr || entry->d_type != DT_REG) return entry;
-  const ResolvedPath place = resolve_opened(::dirfd(folder));
-  if (place.synthetic && place.name.starts_with("/dev/")) entry->d_type = DT_CHR;
-  return entry;
-}
-
 }  // namespace
 }  // namespace iwarp::rdma_core::presence
 
@@ -132,38 +116,5 @@ char* __getcwd_chk(char* out, size_t size, size_t room) {
   return working_folder(out, size);
 }
 char* get_current_dir_name() noexcept { return working_folder(nullptr, 0); }
-
-DIR* opendir(const char* path) { return redirect<"opendir", DIR*>(path, true); }
-dirent* readdir(DIR* folder) { return typed(folder, call_next<"readdir", dirent*>(folder)); }
-int scandir(const char* path, dirent*** names, Select select, Compare compare) {
-  return redirect<"scandir", int>(path, true, names, select, compare);
-}
-int scandirat(int directory, const char* path, dirent*** names, Select select, Compare compare) {
-  return redirect_at<"scandirat", int>(directory, path, true, names, select, compare);
-}
-
-// Makes glob(3) read folders with the functions of this library.
-int glob(const char* pattern, int flags, int (*failed)(const char*, int), glob_t* result) noexcept {
-  if ((flags & GLOB_ALTDIRFUNC) == 0) {
-    flags |= GLOB_ALTDIRFUNC;
-    result->gl_opendir = [](const char* path) -> void* { return ::opendir(path); };
-    result->gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
-    result->gl_readdir = [](void* folder) { return ::readdir(static_cast<DIR*>(folder)); };
-    result->gl_stat = [](const char* path, struct stat* about) { return ::stat(path, about); };
-    result->gl_lstat = [](const char* path, struct stat* about) { return ::lstat(path, about); };
-  }
-  return call_next<"glob", int>(pattern, flags, failed, result);
-}
-
-// off_t has 64 bits, so these functions do not differ from the ones above. stat.cpp asserts this.
-[[gnu::alias("readdir")]] dirent64* readdir64(DIR* folder);
-[[gnu::alias("scandir")]] int scandir64(const char* path, dirent64*** names,
-                                        int (*select)(const dirent64*),
-                                        int (*compare)(const dirent64**, const dirent64**));
-[[gnu::alias("scandirat")]] int scandirat64(int directory, const char* path, dirent64*** names,
-                                            int (*select)(const dirent64*),
-                                            int (*compare)(const dirent64**, const dirent64**));
-[[gnu::alias("glob")]] int glob64(const char* pattern, int flags, int (*failed)(const char*, int),
-                                  glob64_t* result) noexcept;
 
 }  // extern "C"

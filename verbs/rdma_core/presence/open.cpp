@@ -3,7 +3,9 @@
 // open a simulated device, but the device accepts no command: the call opens /dev/null instead, a
 // character device that every user may open.
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -89,6 +91,27 @@ int open_at(int directory, const char* path, int flags, mode_t mode) {
                                                                     how.flags, mode);
 }
 
+/// Implements openat2(2), for which the C library has no function yet.
+int open_at(int directory, const char* path, const open_how* how, size_t size) {
+  const auto system = [size](int at, const char* to, const open_how* as) {
+    return static_cast<int>(call_next<"syscall", long>(long{SYS_openat2}, at, to, as, size));
+  };
+  const bool absolute = path != nullptr && *path == '/';
+  const bool is_usable =
+      how != nullptr && size >= sizeof *how && !(absolute && (how->resolve & RESOLVE_BENEATH) != 0);
+  if (!is_usable) return system(directory, path, how);
+  const bool in_root = (how->resolve & RESOLVE_IN_ROOT) != 0;
+  const char* const within = absolute && in_root ? path + std::strspn(path, "/") : path;
+  const Opening opened = opening(directory, within, static_cast<int>(how->flags));
+  if (opened.error != 0) return failed(opened.error);
+  if (opened.place.path.empty()) return system(directory, path, how);
+  open_how resolved{};
+  resolved.flags = static_cast<unsigned>(opened.flags);
+  resolved.mode = (opened.flags & O_CREAT) != 0 ? how->mode : 0;
+  return static_cast<int>(call_next<"syscall", long>(long{SYS_openat2}, opened.directory,
+                                                     opened.path, &resolved, sizeof resolved));
+}
+
 int flags_of(const char* mode) {
   const bool both = std::strchr(mode, '+') != nullptr;
   switch (*mode) {
@@ -143,6 +166,10 @@ int openat(int directory, const char* path, int flags, ...) {
 int __open_2(const char* path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
 int __openat_2(int directory, const char* path, int flags) {
   return open_at(directory, path, flags, 0);
+}
+
+int openat2(int directory, const char* path, const open_how* how, size_t size) noexcept {
+  return open_at(directory, path, how, size);
 }
 
 int creat(const char* path, mode_t mode) {

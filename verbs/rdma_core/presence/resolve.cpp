@@ -2,17 +2,18 @@
 #include "presence/resolve.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <climits>
-#include <cstring>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "presence/folder.hpp"
+#include "presence/foreign.hpp"
 #include "presence/inside.hpp"
 #include "presence/tree.hpp"
 
@@ -20,11 +21,6 @@ namespace iwarp::rdma_core::presence {
 namespace {
 
 constexpr int kMaxLinks = 40;  // maximum number of symbolic links in one path, as in the kernel
-
-bool names_synthetic_file(const char* path) {
-  constexpr std::array kNames{"infiniband", "rdma_cm", "iwarp"};
-  return std::ranges::any_of(kNames, [&](const char* name) { return std::strstr(path, name); });
-}
 
 std::optional<std::string> link_text(const std::string& path) {
   std::array<char, PATH_MAX> text{};
@@ -54,7 +50,12 @@ void push(std::vector<std::string>& to, std::string_view path) {
   std::reverse(to.begin() + before, to.end());
 }
 
-std::string real_name(const std::string& name) { return is_region(name) ? folder() + name : name; }
+std::string real_name(const std::string& name) { return is_rdma(name) ? folder() + name : name; }
+
+bool exists(const std::string& path) {
+  struct stat about{};
+  return ::lstat(path.c_str(), &about) == 0;
+}
 
 class Walk {
  public:
@@ -87,7 +88,7 @@ class Walk {
 
  private:
   bool step(const std::string& next) {
-    is_synthetic_ = is_synthetic_ || is_region(next);
+    is_synthetic_ = is_synthetic_ || is_rdma(next);
     const bool last = todo_.empty();
     if (last && !follow_) {
       at_ = next;
@@ -119,34 +120,49 @@ class Walk {
   bool is_synthetic_ = false;
 };
 
+/// Resolves an absolute path. Returns an empty place if the path leads through no simulated folder.
+ResolvedPath place_of(const std::string& full, bool follow) {
+  Walk walk(full, follow);
+  if (!walk.go()) return {};
+  const std::string name = walk.name();
+  if (is_rdma(name) && folder().empty()) return {};
+  ResolvedPath out;
+  out.name = name;
+  out.synthetic = is_rdma(name);
+  out.path = real_name(name) + walk.rest();
+  if (full.ends_with('/') && out.path.size() > 1) out.path += '/';
+  return out;
+}
+
 }  // namespace
 
 ResolvedPath resolve(int directory, const char* path, bool follow) {
   if (path == nullptr || *path == '\0' || Inside::now()) return {};
   const bool absolute = *path == '/';
-  const bool named = names_synthetic_file(path);
+  const bool named = may_lead_to_rdma(path);
   if (!named && (absolute || !folder_matters())) return {};
   const Inside guard;
   std::string full = path;
-  bool within = false;
   if (!absolute) {
     const auto start = start_of(directory);
     if (!start) return {};
     const auto outside = outside_name(*start);
-    within = outside.has_value();
-    if (!within && !named) return {};
+    if (!outside && !is_rdma(*start) && !named) return {};
     full = outside.value_or(*start) + "/" + path;
   }
-  Walk walk(full, follow);
-  if (!walk.go() && !within) return {};
-  const std::string name = walk.name();
-  if (is_region(name) && folder().empty()) return {};
-  ResolvedPath out;
-  out.name = name;
-  out.synthetic = is_region(name);
-  out.path = real_name(name) + walk.rest();
-  if (full.ends_with('/') && out.path.size() > 1) out.path += '/';
+  ResolvedPath out = place_of(full, follow);
+  if (follow || out.synthetic || !is_device_number(full.substr(full.rfind('/') + 1))) return out;
+  // A link whose target is a device of the system must be hidden, too.
+  ResolvedPath target = place_of(full, true);
+  if (target.synthetic && !exists(target.path)) return target;
   return out;
+}
+
+bool is_hidden(int directory, const char* path) {
+  if (!may_lead_to_rdma(path)) return false;
+  const ResolvedPath place = resolve(directory, path, false);
+  const Inside guard;
+  return place.synthetic && !exists(place.path);
 }
 
 ResolvedPath resolve_opened(int descriptor) {

@@ -20,8 +20,9 @@ struct ResolvedPath {
 };
 
 /// Resolves the path as the kernel does, across real and simulated folders. If `follow` is set,
-/// also follows a link at the end of the path. Returns quickly if the path contains no simulated
-/// name and does not start in a simulated folder, because it then cannot lead to a simulated file.
+/// also follows a link at the end of the path. Files of the system's RDMA devices count as
+/// simulated files that do not exist. Returns quickly if the path contains no simulated name and
+/// does not start in a simulated folder, because it then cannot lead to a simulated file.
 ResolvedPath resolve(int directory, const char* path, bool follow);
 
 /// Calls `system`, a function of the C library, with the directory and the path of the file in the
@@ -43,6 +44,10 @@ Result redirect_at(int directory, const char* path, bool follow, Rest... rest) {
     return call_next<kName, Result>(at, to, rest...);
   });
 }
+
+/// Returns whether listings must omit the file, because it belongs to an RDMA device of the system.
+/// A link at the end of the path is not followed.
+bool is_hidden(int directory, const char* path);
 
 /// Returns the name of the file to which an open descriptor refers, and whether the file is
 /// simulated. ResolvedPath::path is empty. Returns quickly if the descriptor cannot belong to a

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replaces functions of the C library that list the contents of a folder. A folder is opened at its
+// real location, so that the kernel itself reads the folder, and resolves paths that are relative
+// to its descriptor. The entries of the system's RDMA devices are omitted.
+#include <dirent.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "presence/resolve.hpp"
+#include "process/next.hpp"
+
+namespace iwarp::rdma_core::presence {
+namespace {
+
+using Select = int (*)(const dirent*);
+using Compare = int (*)(const dirent**, const dirent**);
+
+/// If a regular file was made instead of a device node, makes readdir(3) report the file as a
+/// device, because find(1) and other programs check only the type that readdir(3) reports.
+dirent* typed(DIR* folder, dirent* entry) {
+  if (entry == nullptr || entry->d_type != DT_REG) return entry;
+  const ResolvedPath place = resolve_opened(::dirfd(folder));
+  if (place.synthetic && place.name.starts_with("/dev/")) entry->d_type = DT_CHR;
+  return entry;
+}
+
+dirent* next_entry(DIR* folder) {
+  dirent* entry = nullptr;
+  do {
+    entry = call_next<"readdir", dirent*>(folder);
+  } while (entry != nullptr && is_hidden(::dirfd(folder), entry->d_name));
+  return typed(folder, entry);
+}
+
+int next_entry(DIR* folder, dirent* entry, dirent** found) {
+  int error = 0;
+  do {
+    error = call_next<"readdir_r", int>(folder, entry, found);
+  } while (error == 0 && *found != nullptr && is_hidden(::dirfd(folder), entry->d_name));
+  if (error == 0) typed(folder, *found);
+  return error;
+}
+
+/// Removes the hidden entries from the first `size` bytes of what getdents64(2) has read. Returns
+/// the number of bytes that remain.
+size_t remove_hidden(int directory, char* entries, size_t size) {
+  size_t kept = 0;
+  for (size_t at = 0; at < size;) {
+    auto* const entry = reinterpret_cast<dirent64*>(entries + at);
+    const size_t length = entry->d_reclen;
+    if (!is_hidden(directory, entry->d_name)) {
+      std::memmove(entries + kept, entry, length);
+      kept += length;
+    }
+    at += length;
+  }
+  return kept;
+}
+
+/// Implements scandir(3), whose original in the C library does not call the readdir() of this file.
+/// Closes `folder`, which may be null.
+int scan(DIR* folder, dirent*** names, Select select, Compare compare) {
+  if (folder == nullptr) return -1;
+  std::vector<dirent*> found;
+  const int errno_before = errno;
+  errno = 0;
+  while (const dirent* entry = ::readdir(folder)) {
+    if (select != nullptr && select(entry) == 0) continue;
+    void* const copy = std::malloc(entry->d_reclen);
+    if (copy == nullptr) break;
+    found.push_back(static_cast<dirent*>(std::memcpy(copy, entry, entry->d_reclen)));
+    errno = 0;  // `select` may have changed errno
+  }
+  int error = errno;
+  const size_t size = found.size() * sizeof(dirent*);
+  auto* const list = static_cast<dirent**>(std::malloc(size + 1));  // not null for an empty folder
+  if (list == nullptr) error = ENOMEM;
+  ::closedir(folder);
+  if (error != 0) {
+    for (dirent* entry : found) std::free(entry);
+    std::free(static_cast<void*>(list));
+    errno = error;
+    return -1;
+  }
+  if (size != 0) std::memcpy(static_cast<void*>(list), static_cast<void*>(found.data()), size);
+  using Order = int (*)(const void*, const void*);
+  if (compare != nullptr) {
+    std::qsort(static_cast<void*>(list), found.size(), sizeof(dirent*),
+               reinterpret_cast<Order>(compare));
+  }
+  *names = list;
+  errno = errno_before;
+  return static_cast<int>(found.size());
+}
+
+DIR* open_folder(int directory, const char* path) {
+  const int fd = ::openat(directory, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
+  return fd < 0 ? nullptr : ::fdopendir(fd);
+}
+
+}  // namespace
+}  // namespace iwarp::rdma_core::presence
+
+// NOLINTNEXTLINE(google-build-using-namespace): the rest of this file is the C interface.
+using namespace iwarp::rdma_core::presence;
+using iwarp::rdma_core::call_next;
+
+extern "C" {
+
+DIR* opendir(const char* path) { return redirect<"opendir", DIR*>(path, true); }
+dirent* readdir(DIR* folder) { return next_entry(folder); }
+int readdir_r(DIR* folder, dirent* entry, dirent** found) {
+  return next_entry(folder, entry, found);
+}
+int scandir(const char* path, dirent*** names, Select select, Compare compare) {
+  return scan(::opendir(path), names, select, compare);
+}
+int scandirat(int directory, const char* path, dirent*** names, Select select, Compare compare) {
+  return scan(open_folder(directory, path), names, select, compare);
+}
+ssize_t getdents64(int directory, void* entries, size_t size) noexcept {
+  for (;;) {
+    const ssize_t read = call_next<"getdents64", ssize_t>(directory, entries, size);
+    if (read <= 0) return read;
+    const size_t kept =
+        remove_hidden(directory, static_cast<char*>(entries), static_cast<size_t>(read));
+    if (kept != 0) return static_cast<ssize_t>(kept);
+  }
+}
+
+// Makes glob(3) read folders with the functions of this library.
+int glob(const char* pattern, int flags, int (*failed)(const char*, int), glob_t* result) noexcept {
+  if ((flags & GLOB_ALTDIRFUNC) == 0) {
+    flags |= GLOB_ALTDIRFUNC;
+    result->gl_opendir = [](const char* path) -> void* { return ::opendir(path); };
+    result->gl_closedir = [](void* folder) { ::closedir(static_cast<DIR*>(folder)); };
+    result->gl_readdir = [](void* folder) { return ::readdir(static_cast<DIR*>(folder)); };
+    result->gl_stat = [](const char* path, struct stat* about) { return ::stat(path, about); };
+    result->gl_lstat = [](const char* path, struct stat* about) { return ::lstat(path, about); };
+  }
+  return call_next<"glob", int>(pattern, flags, failed, result);
+}
+
+// off_t has 64 bits, so these functions do not differ from the ones above. stat.cpp asserts this.
+[[gnu::alias("readdir")]] dirent64* readdir64(DIR* folder);
+[[gnu::alias("readdir_r")]] int readdir64_r(DIR* folder, dirent64* entry, dirent64** found);
+[[gnu::alias("scandir")]] int scandir64(const char* path, dirent64*** names,
+                                        int (*select)(const dirent64*),
+                                        int (*compare)(const dirent64**, const dirent64**));
+[[gnu::alias("scandirat")]] int scandirat64(int directory, const char* path, dirent64*** names,
+                                            int (*select)(const dirent64*),
+                                            int (*compare)(const dirent64**, const dirent64**));
+[[gnu::alias("glob")]] int glob64(const char* pattern, int flags, int (*failed)(const char*, int),
+                                  glob64_t* result) noexcept;
+
+}  // extern "C"
