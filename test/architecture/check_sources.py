@@ -107,7 +107,8 @@ ROOMS = {
         "rsockets/streams": ("process", "device", "qp", "cm", "rsockets/common"),
         "rsockets/datagrams": ("process", "device", "objects", "cm", "rsockets/common"),
         "rsockets/service": ("process", "device", "rsockets/common", "rsockets/streams", "rsockets/datagrams"),
-        "presence": ("process", "device"),
+        "netlink": ("process", "device"),
+        "presence": ("process", "device", "netlink"),
         "assembly.cpp": ("process", "device", "objects", "qp", "bring_up", "cm", "faults", "careful"),
     },
 }

@@ -315,7 +315,27 @@ def text_seeds():
         yield "file_name", f"name-{len(name)}-{name[:1].encode().hex()}", name.encode()
 
 
+def netlink_seeds():
+    """Requests for devices (1), ports (5) and the system (6), and those that add (3) and remove (4) a device."""
+    def attribute(number, octets):
+        return struct.pack("=HH", 4 + len(octets), number) + octets + bytes(-len(octets) % 4)
+
+    def request(command, flags, *attributes, client=5):
+        octets = b"".join(attributes)
+        return struct.pack("=IHHII", 16 + len(octets), client << 10 | command, flags, 7, 0) + octets
+
+    index, port = attribute(1, struct.pack("=I", 1)), attribute(3, struct.pack("=I", 1))
+    added = attribute(2, b"rxe0\0"), attribute(65, b"rxe\0"), attribute(51, b"eth0\0")
+    for name, octets in (("devices", request(1, 0x301)), ("device", request(1, 5, index)),
+                         ("port", request(5, 5, index, port)), ("ports", request(5, 0x301, index)),
+                         ("system", request(6, 1)), ("add", request(3, 5, *added)), ("remove", request(4, 5, index)),
+                         ("several", request(1, 0x305) + request(7, 5) + request(6, 0x301) + request(1, 1)),
+                         ("others", request(9, 0x301) + request(0, 5, client=2) + request(2, 4))):
+        yield "netlink", name, octets
+
+
 def seeds(vectors):
+    yield from netlink_seeds()
     yield from datagram_seeds()
     yield from stream_seeds()
     yield from text_seeds()

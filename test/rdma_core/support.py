@@ -40,7 +40,7 @@ PACKAGES = {
     "qemu-utils": ("qemu-img", "qemu-io"),
     "qemu-system-x86": ("qemu-system-x86_64",),
     "ucx-utils": ("ucx_info", "ucx_perftest"),
-    "iproute2": ("ip",),
+    "iproute2": ("ip", "rdma"),
     "curl": ("curl",),
     "openssl": ("openssl",),
     "util-linux": ("setpriv", "prlimit", "unshare"),

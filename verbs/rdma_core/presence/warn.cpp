@@ -3,19 +3,15 @@
 
 #include <unistd.h>
 
-#include <cstdlib>
-
-#include "process/settings.hpp"
+#include "presence/own_settings.hpp"
 
 namespace iwarp::rdma_core::presence {
 
-void warn(const char* event, const std::string& message) {
-  const auto settings =
-      read_settings([](const char* name) { return ::secure_getenv(name); }, [](const auto&) {});
-  if (settings.log < verbs::LogLevel::kWarning) return;
+void log_line(verbs::LogLevel level, const char* event, const std::string& message) {
+  const Settings settings = own_settings();
+  if (settings.log < level) return;
   const std::string line =
-      line_of({.level = verbs::LogLevel::kWarning, .event = event, .message = message},
-              settings.log_format);
+      line_of({.level = level, .event = event, .message = message}, settings.log_format);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 

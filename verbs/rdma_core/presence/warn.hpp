@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Prints a warning of the presence library.
+// Prints the log lines of the presence library.
 #pragma once
 
 #include <string>
 
+#include "process/settings.hpp"
+
 namespace iwarp::rdma_core::presence {
 
-/// Writes one line to standard error, unless IWARP_LOG excludes warnings. Calls no function that
-/// this library replaces.
-void warn(const char* event, const std::string& message);
+/// Writes one line to standard error, unless IWARP_LOG excludes lines of this level. Calls no
+/// function that this library replaces.
+void log_line(verbs::LogLevel level, const char* event, const std::string& message);
+
+inline void warn(const char* event, const std::string& message) {
+  log_line(verbs::LogLevel::kWarning, event, message);
+}
 
 }  // namespace iwarp::rdma_core::presence

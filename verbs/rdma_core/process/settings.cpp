@@ -7,7 +7,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <vector>
+
+#include "process/session.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -22,7 +25,24 @@ void put_pid(std::string& path) {
 
 Settings read_settings(const Environment& environment,
                        const std::function<void(const std::string&)>& complain) {
-  Settings out = options::from_environment(environment, complain);
+  const auto value = [&](const char* variable) {
+    const char* const text = environment(variable);
+    return std::string(text != nullptr ? text : "");
+  };
+  // As on a machine without an RDMA card, a script that adds devices finds these devices, and no
+  // other device unless the user has requested it.
+  std::string devices = value("IWARP_DEVICE");
+  std::string like = value("IWARP_LIKE");
+  for (const AddedDevice& added : Session(value(kSessionVariable)).devices()) {
+    devices += (devices.empty() ? "" : ",") + added.name + "=" + added.netdev;
+    if (like.empty() && value("IWARP_AS").empty()) like = added.type;
+  }
+  const auto with_added = [&](const char* variable) {
+    if (variable == std::string_view("IWARP_DEVICE") && !devices.empty()) return devices.c_str();
+    if (variable == std::string_view("IWARP_LIKE") && !like.empty()) return like.c_str();
+    return environment(variable);
+  };
+  Settings out = options::from_environment(with_added, complain);
   put_pid(out.trace);
   put_pid(out.fault_socket);
   return out;

@@ -18,8 +18,8 @@ using options::Persona;
 using options::Settings;
 using options::TlsSettings;
 
-/// Returns options::from_environment(), with %p replaced by the process id in the paths of the
-/// trace file and of the fault socket.
+/// Returns options::from_environment(), with the devices that the session has added, and with %p
+/// replaced by the process id in the paths of the trace file and of the fault socket.
 Settings read_settings(const Environment& environment,
                        const std::function<void(const std::string&)>& complain);
 /// Returns the log line for a record, including the line feed.
