@@ -49,7 +49,8 @@ int OwnLinks::add(const std::string& name, const std::string& type, const std::s
   if (::if_nametoindex(netdev.c_str()) == 0) return ENODEV;
   if (type != "rxe" && type != "siw") return EINVAL;
   const Settings now = settings_now();
-  if (std::ranges::contains(now.devices, name, &options::DeviceChoice::name)) return EEXIST;
+  const auto same = std::ranges::find(now.devices, name, &options::DeviceChoice::name);
+  if (same != now.devices.end()) return EEXIST;
   // All devices of a process have one profile.
   const bool is_chosen = now.profile != nullptr || ::secure_getenv("IWARP_AS") != nullptr;
   const Persona persona = type == "rxe" ? Persona::kRoce : Persona::kIwarp;
