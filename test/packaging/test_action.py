@@ -211,6 +211,10 @@ class Workflow(unittest.TestCase):
     def test_a_change_has_to_pass_what_it_has_to_pass_elsewhere(self):
         self.assertIn(".ci/run", [step.get("run") for step in self.jobs["test"]["steps"]])
 
+    def test_the_examples_in_the_guide_are_valid(self):
+        blocks = re.findall(r"(?ms)^```yaml\n(.*?)^```$", (SOURCE / "rfc-notes/ci.md").read_text())
+        self.assertEqual([next(iter(yaml.safe_load(block))) for block in blocks], ["steps", "rdma-tests", "apiVersion"])
+
     def test_presets_and_files_that_it_names_exist(self):
         text = (SOURCE / ".github/workflows/ci.yml").read_text()
         presets = subprocess.run(["cmake", "--list-presets=all"], cwd=SOURCE, check=True, text=True,
