@@ -370,6 +370,21 @@ TEST_CASE("all other paths are unaffected") {
   CHECK(errno == ENOTTY);
 }
 
+TEST_CASE("a null path fails as without the library") {
+  const char* const volatile none =
+      nullptr;  // volatile, because the compiler warns of a known null
+  struct statx* const volatile nowhere = nullptr;
+  struct stat about{};
+  CHECK(error_of([&] { return ::statx(0, none, 0, STATX_BASIC_STATS, nowhere); }) == EFAULT);
+  CHECK(error_of([&] { return ::stat(none, &about); }) == EFAULT);
+  CHECK(error_of([&] { return ::open(none, O_RDONLY); }) == EFAULT);
+  CHECK(error_of([&] { return ::openat(AT_FDCWD, none, O_RDONLY); }) == EFAULT);
+  CHECK(error_of([&] { return ::access(none, R_OK); }) == EFAULT);
+  CHECK(error_of([&] { return ::chdir(none); }) == EFAULT);
+  CHECK(error_of([&] { return ::unlink(none); }) == EFAULT);
+  CHECK(error_of([&] { return ::realpath(none, nullptr) == nullptr ? -1 : 0; }) == EINVAL);
+}
+
 TEST_CASE("the child of a fork sees the same files, and its exit removes none") {
   REQUIRE(::access(kNode, F_OK) == 0);
   const pid_t child = ::fork();
