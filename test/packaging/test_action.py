@@ -142,7 +142,7 @@ class Action(Job):
 class LaterSteps(Job):
     def test_the_device_is_there(self):
         runner = self.started()
-        self.assertEqual(self.check_step(runner, "ls /sys/class/infiniband"), "iwarp0\n")
+        self.assertEqual(self.check_step(runner, "ls /sys/class/infiniband"), "rxe0\n")
         self.assertEqual(self.check_step(runner, "cat /sys/class/infiniband/*/node_type"), "1: CA\n")
 
     @unittest.skipUnless(shutil.which("ibv_rc_pingpong"), "ibverbs-utils is not installed")
@@ -156,14 +156,17 @@ ibv_rc_pingpong -g 0 -p {port} 127.0.0.1
 wait $!""")
 
     def test_options_take_effect(self):
-        runner = self.started(options="--as iwarp\n--log off")
-        self.assertEqual(self.check_step(runner, "cat /sys/class/infiniband/*/node_type"), "4: RNIC\n")
+        runner = self.started(device="siw_lo", netdev="lo", like="siw", options="--completions acked\n--log off")
+        self.assertEqual(self.check_step(runner, "cat /sys/class/infiniband/siw_lo/node_type"), "4: RNIC\n")
+        ports = "/sys/class/infiniband/siw_lo/ports/1"
+        self.assertEqual(self.check_step(runner, f"sort -u {ports}/gid_attrs/ndevs/*"), "lo\n")
         self.assertEqual(self.check_step(runner, "echo $IWARP_LOG"), "off\n")
 
-    def test_an_unknown_option_stops_the_action(self):
-        status, said = Runner(self.folder).run({"archive": str(self.archive), "options": "--no-such-option"})
-        self.assertNotEqual(status, 0)
-        self.assertIn("--no-such-option", said)
+    def test_a_wrong_input_stops_the_action(self):
+        for name, value in (("options", "--no-such-option"), ("netdev", "no-such-if"), ("like", "no-such-card")):
+            status, said = Runner(self.folder).run({"archive": str(self.archive), name: value})
+            self.assertNotEqual(status, 0)
+            self.assertIn(value, said)
 
     @unittest.skipUnless(shutil.which("node"), "nodejs is not installed")
     def test_actions_in_javascript_run_as_before(self):
@@ -181,7 +184,7 @@ wait $!""")
             sudoers.mkdir()
             command = ("unshare", "--mount", "bash", "-ec", OTHER_SUDOERS, sudoers)
             runner = self.started(Runner(self.folder, command, RUNNER_ENVIRONMENT=kind))
-            read = "sudo cat /sys/class/infiniband/iwarp0/node_type 2>/dev/null || echo no device"
+            read = "sudo cat /sys/class/infiniband/rxe0/node_type 2>/dev/null || echo no device"
             self.assertEqual(self.check_step(runner, read), expected, kind)
 
 
