@@ -147,7 +147,8 @@ TEST_CASE("every function that sends and receives works on an RDMA socket withou
 }
 
 TEST_CASE("a list that exceeds the receive buffer arrives whole") {
-  const ManyDevices many(200);
+  constexpr int kDevices = 32;
+  const ManyDevices many(kDevices);
   const RdmaSocket socket(SOCK_NONBLOCK);
   const int smallest = 1;  // the kernel rounds this up
   REQUIRE(::setsockopt(socket.fd(), SOL_SOCKET, SO_RCVBUF, &smallest, sizeof smallest) == 0);
@@ -161,8 +162,8 @@ TEST_CASE("a list that exceeds the receive buffer arrives whole") {
       size += got.size;
       ++datagrams;
     }
-    CHECK(datagrams > 5);
-    CHECK(size > 200 * 100);
+    CHECK(datagrams > 1);
+    CHECK(size > kDevices * 100);
   }
   CHECK(socket.receive().error == EAGAIN);
 }
