@@ -29,7 +29,7 @@ MAY_SKIP = (
     # acknowledgements. A TCP segment does not have room for as many Read Requests as this IRD permits.
     ("the peer's IRD is too large: the case cannot exceed it within one TCP segment",
      lambda options: "acked" in options),
-    ("the peer advertises less", lambda options: "--size=" not in options),
+    ("the peer advertises fewer octets", lambda options: "--size=" not in options),
     # The peer's program reacts to a meaningless message, so the peer may end the stream before the rest of the
     # burst arrives.
     ("the peer's program ended the stream before its receives ran out", lambda options: True),
@@ -306,7 +306,7 @@ class Peers(Case):
             with self.subTest(command=command):
                 done = run("conform", "--serve", "0", "--client", command)
                 self.assertEqual(done.returncode, 1)
-                self.assertIn(f"the client command {how} before it connected: ", done.stderr)
+                self.assertIn(f"the client command {how} before the peer connected: ", done.stderr)
 
     def test_a_port_alone_is_one_of_all_addresses(self):
         conform, port = waiting("--only", "mpa/crc/wrong-field")

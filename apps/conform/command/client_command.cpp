@@ -54,7 +54,7 @@ std::string ClientCommand::failure() {
   const auto how = WIFSIGNALED(status_)
                        ? "was killed by signal " + std::to_string(WTERMSIG(status_))
                        : "failed with exit status " + std::to_string(WEXITSTATUS(status_));
-  return "the client command " + how + " before it connected: " + command_;
+  return "the client command " + how + " before the peer connected: " + command_;
 }
 
 void ClientCommand::start() {

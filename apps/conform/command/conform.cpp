@@ -314,20 +314,20 @@ void add_options(cli::Command& command, ConformOptions& options) {
       "--cases", "N", options.choice.cases, {0, 1'000'000},
       "With --generated: number of random sessions that change one field; 0 means all. --only and "
       "--after select from these sessions");
-  command.number(
-      "--pairs", "N", options.choice.pairs, {0, 1'000'000},
-      "With --generated: number of random sessions that change two fields. They are added to "
-      "those of --cases");
+  command.number("--pairs", "N", options.choice.pairs, {0, 1'000'000},
+                 "With --generated: number of random sessions that change two fields, in addition "
+                 "to the sessions of --cases");
   command.number("--seed", "N", options.choice.seed, {0, 1e15},
                  "With --generated: seed for the random choice of sessions");
   command.text("--after", "ID", options.choice.after,
                "With --generated: run only the sessions that follow session ID");
   command.number("--silence", "MS", options.silence, {1, 60'000},
-                 "With --generated: time to wait for a reaction before sending a probing Read");
+                 "With --generated: time to wait for a reaction; then a Read tests whether the "
+                 "peer still answers");
   command.flag("--no-crc", options.no_crc, "With --generated: do not request CRCs");
-  command.flag(
-      "-v,--verbose", options.verbose,
-      "Show every frame of each case, layer by layer. With --generated: of each failed session");
+  command.flag("-v,--verbose", options.verbose,
+               "Show every frame of each case, layer by layer; with --generated, only the frames "
+               "of failed sessions");
 }
 
 }  // namespace

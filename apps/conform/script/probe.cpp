@@ -61,8 +61,8 @@ PeerMemory learn_or_skip(Script& script, std::uint32_t size) {
     const auto memory = learn_memory(script);
     if (memory.length < size)
       throw too_small(
-          "the peer advertises less (start iwarp ping with a larger --size, or rping with a larger "
-          "-S)");
+          "the peer advertises fewer octets (start iwarp ping with a larger --size, or rping with "
+          "a larger -S)");
     return memory;
   }
   try {

@@ -223,7 +223,7 @@ void Script::place(const Segment& write) {
   if (write.header.stag.value != kOurStag || offset > memory_.size() ||
       payload.size() > memory_.size() - offset) {
     throw Failed{"an RDMA Write to the advertised memory",
-                 "an RDMA Write that is not within this memory"};
+                 "an RDMA Write outside the advertised memory"};
   }
   std::ranges::copy(payload, memory_.begin() + static_cast<std::ptrdiff_t>(offset));
 }
@@ -234,7 +234,7 @@ void Script::answer(const rdmap::ReadRequest& request) {
   if (size != 0 && (source_stag.value != kOurStag || offset > memory_.size() ||
                     size > memory_.size() - offset)) {
     throw Failed{"a Read Request for the advertised memory",
-                 "a Read Request that is not within this memory"};
+                 "a Read Request for octets outside the advertised memory"};
   }
   const bytes::View octets = size == 0 ? bytes::View() : bytes::View(memory_).subspan(offset, size);
   read_response(sink_stag.value, sink_to.value, octets);

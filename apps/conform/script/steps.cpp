@@ -82,8 +82,8 @@ rdmap::ReadRequest read_of(const PeerMemory& memory, std::uint64_t offset, std::
 }
 
 ReceivedTerminate expect_terminate_next(Script& script, Faults any_of) {
-  const auto terminate =
-      judge(script.receive(), any_of, words(any_of) + ", with no message before it");
+  const auto terminate = judge(script.receive(), any_of,
+                               words(any_of) + ", without another message before the Terminate");
   script.expect_end();
   return terminate;
 }

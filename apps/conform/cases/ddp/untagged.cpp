@@ -234,12 +234,12 @@ void reserved_bits(Script& s) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"ddp/untagged/msn-first-zero", "RFC 5041 4.3", "DDP-32 DDP-72", "terminates on MSN 0 when MSN 1 is due", Level::kMust, PeerRole::kEither, msn_first_zero},
+    {"ddp/untagged/msn-first-zero", "RFC 5041 4.3", "DDP-32 DDP-72", "terminates on MSN 0 when MSN 1 is expected", Level::kMust, PeerRole::kEither, msn_first_zero},
     {"ddp/untagged/msn-per-queue", "RFC 5041 4.3", "DDP-31 DDP-32", "counts MSNs separately for each queue", Level::kMust, PeerRole::kEither, msn_per_queue},
     {"ddp/untagged/msn-repeated", "RFC 5041 7.1", "DDP-50 DDP-72", "terminates on an MSN that was used before", Level::kMust, PeerRole::kEither, msn_repeated},
     {"ddp/untagged/msn-skipped", "RFC 5041 5.4", "DDP-51 DDP-52", "does not deliver a message while the previous message is missing", Level::kMust, PeerRole::kEither, msn_skipped},
-    {"ddp/untagged/msn-far", "RFC 5041 7.1", "DDP-72", "terminates on MSN 0x80000000 when MSN 1 is due", Level::kMust, PeerRole::kEither, msn_far<0x80000000>},
-    {"ddp/untagged/msn-last", "RFC 5041 7.1", "DDP-72", "terminates on MSN 0xFFFFFFFF when MSN 1 is due", Level::kMust, PeerRole::kEither, msn_far<0xFFFFFFFF>},
+    {"ddp/untagged/msn-far", "RFC 5041 7.1", "DDP-72", "terminates on MSN 0x80000000 when MSN 1 is expected", Level::kMust, PeerRole::kEither, msn_far<0x80000000>},
+    {"ddp/untagged/msn-last", "RFC 5041 7.1", "DDP-72", "terminates on MSN 0xFFFFFFFF when MSN 1 is expected", Level::kMust, PeerRole::kEither, msn_far<0xFFFFFFFF>},
     {"ddp/untagged/msn-changes", "RFC 5041 4.3", "DDP-34 DDP-52", "does not join segments with different MSNs into one message", Level::kMust, PeerRole::kEither, msn_changes},
     {"ddp/untagged/mo-first-not-zero", "RFC 5041 4.3", "DDP-35 DDP-52", "does not deliver a message whose beginning is missing", Level::kMust, PeerRole::kEither, mo_first_not_zero},
     {"ddp/untagged/mo-gap", "RFC 5041 5.4", "DDP-41 DDP-52", "does not deliver a message with a gap between its segments", Level::kMust, PeerRole::kEither, mo_gap},

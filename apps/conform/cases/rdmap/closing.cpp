@@ -44,7 +44,7 @@ void fin_graceful(Script& s) {
   learn_memory(s);
   s.half_close();
   const Received received = s.receive();
-  require(received.kind == Received::Kind::kClosed, "a FIN with no message before it",
+  require(received.kind == Received::Kind::kClosed, "a FIN, and no message before the FIN",
           describe(received));
 }
 

@@ -205,7 +205,8 @@ void between_reads(Script& s) {
   const auto after = s.expect(Opcode::kReadResponse).payload;
   if (before != Octets(8) || after != Octets(8, std::byte{0xFF})) {
     throw Failed{
-        "eight octets 00 from the Read before the atomic, eight octets FF from the Read after it",
+        "eight octets of 00 from the Read before the atomic, and eight octets of FF from the Read "
+        "after the atomic",
         "other octets"};
   }
 }

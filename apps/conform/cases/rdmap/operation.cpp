@@ -66,7 +66,8 @@ void invalidate_advertised(Script& s) {
     const bool segment = received.kind == Received::Kind::kSegment;
     if (!segment || received.segment->is(Opcode::kReadResponse)) {
       throw Failed{
-          "the end of the connection after the Send with Invalidate or the Read of the same STag",
+          "the end of the connection after the Send with Invalidate, or after the Read of the "
+          "invalidated STag",
           describe(received)};
     }
   }
@@ -181,11 +182,11 @@ void judge_untagged(const Segment& segment, Opcode opcode, std::uint32_t msn) {
   expect_octet(segment, 0, 0x41, "T=0, L=1, DV=1 and reserved bits set to zero");
   expect_octet(segment, 1, rdmap::control_octet(opcode),
                "RV=1, reserved bits set to zero and the opcode of the message");
-  for (std::size_t at = 2; at < 6; ++at)
-    expect_octet(segment, at, 0, "zero, as part of the InvSTag field,");
+  for (std::size_t at = 2; at < 6; ++at) expect_octet(segment, at, 0, "zero (the InvSTag field)");
   const auto& h = segment.header;
   if (h.qn != rdmap::info(opcode).qn || h.msn.value != msn || h.mo != 0) {
-    throw Failed{"the opcode's QN, the next MSN and MO 0", "a different QN, MSN or MO"};
+    throw Failed{"the queue number of the opcode, the next MSN and MO 0",
+                 "a different queue number, MSN or MO"};
   }
 }
 
