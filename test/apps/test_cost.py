@@ -178,7 +178,8 @@ class Cost(Case):
         agree = sum(verdict == "agrees" for *_, verdict in figures)
         self.assertIn("missed", predicted)
         self.assertRegex(text, rf"\nidentities: 7 of 7 hold; predictions: {agree} of {len(figures)} agree; limits: 1 "
-                               r"of 1 kept; not evidence: calibrated \d of \d, derived 4 of 4\n$")
+                               r"of 1 kept; not evidence for the model: \d of \d calibrated and 4 of 4 derived figures "
+                               r"agree\n$")
 
     def test_a_note_cannot_leave_its_script_element(self):
         host = self.json_file("host.json", {"note": "<!-- <script> </script>", "parameters": {}})

@@ -163,7 +163,7 @@ class Calibration {
       set("wakeup", other, "ping-pong between two processes over pipes, two processors");
     });
     attempt("gather lists", {"iovec"}, [&] {
-      set("iovec", bench_iovec(), "sendmsg() to a local socket, 64 elements compared with 1");
+      set("iovec", bench_iovec(), "sendmsg() to a local socket, 64 iovec elements compared with 1");
     });
     // Only the cost of pinning can be measured. Registering memory costs more, because the driver
     // also informs the card; the parameter for this cost keeps the preset's value.
@@ -178,7 +178,7 @@ class Calibration {
            std::max(pin.page.spread, pin.release_page.spread)},
           "io_uring buffer registration, which pins pages without informing a card");
     });
-    attempt("packets over veth", {"packet_tx", "packet_rx"}, [&] {
+    attempt("cost of packets over veth", {"packet_tx", "packet_rx"}, [&] {
       const auto packet = bench_packet();
       const std::string how =
           "veth without segmentation offload, MTU 1500 compared with 9000; includes TCP processing";
@@ -188,7 +188,7 @@ class Calibration {
   }
 
   void stack() {
-    attempt("framing in memory", {"fpdu", "marker", "post", "completion"}, [&] {
+    attempt("FPDU framing in memory", {"fpdu", "marker", "post", "completion"}, [&] {
       const auto framing = bench_framing();
       const std::string how = "two ends of this stack, connected in memory";
       set("fpdu", framing.fpdu, how);
@@ -196,7 +196,9 @@ class Calibration {
       const auto request = bench_request();
       const Sample half{request_cost(request, framing) / 2, request.spread};
       const auto source =
-          "local work requests on a loopback connection, plus the cost of a message between " + how;
+          "local work requests on a loopback connection, plus the cost of a message, measured "
+          "with " +
+          how;
       set("post", half, source);
       set("completion", half, source);
     });
@@ -283,7 +285,8 @@ class Calibration {
   void clock() {
     const auto mhz = std::strtod(cpuinfo("cpu MHz", "0").c_str(), nullptr);
     if (mhz > 0)
-      measured_["clock"] = {mhz / 1000, 0, "def", "read from /proc/cpuinfo and taken as exact"};
+      measured_["clock"] = {mhz / 1000, 0, "def",
+                            "read from /proc/cpuinfo and assumed to be exact"};
   }
 
  private:

@@ -83,8 +83,8 @@ cli::Command report_command() {
                "With --html: size in bytes of the file in the file-transfer chart");
   command
       .text("--measured", "runs.json", options->measured,
-            "With --html: also plot the share of processor time that copying took in these runs, "
-            "which iwarp cost run recorded")
+            "With --html: file of runs that iwarp cost run wrote; also plot the share of processor "
+            "time that these runs spent copying")
       .completes(cli::Completion::kFile);
   command
       .text("--html", "OUT.html", options->html,

@@ -174,7 +174,7 @@ cli::Command validate_command() {
   add_host_options(command, options->host);
   command
       .text("--runs", "runs.json", options->runs,
-            "Judge the runs recorded in this file instead of new runs")
+            "Evaluate the runs in this file instead of measuring new runs")
       .completes(cli::Completion::kFile);
   command.text("--out", "runs.json", options->out, "Write the runs to this file, as JSON")
       .completes(cli::Completion::kFile);

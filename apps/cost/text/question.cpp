@@ -47,7 +47,7 @@ void add_question_options(cli::Command& command, QuestionOptions& options) {
   command.flag("--cached", options.cached, "Assume that each registration is found in a cache");
   command.flag("--events", options.events,
                "RNIC: sleep until a completion arrives instead of polling");
-  command.flag("--polling", options.polling, "Sockets and TOE: receivers never sleep")
+  command.flag("--polling", options.polling, "Sockets and TOE: assume that receivers never sleep")
       .excludes("--events");
   command.choice("--crc", options.crc, {"on", "off"}, "CRC32c in software iWARP");
   command.flag("--markers", options.markers, "Use markers in software iWARP");

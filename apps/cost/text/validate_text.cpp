@@ -23,7 +23,7 @@ std::string fitted_text(const model::Judgement& j) {
   const auto cost = [&j](Unknown u) { return j.sockets[static_cast<std::size_t>(u)]; };
   auto out = fmt::format(
       "Mode (a), kernel sockets, fitted costs: {:.2f} us per send, {:.2f} us per receive or wait, "
-      "{:.2f} us per piece, {:.3f} ns per octet, {:.1f} us per wake-up\n",
+      "{:.2f} us per TSO or GRO piece, {:.3f} ns per octet, {:.1f} us per wake-up\n",
       cost(Unknown::kSend) / kUs, cost(Unknown::kReceive) / kUs, cost(Unknown::kPiece) / kUs,
       cost(Unknown::kOctet), cost(Unknown::kSwitch) / kUs);
   for (const auto& point : j.fitted) {
@@ -168,8 +168,8 @@ std::string published_text(const std::vector<model::PublishedRow>& rows) {
 std::string tally_text(const std::vector<model::PublishedRow>& rows) {
   const auto of = [](const model::Tally& t) { return fmt::format("{} of {}", t.hold, t.figures); };
   return fmt::format(
-      "identities: {} hold; predictions: {} agree; limits: {} kept; not evidence: calibrated {}, "
-      "derived {}",
+      "identities: {} hold; predictions: {} agree; limits: {} kept; not evidence for the model: {} "
+      "calibrated and {} derived figures agree",
       of(tally(rows, Use::kIdentity)), of(tally(rows, Use::kPrediction)), of(tally_limits(rows)),
       of(tally(rows, Use::kCalibrated)), of(tally(rows, Use::kDerived)));
 }

@@ -91,8 +91,8 @@ std::vector<NamedCrossover> all_crossovers(const Question& q) {
     add("processor time, this workload", cheaper(Mode::kRnic, over, q.workload));
     add("latency, buffers registered once, STag known", sooner(over, once, false, 0));
     add("latency, STag exchanged each time", sooner(over, advertised, true, 0));
-    add("latency, STag exchanged, one registration", sooner(over, each, true, 1));
-    add("latency, STag exchanged, two registrations", sooner(over, each, true, 2));
+    add("latency, STag exchanged, one buffer registered", sooner(over, each, true, 1));
+    add("latency, STag exchanged, two buffers registered", sooner(over, each, true, 2));
   }
   return out;
 }
