@@ -304,7 +304,7 @@ cli::Command explain_command() {
                "and frames that break a rule");
   command.flag(
       "--strict", options->strict,
-      "For scripts: exit with status 3 if any frame breaks a rule, whether it is shown or not");
+      "For scripts: exit with status 3 if any frame breaks a rule, even a frame that is not shown");
   command.flag("--json", options->json, "Print one JSON object per line");
   command
       .text("--html", "OUT.html", options->html,

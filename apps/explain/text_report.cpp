@@ -35,9 +35,10 @@ const char* arrow(Side from) { return from == Side::kNear ? "-->" : "<--"; }
 const char* dot(Side end) { return end == Side::kNear ? "*  " : "  *"; }
 
 const char* closing_text(frames::Closing how) {
-  constexpr std::array kTexts{
-      "closed by both ends", "reset", "replaced by a new connection with the same ports",
-      "no longer followed: too many connections are open", "still open when the capture ends"};
+  constexpr std::array kTexts{"closed by both ends", "reset",
+                              "replaced by a new connection with the same ports",
+                              "stopped following this connection: too many connections are open",
+                              "still open when the capture ends"};
   return kTexts[static_cast<std::size_t>(how)];
 }
 
@@ -66,8 +67,8 @@ std::vector<std::string> remarks(const ConnectionInfo& info, const frames::Close
     const auto& tcp = closed.tcp[i];
     if (!info.seen[i]) {
       out.push_back(
-          fmt::format("the capture contains nothing that {} sent: its requests, adverts and "
-                      "responses are unknown",
+          fmt::format("the capture contains nothing that {} sent: its requests, STag "
+                      "advertisements and responses are unknown",
                       name));
     }
     if (info.guessed[i] && (info.startup_seen[0] || info.startup_seen[1])) {
@@ -278,9 +279,8 @@ void TextReport::summary(const frames::Connections::Counts& counts) {
     leave_out(of(kind) - (is_other ? counts.datagrams + counts.roce : 0), "packet", text);
   }
   if (counts.set_aside != 0) {
-    out_(fmt::format(
-        "no longer followed: {}, because too many connections were open at the same time\n",
-        counted(counts.set_aside, "connection")));
+    out_(fmt::format("stopped following {}: too many connections were open at the same time\n",
+                     counted(counts.set_aside, "connection")));
   }
 }
 

@@ -45,7 +45,7 @@ constexpr std::array<std::string_view, 4> kTargets{"", "stag", "bounds", "rights
 constexpr std::array<std::string_view, 4> kTargetTexts{
     "at octet {1} of the {0}'s window", "with a wrong STag",
     "that extends beyond the end of the {0}'s window",
-    "in {0} memory that permits no remote access"};
+    "in the {0}'s memory that permits no remote access"};
 
 const Form& form_of(Verb verb) { return kForms[static_cast<std::size_t>(verb)]; }
 

@@ -61,7 +61,7 @@ End::End(Side side, const Settings& settings, const TimePoint& clock)
   fill(std::span(memory_[kOwnWindow].octets).subspan(kWindow / 2),
        near ? "The initiator's window. " : "The responder's window. ");
   fill(memory_[kSource].octets, near ? "RDMA places octets where the sender says. "
-                                     : "The responder has octets of its own. ");
+                                     : "The responder's octets for an RDMA Read. ");
   open(near ? mpa::Role::kInitiator : mpa::Role::kResponder, options_of(settings, side));
   for (std::uint32_t i = 0; i < settings.receives; ++i) (void)post_receive();
 }
@@ -157,7 +157,7 @@ std::expected<void, std::string> End::post(const Action& action, const End& peer
   if (error) return std::unexpected(error.message());
   auto text = fmt::format("{} posted, request {}", name, posts_.size() - 1);
   if (is_over_ && qp->state() == verbs::QpState::kIdle) {
-    text += ": it waits for the next connection, but a lab session has only one connection";
+    text += ": the request waits for another connection, but a lab session has only one";
   }
   note(Event::Kind::kPost, std::move(text));
   return {};

@@ -71,7 +71,9 @@ Session::Applied Session::deliver(std::size_t octets) {
   if (segment == nullptr) return no("nothing is in flight");
   const auto left = segment->size - link_.arrived(*segment);
   if (octets > left || (octets == 0) != (left == 0))
-    return no("the action delivers no octet of the next segment, or more octets than it has left");
+    return no(
+        "the action must deliver at least one octet, and at most the octets of the next segment "
+        "that are still in flight");
   now_ = std::max(now_, link_.due(*segment) + Link::time_of(octets));
   link_.arrive(*segment, octets);
   return {};

@@ -263,7 +263,7 @@ class Spoiled(Explain):
                     out.write(p[:at] + struct.pack(">H", 10000 + port) + p[at + 2:])
         text = self.explain("--op", "terminate", path)
         self.assertIn("2000 with MPA", text)
-        self.assertIn("no longer followed: 1488 connections", text)
+        self.assertIn("stopped following 1488 connections: too many connections were open", text)
         self.assert_little_memory()
 
 

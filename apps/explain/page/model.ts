@@ -132,7 +132,7 @@ export function readSession(text: string): Session {
 
 const CLOSINGS: Record<string, string> = {
   fin: 'closed by both ends (FIN)', reset: 'reset (RST)', replaced: 'replaced by a new connection with the same ports',
-  'set-aside': 'no longer followed: too many connections are open',
+  'set-aside': 'stopped following this connection: too many connections are open',
   'end-of-capture': 'still open when the capture ends',
 };
 

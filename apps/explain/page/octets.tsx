@@ -120,7 +120,7 @@ function Grid({ frame, fields, folded, lit, bad, arrived, damage, onPoint, onPin
         <span className="address">{hex(row.at[0], 4)}</span>
         {row.at.map((at) => (
           <span key={at} data-at={at} data-field={owners[at]}
-            title={damage.has(at) ? `damaged on the way: it was ${hex((octet(at) ?? 0) ^ (damage.get(at) ?? 0), 2)}` : undefined}
+            title={damage.has(at) ? `damaged in flight: the sender sent ${hex((octet(at) ?? 0) ^ (damage.get(at) ?? 0), 2)}` : undefined}
             className={cellClass(at, fields[owners[at]], owners, bad.has(owners[at]), arrived, damage.has(at)) + (isLit(at) ? ' lit' : '')}>
             {hex(octet(at) ?? 0, 2)}
           </span>
@@ -147,7 +147,7 @@ function Grid({ frame, fields, folded, lit, bad, arrived, damage, onPoint, onPin
       <p className="legend" aria-hidden="true"><i className="octet layer-marker" /> marker
         <i className="octet layer-mpa pad" /> PAD <i className="octet layer-mpa crc" /> CRC
         <i className="octet bad" /> breaks a rule
-        {damage.size > 0 && <><i className="octet damaged" /> damaged on the way</>}</p>
+        {damage.size > 0 && <><i className="octet damaged" /> damaged in flight</>}</p>
     </div>
   );
 }

@@ -11,7 +11,7 @@ const SETTINGS: Setting[] = [
   { name: 'revision', label: 'MPA revision', values: [['1', '1 (RFC 5044)'], ['2', '2 (RFC 6581)']] },
   { name: 'crc', label: 'CRC requested by', values: ENDS },
   { name: 'markers', label: 'Markers requested by', values: ENDS },
-  { name: 'rtr', label: 'Ready to receive', values: [['none', 'no peer-to-peer'], ['write', 'RDMA Write'], ['read', 'RDMA Read'], ['send', 'Send']] },
+  { name: 'rtr', label: 'Ready to receive', values: [['none', 'none (client-server mode)'], ['write', 'RDMA Write'], ['read', 'RDMA Read'], ['send', 'Send']] },
   { name: 'ulpdu', label: 'ULPDU at most', values: [['0', 'one TCP segment'], ['128', '128 octets'], ['256', '256 octets'], ['512', '512 octets']] },
   { name: 'receives', label: 'Receives posted', values: [['0', '0'], ['1', '1'], ['4', '4'], ['8', '8']] },
 ];
@@ -48,7 +48,7 @@ export function NewSession({ script, open }: { script: string; open: (script: st
   );
 }
 
-const TARGETS: [string, string][] = [['', 'its window'], ['stag', 'a wrong STag'], ['bounds', 'beyond its end'], ['rights', 'memory without remote access']];
+const TARGETS: [string, string][] = [['', 'its window'], ['stag', 'a wrong STag'], ['bounds', 'beyond the end of its window'], ['rights', 'memory without remote access']];
 
 /** Converts the text of an input field to a number for the word of an action. If the number is too large for the
  * memory, the session refuses the action and gives the reason. */
@@ -67,8 +67,8 @@ export function Operations({ state, act }: { state: State; act: (word: string) =
     <button type="button" data-act={word.split('.')[0]} onClick={() => act(word)}>{label}</button>);
   return (
     <section className="box" aria-label="Operations">
-      <h2>Do something</h2>
-      <div className="choice" role="radiogroup" aria-label="Who">{(['near', 'far'] as End[]).map((who) => (
+      <h2>Post a request</h2>
+      <div className="choice" role="radiogroup" aria-label="End that posts">{(['near', 'far'] as End[]).map((who) => (
         <label key={who}><input type="radio" name="who" checked={end === who} onChange={() => setEnd(who)} /> {NAMES[who]}</label>))}
       </div>
       <label>Octets <input name="length" inputMode="numeric" value={length} onChange={(e) => setLength(e.target.value)} /></label>
@@ -99,7 +99,7 @@ export function Faults({ victim, cut, act }: {
   const [bit, setBit] = React.useState('0');
   return (
     <section className="box faults" aria-label="Faults">
-      <h2>Break something</h2>
+      <h2>Inject a fault</h2>
       <div className="buttons">
         <button type="button" data-act="flip" disabled={!victim}
           onClick={() => victim && act(`flip.${LETTERS[victim.from]}.${victim.offset}.${bit}`)}>
@@ -107,7 +107,7 @@ export function Faults({ victim, cut, act }: {
         <label>bit <select name="bit" value={bit} onChange={(e) => setBit(e.target.value)}>
           {[0, 1, 2, 3, 4, 5, 6, 7].map((n) => <option key={n}>{n}</option>)}</select></label>
         <button type="button" data-act="cut" disabled={cut} onClick={() => act('cut')}>Cut the link</button>
-        <button type="button" data-act="wait" onClick={() => act('wait')}>Wait for a timer</button>
+        <button type="button" data-act="wait" onClick={() => act('wait')}>Wait until a timer expires</button>
       </div>
     </section>
   );
@@ -122,14 +122,14 @@ export function Steps({ state, steps, canBack, canForward }: {
   const due = state.flight.find((segment) => segment.from === state.due?.from);
   const posted = state.near.requests + state.far.requests;
   const idle = state.near.startup === 'Idle' && posted > 0
-    ? `Nothing is in flight: ${posted} posted, to be sent once connected.` : 'Nothing is in flight.';
+    ? `Nothing is in flight. Requests that wait for the connection: ${posted}.` : 'Nothing is in flight.';
   return (
     <div className="steps" role="toolbar" aria-label="Steps">
       <span className="group" aria-label="Back">{[...STEPS].reverse().map((step) => (
         <button key={step} type="button" data-back={step} disabled={!canBack} onClick={() => steps.back(step)}>◀ {step}</button>))}</span>
       <span className="group" aria-label="Forward">{STEPS.map((step) => (
         <button key={step} type="button" className={step === 'segment' ? 'main' : ''} data-forward={step} disabled={!canForward}
-          title={`key ${KEYS[step]}; with Shift back`} onClick={() => steps.forward(step)}>{step} ▶</button>))}</span>
+          title={`key ${KEYS[step]}; Shift with this key steps back`} onClick={() => steps.forward(step)}>{step} ▶</button>))}</span>
       <output className="clock">{(state.now / 1e6).toFixed(6)} ms</output>
       <output className="due" aria-live="polite">{state.cut ? 'The link is cut.' : due
         ? `Next to arrive: ${due.kind === 'octets' ? `${due.size - due.arrived} of ${due.size} octets` : due.kind.toUpperCase()} from ${NAMES[due.from]}`

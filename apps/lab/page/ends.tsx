@@ -83,7 +83,7 @@ function EndPanel({ end, state, before, perLine }: {
         <dt>queue pair</dt><dd className={marked('qp')} data-fact="qp">{state.qp}</dd>
         <dt>MPA startup</dt><dd className={marked('startup')} data-fact="startup">{state.startup}</dd>
         <dt>Receives posted</dt><dd data-fact="receives">{state.receives}</dd>
-        <dt>requests under way</dt><dd data-fact="requests">{state.requests}</dd>
+        <dt>requests outstanding</dt><dd data-fact="requests">{state.requests}</dd>
         {state.terminate_sent && <><dt>Terminate sent</dt><dd className="rule" data-fact="terminate-sent">{state.terminate_sent}</dd></>}
         {state.terminate_received && <><dt>Terminate received</dt><dd className="rule" data-fact="terminate-received">{state.terminate_received}</dd></>}
       </dl>

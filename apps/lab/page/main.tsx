@@ -207,13 +207,13 @@ function App({ lab, trouble, first }: { lab: Lab; trouble: string | null; first:
         <p>The stack itself runs in this page, at both ends of a simulated link.</p>
         <div className="save">
           <button type="button" data-save="pcap" onClick={() => savePcap(lab.capture())}>Save as pcap</button>
-          <button type="button" data-save="page" disabled={!connection} onClick={() => savePage(lab.explained())}>Save as a page</button>
+          <button type="button" data-save="page" disabled={!connection} onClick={() => savePage(lab.explained())}>Save as HTML</button>
           <button type="button" data-save="link" onClick={() => {
             const link = linkOf(shown.script);
             const copied = () => setSaved(link);
             (navigator.clipboard?.writeText(link) ?? Promise.reject()).then(copied, copied);
           }}>Copy the link</button>
-          {saved && <output><a href={saved}>replays this session</a></output>}
+          {saved && <output><a href={saved}>link that replays this session</a></output>}
           <button type="button" onClick={nextTheme}>Colours: {theme}</button>
         </div>
       </header>
@@ -246,6 +246,6 @@ if (root) {
     createRoot(root).render(<App {...{ lab, trouble, first }} />);
     document.body.dataset.ready = 'true';
   }, (error) => {
-    root.textContent = `The module cannot run here: ${error}`;
+    root.textContent = `This browser cannot run the lab: ${error}`;
   });
 }

@@ -41,11 +41,11 @@ export const TOUR: Stop[] = [
   {
     title: 'STag exchange', settings: PLAIN, first: [],
     beats: [
-      { says: 'Two programs, each with memory that it registered: a name (STag), a first address (TO) and rights. Each has posted four Receives. Nothing has been sent: both queue pairs are Idle.', parts: [...BOTH_STATES, ...BOTH_RECEIVES, memory('near', 'window'), WINDOW] },
-      { says: 'The initiator connects. Its MPA Request is on its way: a key that identifies it, whether the sender requests markers and CRCs, the revision, and private data. Point at its octets.', do: ['connect'], field: 'Key' },
-      { says: 'The Request arrived, the responder accepted, and its Reply arrived. Both ends are in full operation and both queue pairs in RTS: from now on the stream contains only FPDUs.', do: ['run'], parts: BOTH_STATES },
-      { says: 'The initiator sends first: MPA does not allow the responder to send before it has received an FPDU. This is a Send, an untagged message: it names no memory, so the responder has posted a Receive for it.', do: ['send.a.24'], field: 'QN' },
-      { says: 'It was placed into the first Receive and completed it: see the log, and the inbox of the responder.', do: ['run'], field: 'Payload', parts: [LOG, memory('far', 'inbox')] },
+      { says: 'Each of the two programs has registered memory: a region has a name (STag), a first address (TO) and access rights. Each program has posted four Receives. Nothing has been sent: both queue pairs are Idle.', parts: [...BOTH_STATES, ...BOTH_RECEIVES, memory('near', 'window'), WINDOW] },
+      { says: 'The initiator connects. Its MPA Request is in flight. The Request contains a key that identifies MPA, the revision, private data, and whether the sender requests markers and CRCs. Point at the octets of the Request.', do: ['connect'], field: 'Key' },
+      { says: 'The Request arrived, the responder accepted the connection, and its Reply arrived. Startup is complete and both queue pairs are in RTS: from now on, the stream contains only FPDUs.', do: ['run'], parts: BOTH_STATES },
+      { says: 'The initiator sends first: MPA does not allow the responder to send before it has received an FPDU. The frame is a Send, an untagged message: a Send names no memory of the responder, so the responder must have posted a Receive.', do: ['send.a.24'], field: 'QN' },
+      { says: 'The Send was placed in the buffer of the first Receive and completed this Receive: see the log, and the inbox of the responder.', do: ['run'], field: 'Payload', parts: [LOG, memory('far', 'inbox')] },
       { says: 'A peer cannot write to memory that was never advertised. The responder advertises STag, TO and length of its window in an ordinary Send: for the stack these 16 octets are just payload.', do: ['tell.b'], field: 'Payload' },
       { says: 'The Send consumed one Receive of the initiator and completed it: see the log, and the octets in the inbox. The initiator now has everything that it needs to access the window.', do: ['run'], field: 'Payload', parts: [LOG, memory('near', 'inbox')] },
     ],
@@ -53,7 +53,7 @@ export const TOUR: Stop[] = [
   {
     title: 'RDMA Write', settings: PLAIN, first: TOLD,
     beats: [
-      { says: 'The initiator posts an RDMA Write of 64 octets. It is in flight: DDP calls such a segment tagged, because its header says where the payload belongs.', do: ['write.a.64.0'], field: 'STag' },
+      { says: 'The initiator posts an RDMA Write of 64 octets, and its segment is in flight. DDP calls the segment tagged, because its header says where in memory the payload goes.', do: ['write.a.64.0'], field: 'STag' },
       { says: 'All octets but the last have arrived, and the window is unchanged: with CRCs, nothing is placed before the CRC has been verified. Step back and forth octet by octet.', do: ['all but one octet'], field: 'CRC', parts: [WINDOW] },
       { says: 'The last octet arrived: the payload is in the window. The responder has no completion, it consumed no Receive, and its program may have slept. Only the initiator has a completion.', do: ['run'], field: 'Payload', parts: [WINDOW, LOG] },
     ],
@@ -61,40 +61,40 @@ export const TOUR: Stop[] = [
   {
     title: 'RDMA Read', settings: PLAIN, first: TOLD,
     beats: [
-      { says: 'The initiator reads 64 octets from the middle of the window. It sends a Read Request, untagged on queue 1: it names the source, and the sink in the memory of the initiator.', do: ['read.a.64.256'], field: 'Data Source STag' },
-      { says: 'The responder has answered without its program: a Read Response is on its way, tagged with the STag of the sink. Follow it back to the request that it answers.', do: ['segment'], field: 'STag' },
-      { says: 'The octets are in the sink, and the Read completes. The responder has no completion: an RDMA Read is one-sided, too.', do: ['run'], field: 'Payload', parts: [memory('near', 'sink'), LOG] },
+      { says: 'The initiator reads 64 octets from the middle of the window. It sends a Read Request, an untagged message on queue 1. The Request names the source in the window, and the sink in the memory of the initiator.', do: ['read.a.64.256'], field: 'Data Source STag' },
+      { says: 'The responder has answered without its program: a Read Response is in flight, tagged with the STag of the sink. The diagram marks the request that it answers.', do: ['segment'], field: 'STag' },
+      { says: 'The octets are in the sink, and the Read completes. The responder has no completion: an RDMA Read is one-sided, like an RDMA Write.', do: ['run'], field: 'Payload', parts: [memory('near', 'sink'), LOG] },
     ],
   },
   {
     title: 'Send with Invalidate', settings: PLAIN, first: [...TOLD, 'write.a.64.0', 'run'],
     beats: [
-      { says: 'The responder has advertised its window, and the initiator has written to it. When the initiator has finished, it can say so and return the STag in one message: a Send with Invalidate carries the STag in its header.', do: ['invalidate.a.24'], field: 'Invalidate STag' },
-      { says: 'The Send was delivered, which invalidated the STag of the window: the completion of the Receive names it. The memory remains, but its STag is no longer valid.', do: ['run'], field: 'Invalidate STag', parts: [LOG, WINDOW] },
+      { says: 'The responder has advertised its window, and the initiator has written to it. When the initiator has finished, one message can report this and invalidate the STag: a Send with Invalidate carries the STag in its header.', do: ['invalidate.a.24'], field: 'Invalidate STag' },
+      { says: 'The Send was delivered, which invalidated the STag of the window: the completion of the Receive reports this STag. The memory remains, but its STag is no longer valid.', do: ['run'], field: 'Invalidate STag', parts: [LOG, WINDOW] },
     ],
   },
   {
     title: 'A protection error', settings: PLAIN, first: TOLD,
     beats: [
-      { says: 'This Write begins inside the window, but half of its octets are beyond the end. On the wire it looks valid.', do: ['write.a.64.0.bounds'], field: 'TO' },
-      { says: 'The responder compared it with the bounds of the STag: not one octet was placed, and a Terminate is on its way: DDP, tagged buffer error, base or bounds violation. It returns the header of the rejected segment.', do: ['segment'], field: 'Error Code', parts: [TERMINATE] },
-      { says: 'Both queue pairs are in Error and the stream is over: a stream does not survive a protection error, because a peer could otherwise try until it succeeds.', do: ['run'], parts: BOTH_STATES },
+      { says: 'This Write begins inside the window, but half of its octets are beyond the end of the window. On the wire, the segment looks valid.', do: ['write.a.64.0.bounds'], field: 'TO' },
+      { says: 'The responder compared the segment with the bounds of the STag. It placed no octet, and its Terminate is in flight: DDP, tagged buffer error, base or bounds violation. The Terminate returns the header of the rejected segment.', do: ['segment'], field: 'Error Code', parts: [TERMINATE] },
+      { says: 'Both queue pairs are in Error and the stream is over: a stream does not survive a protection error, because a peer could otherwise try other addresses until an access succeeds.', do: ['run'], parts: BOTH_STATES },
     ],
   },
   {
     title: 'A CRC error', settings: PLAIN, first: TOLD,
     beats: [
-      { says: 'An RDMA Write is in flight, and one bit of its payload was damaged on the way. TCP has its own checksum, but it is weak, and some machines between the ends recompute it.', do: ['write.a.64.0', 'damage 30'], field: 'CRC' },
-      { says: 'The CRC32c did not match: nothing was placed, and the responder sends a Terminate of the MPA layer.', do: ['segment'], field: 'Error Code', parts: [TERMINATE] },
-      { says: 'Both ends gave up: after a damaged FPDU, even the position of the next one cannot be trusted.', do: ['run'], parts: BOTH_STATES },
+      { says: 'An RDMA Write is in flight, and one bit of its payload was flipped in flight. TCP has its own checksum, but it is weak, and some machines between the ends recompute it.', do: ['write.a.64.0', 'damage 30'], field: 'CRC' },
+      { says: 'The CRC32c is wrong: nothing was placed, and the responder sends a Terminate that reports an MPA error.', do: ['segment'], field: 'Error Code', parts: [TERMINATE] },
+      { says: 'Both queue pairs are in Error: after a damaged FPDU, even the position of the next FPDU is uncertain.', do: ['run'], parts: BOTH_STATES },
     ],
   },
   {
     title: 'Markers', settings: 'crc=both+markers=both', first: TOLD,
     beats: [
-      { says: 'Both ends requested markers. Every 512 octets of the stream, a marker of 4 octets says how far back the header of its FPDU is: a receiver that missed the beginning finds it again. Find the marker in this Write.', do: ['write.a.512.0'], field: 'FPDUPTR' },
-      { says: 'The marker was in the middle of the payload, and none of it is in the window: MPA removes markers before DDP sees the segment. The CRC covers them.', do: ['run'], field: 'FPDUPTR', parts: [WINDOW] },
-      { says: 'That was the tour. Change the settings, break something, or take the link of this session with you.', parts: [{ name: 'the settings', at: '.settings summary' }, { name: 'the faults', at: '.faults' }, { name: 'the link', at: '[data-save=link]' }] },
+      { says: 'Both ends requested markers. Every 512 octets of the stream, a marker of 4 octets gives the distance back to the header of its FPDU, so a receiver that has lost the FPDU boundaries can find them again. Find the marker in this Write.', do: ['write.a.512.0'], field: 'FPDUPTR' },
+      { says: 'The marker was in the middle of the payload, but is not in the window: MPA removes markers before DDP receives the segment. The CRC covers the markers.', do: ['run'], field: 'FPDUPTR', parts: [WINDOW] },
+      { says: 'That was the tour. Change the settings, inject a fault, or copy the link to this session.', parts: [{ name: 'the settings', at: '.settings summary' }, { name: 'the faults', at: '.faults' }, { name: 'the link', at: '[data-save=link]' }] },
     ],
   },
 ];

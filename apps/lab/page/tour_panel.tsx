@@ -47,7 +47,7 @@ export function TourPanel({ place, go }: { place: Place | null; go: (place: Plac
   useParts(place);
   return (
     <section className={`box tour${place ? ' taken' : ''}`} aria-label="Guided tour">
-      <h2>A tour of seven stops{place && <button type="button" onClick={() => go(null)}>leave</button>}</h2>
+      <h2>A tour of seven stops{place && <button type="button" onClick={() => go(null)}>End the tour</button>}</h2>
       <ol>{TOUR.map((stop, i) => (
         <li key={stop.title}><button type="button" aria-current={place?.stop === i ? 'step' : undefined} data-stop={i}
           onClick={() => go({ stop: i, beat: 0 })}>{stop.title}</button></li>))}</ol>

@@ -191,7 +191,7 @@ async function faults(view) {
   same('the states after a damaged frame', states, ['Idle', 'Error']);
   has('no Terminate', await log(view), 'no Terminate was sent, because a responder must not send before');
   await act(view, 'send');
-  has('a post after the end', await log(view), 'it waits for the next connection');
+  has('a post after the end', await log(view), 'the request waits for another connection');
   await shoot(view, 'first-damaged');
   await begin(view, { crc: 'both' });
   await act(view, 'write');
@@ -220,7 +220,7 @@ async function settings(view) {
   await view.click('button:has-text("Begin a session")');
   await view.fill('input[name=length]', '64');
   await act(view, 'write');
-  has('a Write before Connect', await due(view), '1 posted, to be sent once connected');
+  has('a Write before Connect', await due(view), 'Requests that wait for the connection: 1.');
   await begin(view, { revision: '2', markers: 'none', ulpdu: '0', rtr: 'read' });
   has('an RTR', await view.locator('.rows').innerText(), 'RDMA Read Request');
 }

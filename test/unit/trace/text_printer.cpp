@@ -102,7 +102,9 @@ TEST_CASE("the verbs line describes the effect of each message on the programs")
       {"G",
        "RDMA Read of 64 octets from server's STag 0x11223344, to be answered without waking its "
        "program"},
-      {"H", "64 octets of server's RDMA Read, for its STag 0x55667788; the Read is complete"},
+      {"H",
+       "64 octets in answer to server's RDMA Read, for the sink STag 0x55667788; the Read is "
+       "complete"},
   };
   for (const auto& [name, words] : expected) {
     const auto text = printed_vector("messages.hex", name);

@@ -71,8 +71,8 @@ std::string read_request_meaning(bytes::View payload, bool first_frame, const Na
 
 std::string read_response_meaning(const ddp::SegmentHeader& h, std::size_t payload,
                                   const Names& n) {
-  return fmt::format("{} octets of {}'s RDMA Read, for its STag 0x{:08x}{}", payload, n.receiver,
-                     h.stag.value, h.last ? "; the Read is complete" : "; more follow");
+  return fmt::format("{} octets in answer to {}'s RDMA Read, for the sink STag 0x{:08x}{}", payload,
+                     n.receiver, h.stag.value, h.last ? "; the Read is complete" : "; more follow");
 }
 
 std::string send_meaning(const rdmap::OpcodeInfo& row, const ddp::SegmentHeader& h,
@@ -134,7 +134,7 @@ std::string terminate_meaning(bytes::View payload, const Names& n) {
 
 std::string segment_meaning(const Frame& frame, const Names& n) {
   const auto header = ddp::decode_segment_header(frame.ulpdu);
-  if (!header) return "nothing: the FPDU is too short for a message";
+  if (!header) return "no effect: the FPDU is too short for a message";
   const auto payload = frame.ulpdu.subspan(header->size());
   // Compute the size from the length field, because a capture may lack some octets of the payload.
   const std::size_t size = frame.ulpdu_length - std::min(frame.ulpdu_length, header->size());
