@@ -33,8 +33,9 @@ cli::Command root_command() {
   cli::Command root(
       "iwarp",
       "iWARP in user space: RDMA over ordinary TCP sockets (RFC 5040, 5041, 5044).\n"
-      "One side registers memory and sends the STag to the other side, which then reads\n"
-      "and writes that memory directly while the program that owns it sleeps.");
+      "One side registers memory and sends the key of this memory (the STag) to the other\n"
+      "side, which then reads and writes the memory directly, while the program that owns\n"
+      "the memory sleeps.");
   root.usage = "iwarp COMMAND [OPTION...] [ARGUMENT...]\n       iwarp --version";
   root.commands = all_commands();
   root.notes =

@@ -75,7 +75,7 @@ class Initiator {
     receive();
     const auto advert = decode_advert(inbox_.octets().first(kAdvertSize));
     if (!advert || advert->length != options_.size)
-      throw Error("the target sent an invalid advert");
+      throw Error("the target sent an invalid STag advertisement");
     remote_ = *advert;
     narrator_.remark("target", target_.expect("registered"));
   }

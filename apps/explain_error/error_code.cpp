@@ -68,7 +68,7 @@ constexpr std::array kStatuses{
            "compare rkey, address and length with what the peer registered; vendor_err shows which "
            "of these is wrong"},
     Status{"REM_OP_ERR", "remote operation error",
-           "the peer ended the connection for a reason other than memory or receives",
+           "the peer ended the connection, but not because of a memory access or a missing receive",
            "look at vendor_err and at the messages that the peer printed"},
     Status{"RETRY_EXC_ERR", "transport retry counter exceeded",
            "the peer did not acknowledge the request in time, or the connection was lost",

@@ -86,8 +86,8 @@ class Exchange {
       const auto advert =
           decode_advert(slot(wc.wr_id).first(std::min<std::size_t>(wc.byte_len, kAdvertSize)));
       if (!advert || wc.byte_len != kAdvertSize) {
-        throw Error(
-            fmt::format("the peer sent {} octets instead of a 16-octet advert", wc.byte_len));
+        throw Error(fmt::format(
+            "the peer sent {} octets instead of a 16-octet advertisement of memory", wc.byte_len));
       }
       post(wc.wr_id);
       return *advert;

@@ -63,8 +63,8 @@ fs::path library_folder() {
   if (const char* chosen = std::getenv("IWARP_LIB_DIR"); chosen != nullptr && *chosen != '\0') {
     if (holds_libraries(chosen)) return fs::absolute(chosen);
     throw Error(
-        fmt::format("IWARP_LIB_DIR={}: lacks {}, {} or another library of this stack (set it to "
-                    "lib/iwarp of a build or an installation)",
+        fmt::format("IWARP_LIB_DIR={}: lacks {}, {} or another library of this stack (set "
+                    "IWARP_LIB_DIR to the folder lib/iwarp of a build or an installation)",
                     chosen, kVerbsLibrary, kCmLibrary));
   }
   const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
@@ -343,8 +343,9 @@ cli::Command run_command() {
       "for the process id. --log connections shows the port numbers of the program and of TCP,\n"
       "which can differ.\n"
       "With TLS, a peer needs a certificate for the address that CMD connects to or, with\n"
-      "--tls-peer, for a name in that list. A process that listens, or connects queue pairs\n"
-      "without rdma_cm, needs a certificate of its own. With TLS, datagrams are refused.\n"
+      "--tls-peer, for a name that this option lists. A process that listens, or connects\n"
+      "queue pairs without rdma_cm, needs a certificate of its own. With TLS, datagrams are\n"
+      "refused.\n"
       "The exit status is that of CMD; 127 if CMD does not exist; 126 if it cannot be run; with\n"
       "--careful=fail, 99 if careful mode reported a mistake by CMD, or by a process that CMD\n"
       "started, before CMD ended.";

@@ -59,7 +59,7 @@ class Download {
 
   void take_piece() {
     if (messages_.expect<Piece>().offset != received_) {
-      throw Error("file protocol: the server sent a piece out of order");
+      throw Error("file protocol: the server sent a part of the file out of order");
     }
     auto& window = open_.front();
     // If the server followed the protocol, it has already invalidated the window. After
@@ -134,7 +134,7 @@ cli::Command get_command() {
   command.notes =
       "OUT appears only when the file is complete and its SHA-256 matches the server's.\n"
       "It keeps the permissions of a file that it replaces. If OUT is a device or FIFO,\n"
-      "data is written to it as it arrives.";
+      "iwarp get writes the data to OUT while it arrives.";
   command.shown = {"iwarp get iwarp://192.0.2.7/disk.img            to ./disk.img",
                    "iwarp get iwarp://[::1]:7480/disk.img /srv/     to /srv/disk.img"};
   command.run = [options](const cli::Given&) { return run_get(*options); };

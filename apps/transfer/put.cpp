@@ -60,7 +60,7 @@ class Upload {
 
   void take_piece() {
     if (messages_.expect<Piece>().offset != pulled_) {
-      throw Error("file protocol: the server read a piece out of order");
+      throw Error("file protocol: the server read a part of the file out of order");
     }
     pulled_ += open_.front().mapping.octets().size();
     open_.pop_front();  // deregisters the window, so the server loses access to it [SEC-16]

@@ -25,10 +25,13 @@ class Windows {
   void add(const Window& window) {
     if (window.offset != advertised_ || advertised_ >= size_ ||
         window.memory.length != piece_length(advertised_, size_)) {
-      throw Error("file protocol: the client advertised an unexpected window");
+      throw Error(
+          "file protocol: the client advertised memory for the wrong part of the file, or of the "
+          "wrong length");
     }
     if (waiting_.size() >= kMaxWindows) {
-      throw Error("file protocol: the client advertised too many windows");
+      throw Error(
+          "file protocol: the client advertised memory for too many parts of the file at once");
     }
     waiting_.push_back(window);
     advertised_ += window.memory.length;

@@ -110,7 +110,7 @@ class Perf(Case):
         with Server("perf", "--server", "write-bw") as server:
             self.measure(server.address, "write-bw")
             self.assert_fails(run("perf", server.address, "read-bw", *SHORT), 1,
-                              "the peer reports: this server serves only write-bw, not read-bw$")
+                              "the peer reports: this server allows only the test write-bw, not read-bw$")
 
     def test_the_text_has_everything(self):
         text = self.assert_ok(run("perf", "--self", "write-bw", *SHORT))

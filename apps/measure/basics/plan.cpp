@@ -277,8 +277,8 @@ void validate(const Plan& plan) {
                          plan.waiting != Waiting::kPoll;
   if (immediate && !plan.connection.connection.startup.extensions) {
     throw UsageError(
-        "write-lat without --poll requires --extensions auto, because Immediate Data wakes the "
-        "receiver");
+        "write-lat without --poll requires --extensions auto, because only Immediate Data wakes "
+        "the receiver of an RDMA Write");
   }
   if (plan.is_counted()) validate_counted(plan);
 }

@@ -196,8 +196,8 @@ void serve_plan(const ServeOptions& options, Control& control) {
   }
   plan.connection.tls = options.tls;
   if (options.only != nullptr && options.only != plan.test) {
-    throw Error(
-        fmt::format("this server serves only {}, not {}", options.only->name, plan.test->name));
+    throw Error(fmt::format("this server allows only the test {}, not {}", options.only->name,
+                            plan.test->name));
   }
   if (plan.is_counted() && !options.own_process) {
     throw Error(

@@ -175,7 +175,7 @@ void Endpoint::swap_adverts(Control& control) {
       if (lane.peer.length != length) throw Error("the peer advertised memory of the wrong length");
     }
   } catch (const Json::exception&) {
-    throw Error("cannot parse the peer's adverts");
+    throw Error("cannot parse the peer's advertisement of memory");
   }
 }
 
