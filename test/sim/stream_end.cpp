@@ -134,7 +134,7 @@ TEST_CASE("after a Read that the queue pair does not accept, the report names it
     CHECK(why(*pair.a).starts_with(fmt::format(
         "the peer refused RDMA Read wr_id 0x3 (64 bytes, {}): the receiving end does not "
         "accept this kind of request (set IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC in "
-        "qp_access_flags at that end",
+        "qp_access_flags at the receiving end",
         memory_of(at))));
     CHECK(why(*pair.b) ==
           fmt::format("this end refused the peer's RDMA Read (64 bytes, {}): the queue pair does "

@@ -112,7 +112,7 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("chance 100.1% sends error").starts_with("100.1% is not a chance"));
   CHECK(why("chance 0.00001% sends error").starts_with("0.00001% is not a chance"));
   CHECK(why("chance .5% sends error").starts_with(".5% is not a chance"));
-  CHECK(why("chance 1% octets reset").starts_with("chance cannot be used with octets"));
+  CHECK(why("chance 1% octets reset").starts_with("\"chance\" cannot be used with octets"));
   CHECK(why("after 3 sends lose") == "lose is allowed only with datagrams");
   CHECK(why("now lose") == "lose is allowed only with datagrams");
   CHECK(why("every 1s qp 1 delay 1ms") == "delay is allowed only with datagrams");
@@ -132,8 +132,8 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
         "the range starts at 3 but ends at 2 (the end must not be below the start)");
   CHECK(why("from 3 to datagrams lose") == "datagrams is not a number");
   CHECK(why("from 1s to 2s datagrams lose").starts_with("1s is not a positive number"));
-  CHECK(why("from 1 to 2 octets reset").starts_with("from and to cannot be used with octets"));
-  CHECK(why("seed 3") == "seed is allowed only in a plan file");
+  CHECK(why("from 1 to 2 octets reset").starts_with("\"from\" cannot be used with octets"));
+  CHECK(why("seed 3") == "seed is allowed only in a fault file");
   CHECK(why(std::string("after \x1b[31m sends error")).find('\x1b') == std::string::npos);
   CHECK(why(std::string(kMaxLine + 1, 'x')) == "the line is longer than 512 bytes");
 }

@@ -37,7 +37,7 @@ inline constexpr std::array kPeerEdges{
     PeerEdge{PeerState::kReady, PeerEvent::kConnect, PeerState::kConnects, "decision 0028"},
     PeerEdge{PeerState::kReady, PeerEvent::kAccept, PeerState::kAccepted, "decision 0028"},
     PeerEdge{PeerState::kReady, PeerEvent::kEstablished, PeerState::kConnected, "the connect succeeded before it was cancelled"},
-    PeerEdge{PeerState::kConnects, PeerEvent::kConnectOver, PeerState::kReady, "this end may connect again"},
+    PeerEdge{PeerState::kConnects, PeerEvent::kConnectOver, PeerState::kReady, "the connect has ended, and this end may try again"},
     PeerEdge{PeerState::kConnects, PeerEvent::kAccept, PeerState::kAccepted, "the queue pair connects to itself"},
     PeerEdge{PeerState::kConnects, PeerEvent::kEstablished, PeerState::kConnected, "decision 0028"},
     PeerEdge{PeerState::kAccepted, PeerEvent::kToRts, PeerState::kAccepted, "the peer connected before the step to RTS"},
@@ -71,10 +71,10 @@ inline constexpr std::array kWaitEdges{
     WaitEdge{WaitState::kNew, WaitEvent::kToRts, WaitState::kAwaits, "timeout and retry_cnt limit the wait"},
     WaitEdge{WaitState::kNew, WaitEvent::kUnreachable, WaitState::kUnreachable, "the connect failed before ibv_modify_qp() to RTS returned"},
     WaitEdge{WaitState::kNew, WaitEvent::kLeave, WaitState::kLeft, "no event reports the disconnect to the program"},
-    WaitEdge{WaitState::kAwaits, WaitEvent::kToRts, WaitState::kAwaits, "a new limit"},
+    WaitEdge{WaitState::kAwaits, WaitEvent::kToRts, WaitState::kAwaits, "ibv_modify_qp() sets a new timeout"},
     WaitEdge{WaitState::kAwaits, WaitEvent::kUnreachable, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},
     WaitEdge{WaitState::kUnreachable, WaitEvent::kToRts, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},
-    WaitEdge{WaitState::kFails, WaitEvent::kToRts, WaitState::kFails, "the requests fail even after a new limit is set"},
+    WaitEdge{WaitState::kFails, WaitEvent::kToRts, WaitState::kFails, "the requests fail even after ibv_modify_qp() sets a new timeout"},
 };
 // clang-format on
 static_assert(bytes::deterministic(kWaitEdges));

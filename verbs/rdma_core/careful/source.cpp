@@ -86,7 +86,7 @@ bool is_in_header(const void* return_address) {
 
 Description describe(Site site) {
   const auto first = site != nullptr ? find_module(call_before(site->frames[0])) : std::nullopt;
-  if (!first) return {.place = "an unknown place", .caller = {}};
+  if (!first) return {.place = "an unknown location", .caller = {}};
   const DebugInfo info(first->path, first->bias);
   Description out;
   for (const void* const frame : site->frames) {

@@ -15,7 +15,7 @@ struct Description {
   std::string caller;  ///< the place of the caller, in the same form; empty if it is not known
 };
 
-/// Describes the place. If `site` is null, the description is "an unknown place". Thread-safe.
+/// Describes the place. If `site` is null, the description is "an unknown location". Thread-safe.
 Description describe(Site site);
 
 /// Returns the file name, without folders, of the program or library that contains the address.

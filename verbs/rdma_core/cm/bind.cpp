@@ -147,11 +147,10 @@ std::expected<net::BoundSocket, std::error_code> bind_socket(const CmId& id,
 int refuse_port(const std::error_code& error, const std::string& at) {
   const int code = to_errno(error);
   if (code != EADDRINUSE) {
-    return refused(
-        code,
-        "{}: {} (bind to an address of this host, which iwarp info --gids shows; a port below "
-        "1024 requires root privileges)",
-        at, std::generic_category().message(code));
+    return refused(code,
+                   "{}: {} (bind to an address that iwarp info --gids shows; a port below 1024 "
+                   "requires root privileges)",
+                   at, std::generic_category().message(code));
   }
   return refused(code,
                  "{} is in use: an RDMA port is a TCP port (choose another port; if this program "

@@ -99,10 +99,10 @@ Injector::Injector(Core& core, Demand demand)
       clock_(*this, std::move(demand.socket)) {}
 
 void Injector::start() {
-  const std::string what = file_.empty() ? "no plan" : file_;
+  const std::string what = file_.empty() ? "none" : file_;
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "faults",
-             .message = fmt::format("faults on demand: {} (rules: {}, seed: {})", what,
+             .message = fmt::format("fault injection is on (file: {}, rules: {}, seed: {})", what,
                                     book_.size(), book_.seed()),
              .fields = {{"seed", book_.seed()}}});
   wire_.attach();

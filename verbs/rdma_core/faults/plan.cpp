@@ -217,7 +217,7 @@ Why parse_range(Line& line, Rule& rule) {
   }
   if (const Why why = parse_event(line, rule); !why.empty()) return why;
   return rule.event == Event::kOctets
-             ? "from and to cannot be used with octets (use after or every)"
+             ? "\"from\" cannot be used with octets (use \"after\" or \"every\")"
              : "";
 }
 
@@ -231,8 +231,9 @@ Why parse_when(Line& line, Rule& rule) {
     if (!chance(percent, rule.count))
       return instead_of("a chance in the form 0.1%, from 0.0001% to 100%", percent);
     if (const Why why = parse_event(line, rule); !why.empty()) return why;
-    return rule.event == Event::kOctets ? "chance cannot be used with octets (use after or every)"
-                                        : "";
+    return rule.event == Event::kOctets
+               ? "\"chance\" cannot be used with octets (use \"after\" or \"every\")"
+               : "";
   }
   if (word != "after" && word != "every") {
     return instead_of("one of after, every, from, chance, now, seed", word);
@@ -354,7 +355,7 @@ Why parse_line(std::string_view text, unsigned number_of_line, Plan& plan) {
   Line line(text);
   if (line.empty()) return {};
   if (line.peek() == "seed") return parse_seed(line, plan);
-  if (plan.rules.size() == kMaxRules) return "the plan has more than 1024 rules";
+  if (plan.rules.size() == kMaxRules) return "the fault file has more than 1024 rules";
   Rule rule{.line = number_of_line, .text = line.text()};
   if (Why why = parse_into(line, rule); !why.empty()) return why;
   plan.rules.push_back(std::move(rule));
@@ -364,7 +365,8 @@ Why parse_line(std::string_view text, unsigned number_of_line, Plan& plan) {
 }  // namespace
 
 std::expected<Plan, PlanError> parse_plan(std::string_view text) {
-  if (text.size() > kMaxPlan) return std::unexpected(PlanError{1, "the plan is larger than 1 MiB"});
+  if (text.size() > kMaxPlan)
+    return std::unexpected(PlanError{1, "the fault file is larger than 1 MiB"});
   Plan plan;
   unsigned line = 0;
   while (!text.empty()) {
@@ -380,7 +382,7 @@ std::expected<Plan, PlanError> parse_plan(std::string_view text) {
 std::expected<std::optional<Rule>, std::string> parse_rule(std::string_view text) {
   Plan plan;
   if (text.substr(0, text.find('#')).find("seed") == 0) {
-    return std::unexpected("seed is allowed only in a plan file");
+    return std::unexpected("seed is allowed only in a fault file");
   }
   if (Why why = parse_line(text, 0, plan); !why.empty()) return std::unexpected(std::move(why));
   if (plan.rules.empty()) return std::nullopt;

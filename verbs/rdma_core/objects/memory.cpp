@@ -26,11 +26,10 @@ int check_access(unsigned flags) {
   // Removes the optional flags, which the verbs interface permits a device to ignore.
   flags &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
   if ((flags & IBV_ACCESS_ON_DEMAND) != 0) {
-    return refused("IBV_ACCESS_ON_DEMAND",
-                   "this device has no on-demand paging (leave the flag out)");
+    return refused("IBV_ACCESS_ON_DEMAND", "this device has no on-demand paging (clear the flag)");
   }
   if (const unsigned unknown = flags & ~kKnownAccess) {
-    return refused(EINVAL, "access {:#x}: unknown flags {:#x} (leave them out)", flags, unknown);
+    return refused(EINVAL, "access {:#x}: unknown flags {:#x} (clear these flags)", flags, unknown);
   }
   const bool writes = (flags & kNeedsLocalWrite) != 0;
   if (!writes || (flags & IBV_ACCESS_LOCAL_WRITE) != 0) return 0;
@@ -67,10 +66,11 @@ int why_not_registered(const std::error_code& error, const void* address, std::s
     return refused(EINVAL, "addr {}, length {}: {}", address, length,
                    length == 0 ? "length must be at least 1" : "the range ends above 2^64");
   }
-  return refused(EFAULT,
-                 "addr {}, length {}: a page of the range is not mapped, or not writable although "
-                 "access has IBV_ACCESS_LOCAL_WRITE (map the page first, or leave the flag out)",
-                 address, length);
+  return refused(
+      EFAULT,
+      "addr {}, length {}: a page of the range is not mapped, or not writable although access has "
+      "IBV_ACCESS_LOCAL_WRITE (map the page first, or register without IBV_ACCESS_LOCAL_WRITE)",
+      address, length);
 }
 
 net::Memory register_region(Pd& pd, void* address, std::size_t length, std::uint64_t iova,

@@ -47,10 +47,9 @@ void wait_for_acks(pthread_mutex_t& mutex, pthread_cond_t& cond, const std::uint
 void log_wait(const char* waiting, unsigned events, const char* missing) {
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "waits",
-             .message = fmt::format("{} waits: the program has read {} {} but has not acknowledged "
-                                    "{} (call {} for each event first)",
-                                    waiting, events, events == 1 ? "event" : "events",
-                                    events == 1 ? "it" : "them", missing)});
+             .message = fmt::format(
+                 "{} waits until the program acknowledges {} {} (call {} for each event first)",
+                 waiting, events, events == 1 ? "event" : "events", missing)});
 }
 
 }  // namespace iwarp::rdma_core

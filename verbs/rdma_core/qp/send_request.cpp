@@ -24,7 +24,7 @@ int refuse_opcode(ibv_wr_opcode opcode) {
     case IBV_WR_TSO:
       return refused("IBV_WR_TSO", "iWARP sends no raw packets that need segmentation");
     case IBV_WR_ATOMIC_WRITE:
-      return refused("IBV_WR_ATOMIC_WRITE", "RFC 7306 has no such operation");
+      return refused("IBV_WR_ATOMIC_WRITE", "RFC 7306 does not define this operation");
     default:
       return refused(EINVAL, "opcode {}: unknown operation", static_cast<int>(opcode));
   }

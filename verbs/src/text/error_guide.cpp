@@ -53,8 +53,8 @@ constexpr std::array kRows{
     Row{rdmap::kVersionInvalid, {"the version of RDMAP is not 1", kPeerProtocol}},
     Row{rdmap::kUnexpectedOpcode,
         {"the receiving end does not accept this kind of request",
-         "set IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC in qp_access_flags at that end, and set "
-         "max_dest_rd_atomic above 0 for Reads and atomics"}},
+         "set IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC in qp_access_flags at the receiving end, "
+         "and set max_dest_rd_atomic above 0 for Reads and atomics"}},
     Row{rdmap::kStreamCatastrophic,
         {"the request cannot be executed, for example because the address of an atomic operation "
          "is not a multiple of 8",
@@ -92,7 +92,7 @@ constexpr std::array kRows{
          "that the other end sends"}},
     Row{ddp::kUntaggedVersion, {"the version of DDP is not 1", kPeerProtocol}},
     Row{mpa::kTcpLost,
-        {"one end closed TCP before all work was done",
+        {"one end closed TCP while requests were outstanding",
          "wait for the completions of both ends before disconnecting"}},
     Row{mpa::kCrcMismatch, {"an FPDU arrived with a wrong CRC32c", kDamaged}},
     Row{mpa::kMarkerMismatch,

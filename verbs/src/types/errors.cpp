@@ -22,7 +22,8 @@ constexpr std::array kTexts{
     "the device limit for this kind of object is reached",
     "private data too long (at most 512 octets, or 508 with MPA revision 2)",
     "an RDMA Read with Invalidate requires exactly one local buffer",
-    "the window cannot be bound to this region",
+    "the window cannot be bound: the window is in use, or the region is invalid, too small, or "
+    "lacks an access right",
     "IRD or ORD exceeds the limit or the negotiated value",
     "connection refused",
     "connection reset by peer",

@@ -130,7 +130,7 @@ TEST_CASE("at most as many requests wait as the backlog, and dropped ones are co
   CHECK_FALSE(is_readable(channel->fd));
   listener.reset();
   CHECK(
-      said.has("a datagram id dropped messages (malformed: 2, unexpected replies: 1, "
+      said.has("an rdma_cm_id for datagrams dropped messages (malformed: 2, unexpected replies: 1, "
                "requests without a listener: 0, repeated requests that the program had not "
                "answered: 2, requests that exceeded the backlog: 1)"));
 }
@@ -161,7 +161,7 @@ TEST_CASE(
   CHECK_FALSE(other_address.has_more());
   asker.reset();
   CHECK(
-      said.has("a datagram id dropped messages (malformed: 0, unexpected replies: 3, "
+      said.has("an rdma_cm_id for datagrams dropped messages (malformed: 0, unexpected replies: 3, "
                "requests without a listener: 1, repeated requests that the program had not "
                "answered: 0, requests that exceeded the backlog: 0)"));
 }

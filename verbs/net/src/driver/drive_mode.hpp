@@ -39,14 +39,14 @@ using DriveEdge = bytes::Edge<DriveMode, DriveCause>;
 inline constexpr std::array kDriveEdges{
     DriveEdge{DriveMode::kWorker, DriveCause::kPolled, DriveMode::kPoller, "a thread polls frequently"},
     DriveEdge{DriveMode::kWorker, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread often sleeps on the completion channel, but only briefly"},
-    DriveEdge{DriveMode::kWorker, DriveCause::kLetGo, DriveMode::kWorker, "the connection's other completion queue released the connection earlier"},
+    DriveEdge{DriveMode::kWorker, DriveCause::kLetGo, DriveMode::kWorker, "the connection's other completion queue had already returned the connection to the worker"},
     DriveEdge{DriveMode::kPoller, DriveCause::kPolled, DriveMode::kPoller, "a thread also polls the connection's other completion queue"},
     DriveEdge{DriveMode::kPoller, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread often sleeps on the completion channel, but only briefly"},
     DriveEdge{DriveMode::kPoller, DriveCause::kLetGo, DriveMode::kWorker, "polling stopped, or the completion queue was armed"},
     DriveEdge{DriveMode::kSleeper, DriveCause::kPolled, DriveMode::kSleeper, "a thread polls between two sleeps"},
     DriveEdge{DriveMode::kSleeper, DriveCause::kSleptOn, DriveMode::kSleeper, "a thread also sleeps on the channel of the connection's other completion queue"},
     DriveEdge{DriveMode::kSleeper, DriveCause::kLetGo, DriveMode::kWorker, "no thread polled or woke up for a while"},
-    DriveEdge{DriveMode::kSleeper, DriveCause::kNotReadable, DriveMode::kWorker, "the epoll sets cannot report what the stream waits for, such as a posted receive"},
+    DriveEdge{DriveMode::kSleeper, DriveCause::kNotReadable, DriveMode::kWorker, "the stream waits for an event that epoll cannot report, such as a posted receive"},
 };
 // clang-format on
 

@@ -39,9 +39,9 @@ void SidrEnd::log_dropped() const {
   if (malformed + unasked + unheard + undecided + crowded == 0) return;
   log_connection(
       "datagram_id_dropped",
-      fmt::format("a datagram id dropped messages (malformed: {}, unexpected replies: {}, "
-                  "requests without a listener: {}, repeated requests that the program "
-                  "had not answered: {}, requests that exceeded the backlog: {})",
+      fmt::format("an rdma_cm_id for datagrams dropped messages (malformed: {}, unexpected "
+                  "replies: {}, requests without a listener: {}, repeated requests that the "
+                  "program had not answered: {}, requests that exceeded the backlog: {})",
                   malformed, unasked, unheard, undecided, crowded));
 }
 
