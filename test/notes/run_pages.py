@@ -27,6 +27,7 @@ EXCEPT = {
     "README.md": {"apps/demo.sh": BUILDS, "test/run.sh": BUILDS, "apps/lab.sh": FOREVER, "cmake": BUILDS,
                   "build/release/apps/iwarp conform 192.0.2.7": PEER},
     "CONTRIBUTING.md": {
+        "git grep": CHANGES,
         "cmake": BUILDS, ".ci/package": CI, "IWARP_PACKAGES=1 test/run.sh": CI, "test/portability.sh": CI,
         "test/bench/": LONG, "build/release/test/chaos/chaos": LONG, "build/release/test/failing/failing": LONG,
         "build/release/test/load/load": LONG, "build/release/apps/iwarp conform HOST": PEER,
