@@ -21,12 +21,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <vector>
 
 #include "commands.hpp"
 #include "common/base/error.hpp"
 #include "common/connection/options.hpp"
 #include "rdma_core/faults/plan.hpp"
+#include "rdma_core/process/session.hpp"
 #include "variables.hpp"
 #include "watched.hpp"
 
@@ -187,6 +189,21 @@ std::string preload_list(bool is_careful, const fs::path& program) {
   return list;
 }
 
+/// Returns the variable that makes a process the first one of a session, whose processes share the
+/// devices that they add with `rdma link add`. Returns none if this process already belongs to a
+/// session. If `first` is not 0, this process removes the file of the session when it ends.
+Environment session_variable(pid_t first) {
+  if (std::getenv(rdma_core::kSessionVariable) != nullptr) return {};
+  std::error_code ignored;
+  fs::path folder = fs::temp_directory_path(ignored);
+  if (folder.empty()) folder = "/tmp";
+  std::random_device random;
+  return {{rdma_core::kSessionVariable,
+           (folder /
+            fmt::format("{}{}-{:08x}{:08x}", rdma_core::kSessionPrefix, first, random(), random()))
+               .string()}};
+}
+
 /// Returns the variables for the preloaded libraries, according to the options that were given.
 Environment environment(const cli::Given& given, const RunOptions& options) {
   const fs::path program = given.rest.empty() ? fs::path() : find_program(given.rest.front());
@@ -223,7 +240,9 @@ void warn_if_not_preloaded(const fs::path& file) {
 /// status.
 int execute(std::vector<std::string> words, const Environment& variables) {
   warn_if_not_preloaded(find_program(words.front()));
-  for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
+  for (const Environment& some : {variables, session_variable(::getpid())}) {
+    for (const auto& [name, value] : some) ::setenv(name.c_str(), value.c_str(), 1);
+  }
   // main() ignores SIGXFSZ because other commands need it. An ignored signal stays ignored after
   // execvp(), so restore the default.
   std::signal(SIGXFSZ, SIG_DFL);
@@ -307,7 +326,9 @@ int run_run(const cli::Given& given, RunOptions options) {
   const bool is_quiet = options.quiet || settings.log == verbs::LogLevel::kOff;
   if (fails) return execute_watched(words, variables, is_quiet);
   if (!options.print_environment) return execute(words, variables);
-  for (const auto& [name, value] : variables) fmt::print("{}={}\n", name, value);
+  for (const Environment& some : {variables, session_variable(0)}) {
+    for (const auto& [name, value] : some) fmt::print("{}={}\n", name, value);
+  }
   return 0;
 }
 

@@ -64,7 +64,8 @@ SUB_FOLDERS = {
 FOR_ALL_APPS = ("command_line", "commands.hpp")
 APPS_TOP = ("main.cpp", "commands.hpp", "examples")
 # Folder of apps/ -> headers of other layers that it may include although these headers are not installed.
-NOT_INSTALLED = {"run": ("rdma_core/faults/plan.hpp",), "info": ("rdma_core/device/port.hpp",)}
+NOT_INSTALLED = {"run": ("rdma_core/faults/plan.hpp", "rdma_core/process/session.hpp"),
+                 "info": ("rdma_core/device/port.hpp",)}
 
 # For the sources of each layer: its rooms, in order from the lowest, each with the other rooms that it may use. A
 # room is a folder of any depth ("rsockets/streams") or a single file ("hooks.hpp"). The README of the layer has a

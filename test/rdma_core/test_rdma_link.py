@@ -143,6 +143,17 @@ class Adding(WithSession):
         self.assertEqual(sorted(result.status for result in results), [0, 1, 1, 1, 1, 1])
         self.assertEqual(list(self.links()), ["rxe0"])
 
+    def test_the_file_of_a_session_goes_with_its_first_process(self):
+        folder = self.scratch / "files"
+        folder.mkdir()
+        script = ("rdma link add rxe0 type rxe netdev lo; (rdma link | wc -l); ls $TMPDIR | grep -c session; "
+                  "(exit 0); sh -c 'exit 0'; ls $TMPDIR | grep -c session")
+        with unittest.mock.patch.dict(os.environ, TMPDIR=str(folder)):
+            del os.environ["IWARP_SESSION"]
+            for end in ("", "; exit 0", "; exec true"):
+                self.assertEqual(self.see("sh", "-c", script + end), "1\n1\n1\n", end)
+                self.assertEqual(list(folder.iterdir()), [], end)
+
 
 class Scripts(WithSession):
     def setUp(self):

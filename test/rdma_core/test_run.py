@@ -27,7 +27,10 @@ class Run(Case):
     def variables(self, *options, **env):
         result = self.iwarp_run("--env", *options, **env)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
-        return dict(line.split("=", 1) for line in result.stdout.splitlines())
+        found = dict(line.split("=", 1) for line in result.stdout.splitlines())
+        session = found.pop("IWARP_SESSION", "none")
+        self.assertRegex(session, "none" if "IWARP_SESSION" in env else r"^/\S*/iwarp-session-0-[0-9a-f]{16}$")
+        return found
 
     def assert_fails(self, result, status, pattern):
         self.assertEqual(result.returncode, status, result.stderr + result.stdout)
@@ -38,6 +41,14 @@ class Run(Case):
 class Environment(Run):
     def test_only_the_preload_is_set_by_default(self):
         self.assertEqual(set(self.variables()), {"LD_PRELOAD"})
+
+    def test_a_session_is_inherited(self):
+        """Every `iwarp run` begins a session, unless it was started in one. The program is its first process."""
+        show = ("sh", "-c", "echo $$ $IWARP_SESSION")
+        process, path = self.iwarp_run(*show).stdout.split()
+        self.assertRegex(path, rf"/iwarp-session-{process}-[0-9a-f]{{16}}$")
+        self.assertEqual(self.iwarp_run(*show, IWARP_SESSION="/a b").stdout.split()[1:], ["/a", "b"])
+        self.variables(IWARP_SESSION="/a")
 
     def test_options_become_variables(self):
         """test/apps/units/option_table.cpp compares each option with its variable."""
