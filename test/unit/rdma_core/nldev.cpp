@@ -86,7 +86,7 @@ Answer parsed(const AnsweredMessage& message) {
 
 std::vector<Answer> ask(Links& links, const std::string& sent) {
   const auto view = std::as_bytes(std::span(sent));
-  const auto datagrams = answer(view, kPortId, links);
+  const auto datagrams = answer(view, {kPortId}, links);
   const char* const broken = broken_rule(view, kPortId, datagrams);
   CHECK_MESSAGE(broken == nullptr, broken);
   std::vector<Answer> out;
@@ -140,7 +140,7 @@ TEST_CASE("a list of devices has a message for each, and an end") {
 TEST_CASE("a long list comes in several datagrams") {
   MadeUpLinks links(300);
   const std::string sent = command(RDMA_NLDEV_CMD_GET, kList);
-  CHECK(answer(std::as_bytes(std::span(sent)), kPortId, links).size() > 5);
+  CHECK(answer(std::as_bytes(std::span(sent)), {kPortId}, links).size() > 5);
   CHECK(ask(links, sent).size() == 301);
 }
 
@@ -236,6 +236,57 @@ TEST_CASE("an error contains the request, and a success its header") {
   const auto answers = ask(links, good);
   CHECK(answers[0].inside == good.substr(0, sizeof(nlmsghdr)));
   CHECK(answers[0].flags == NLM_F_CAPPED);
+  // With NETLINK_CAP_ACK, an error does, too.
+  const auto capped = answer(std::as_bytes(std::span(sent)), {kPortId, true}, links);
+  REQUIRE(capped.size() == 1);
+  bool is_whole = false;
+  const Answer error = parsed(messages_of(capped[0], is_whole)[0]);
+  CHECK(error.error == ENODEV);
+  CHECK(error.inside == sent.substr(0, sizeof(nlmsghdr)));
+  CHECK(error.flags == NLM_F_CAPPED);
+}
+
+TEST_CASE("the octets are those of Linux 6.1 with rxe") {
+  MadeUpLinks links(0);
+  LinkView rxe;
+  rxe.index = 1;
+  rxe.name = "rxe0";
+  rxe.node_type = 1;
+  rxe.node_guid = rxe.sys_image_guid = 0x505400fffe517701;
+  rxe.caps = 0x01223c76;
+  rxe.netdev = "eth0";
+  rxe.netdev_index = 2;
+  rxe.is_up = true;
+  rxe.protocol = "roce";
+  links.links.push_back(rxe);
+  const auto index = attribute(RDMA_NLDEV_ATTR_DEV_INDEX, std::uint32_t{1});
+  const auto port = attribute(RDMA_NLDEV_ATTR_PORT_INDEX, std::uint32_t{1});
+  const auto hex = [&](const std::string& sent) {
+    std::string out;
+    const auto answers = answer(std::as_bytes(std::span(sent)), {kPortId}, links);
+    for (const std::byte octet : answers.at(0)) {
+      constexpr const char* kDigits = "0123456789abcdef";
+      out += kDigits[std::to_integer<unsigned>(octet) >> 4U];
+      out += kDigits[std::to_integer<unsigned>(octet) & 15U];
+    }
+    return out;
+  };
+  // Recorded with strace, except the sequence number and the address.
+  CHECK(hex(command(RDMA_NLDEV_CMD_GET, kList)) ==
+        "6c00000001140200"
+        "0700000067120000"
+        "080001000100000009000200727865300000000008000300010000000c000400"
+        "763c2201000000000c000600017751feff0054500c000700017751feff005450"
+        "05000e0001000000050054000000000009004300726f636500000000");
+  CHECK(hex(command(RDMA_NLDEV_CMD_PORT_GET, NLM_F_REQUEST | NLM_F_ACK, index + port)) ==
+        "5000000001140000"
+        "0700000067120000"
+        "0800010001000000090002007278653000000000080003000100000005000c00"
+        "0400000005000d00050000000800320002000000090033006574683000000000");
+  CHECK(hex(command(RDMA_NLDEV_CMD_SYS_GET, NLM_F_REQUEST | NLM_F_ACK)) ==
+        "2800000006140000"
+        "0700000067120000"
+        "0500420001000000050060000000000005005d0001000000");
 }
 
 TEST_CASE("several requests in one datagram are answered in their order") {
@@ -252,7 +303,7 @@ TEST_CASE("the answers to one datagram have a limited size") {
   std::string sent;
   for (int i = 0; i < 1000; ++i) sent += command(RDMA_NLDEV_CMD_GET, kList);
   std::size_t size = 0;
-  for (const Datagram& it : answer(std::as_bytes(std::span(sent)), kPortId, links)) {
+  for (const Datagram& it : answer(std::as_bytes(std::span(sent)), {kPortId}, links)) {
     size += it.size();
   }
   CHECK(size >= kMaxAnswers);
@@ -272,7 +323,7 @@ TEST_CASE("no changed octet breaks a rule") {
       sent[random() % sent.size()] = static_cast<char>(random());
     }
     const auto view = std::as_bytes(std::span(sent));
-    const char* const broken = broken_rule(view, kPortId, answer(view, kPortId, links));
+    const char* const broken = broken_rule(view, kPortId, answer(view, {kPortId}, links));
     REQUIRE_MESSAGE(broken == nullptr, "round ", round, ": ", broken);
     REQUIRE(links.longest_name < 64);
   }

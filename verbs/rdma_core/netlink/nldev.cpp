@@ -25,6 +25,8 @@ constexpr std::uint8_t kLinkUp = 5;
 constexpr std::uint8_t kDisabled = 3;
 // All network namespaces share the devices.
 constexpr std::uint8_t kShared = 1;
+// RDMA_NLDEV_SYS_ATTR_PRIVILEGED_QKEY_MODE, which older headers do not define.
+constexpr std::uint16_t kPrivilegedQkeyMode = 96;
 // The maximum length of a device's name, and of the name of a type or of a network interface.
 constexpr std::size_t kMaxName = 63;
 constexpr std::size_t kMaxWord = 16;
@@ -145,10 +147,10 @@ void describe_port(Message& out, const LinkView& link) {
 /// Answers one request.
 class Request {
  public:
-  Request(View whole, std::uint32_t port_id, Links& links, std::vector<Datagram>& out)
+  Request(View whole, Requester requester, Links& links, std::vector<Datagram>& out)
       : whole_(whole),
         header_(read<nlmsghdr>(whole)),
-        port_id_(port_id),
+        requester_(requester),
         links_(links),
         out_(out),
         given_(whole.subspan(sizeof header_)) {}
@@ -194,7 +196,7 @@ class Request {
   int get_device() {
     const auto link = named_device();
     if (!link) return EINVAL;
-    Message out = reply(0);
+    Message out = reply(RDMA_NLDEV_CMD_GET);
     describe_device(out, *link);
     out_.push_back(out.finish());
     return 0;
@@ -203,7 +205,7 @@ class Request {
   int get_port() {
     const auto link = named_device();
     if (!link || given_.number<std::uint32_t>(RDMA_NLDEV_ATTR_PORT_INDEX) != kPort) return EINVAL;
-    Message out = reply(0);
+    Message out = reply(RDMA_NLDEV_CMD_GET);  // as in the kernel
     describe_port(out, *link);
     out_.push_back(out.finish());
     return 0;
@@ -215,8 +217,9 @@ class Request {
   }
 
   int get_system() {
-    Message out = reply(0);
+    Message out = reply(RDMA_NLDEV_CMD_SYS_GET);
     out.number(RDMA_NLDEV_SYS_ATTR_NETNS_MODE, kShared);
+    out.number(kPrivilegedQkeyMode, std::uint8_t{0});
     out.number(RDMA_NLDEV_SYS_ATTR_COPY_ON_FORK, std::uint8_t{1});
     out_.push_back(out.finish());
     return 0;
@@ -256,7 +259,7 @@ class Request {
     is_listed_ = true;
     Datagram part;
     for (const LinkView& link : links) {
-      Message message = reply(NLM_F_MULTI);
+      Message message(header_.nlmsg_type, NLM_F_MULTI, header_, requester_.port_id);
       describe(message, link);
       const Datagram octets = message.finish();
       if (part.size() + octets.size() > kMaxPart && !part.empty()) {
@@ -265,28 +268,30 @@ class Request {
       part.insert(part.end(), octets.begin(), octets.end());
     }
     if (!part.empty()) out_.push_back(std::move(part));
-    Message end(NLMSG_DONE, NLM_F_MULTI, header_, port_id_);
+    Message end(NLMSG_DONE, NLM_F_MULTI, header_, requester_.port_id);
     end.append(-error);
     out_.push_back(end.finish());
     return 0;
   }
 
-  Message reply(std::uint16_t flags) const {
-    return {header_.nlmsg_type, flags, header_, port_id_};
+  Message reply(unsigned command) const {
+    const auto type = static_cast<std::uint16_t>(RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command));
+    return {type, 0, header_, requester_.port_id};
   }
 
-  /// An error contains the whole request, a success only its header.
+  /// An error contains the whole request unless the program has chosen otherwise. A success
+  /// contains only the header of the request.
   void acknowledge(int error) {
-    const std::uint16_t flags = error == 0 ? NLM_F_CAPPED : 0;
-    Message out(NLMSG_ERROR, flags, header_, port_id_);
+    const bool is_capped = error == 0 || requester_.caps_errors;
+    Message out(NLMSG_ERROR, is_capped ? NLM_F_CAPPED : 0, header_, requester_.port_id);
     out.append(-error);
-    out.append(error == 0 ? whole_.first(sizeof header_) : whole_);
+    out.append(is_capped ? whole_.first(sizeof header_) : whole_);
     out_.push_back(out.finish());
   }
 
   const View whole_;
   const nlmsghdr header_;
-  const std::uint32_t port_id_;
+  const Requester requester_;
   Links& links_;
   std::vector<Datagram>& out_;
   const Attributes given_;
@@ -295,7 +300,7 @@ class Request {
 
 }  // namespace
 
-std::vector<Datagram> answer(std::span<const std::byte> request, std::uint32_t port_id,
+std::vector<Datagram> answer(std::span<const std::byte> request, Requester requester,
                              Links& links) {
   std::vector<Datagram> out;
   std::size_t size = 0;
@@ -303,7 +308,7 @@ std::vector<Datagram> answer(std::span<const std::byte> request, std::uint32_t p
     const std::size_t length = read<nlmsghdr>(request).nlmsg_len;
     if (length < sizeof(nlmsghdr) || length > request.size()) break;
     const auto before = static_cast<std::ptrdiff_t>(out.size());
-    Request(request.first(length), port_id, links, out).answer();
+    Request(request.first(length), requester, links, out).answer();
     for (auto added = out.begin() + before; added != out.end(); ++added) size += added->size();
     request = request.subspan(std::min(request.size(), aligned(length)));
   }

@@ -21,10 +21,16 @@ inline constexpr std::size_t kMaxPart = 3584;
 /// The maximum number of bytes that one call of answer() returns, except the last datagram.
 inline constexpr std::size_t kMaxAnswers = std::size_t{1} << 20;
 
+/// The program's socket, which sent a request.
+struct Requester {
+  std::uint32_t port_id = 0;  ///< its netlink address
+  /// Whether errors contain only the header of the request, and not the whole request: the socket
+  /// option NETLINK_CAP_ACK.
+  bool caps_errors = false;
+};
+
 /// Returns the answers to a datagram that a program has sent, which may contain several requests.
-/// `port_id` is the netlink address of the program's socket. Requests after a malformed header, and
-/// those that do not fit in kMaxAnswers, get no answer.
-std::vector<Datagram> answer(std::span<const std::byte> request, std::uint32_t port_id,
-                             Links& links);
+/// Requests after a malformed header, and those that do not fit in kMaxAnswers, get no answer.
+std::vector<Datagram> answer(std::span<const std::byte> request, Requester requester, Links& links);
 
 }  // namespace iwarp::rdma_core::netlink

@@ -112,6 +112,12 @@ std::uint32_t port_id_of(int fd) {
   return own.nl_pid;
 }
 
+bool caps_errors(int fd) {
+  int is_on = 0;
+  socklen_t size = sizeof is_on;
+  return ::getsockopt(fd, SOL_NETLINK, NETLINK_CAP_ACK, &is_on, &size) == 0 && is_on != 0;
+}
+
 /// A socket that sends answers.
 class Answering {
  public:
@@ -161,7 +167,8 @@ void answer_request(int fd, Entrance& entrance, std::span<const std::byte> reque
   const char* const path = ::secure_getenv(kSessionVariable);
   Session session(path != nullptr ? path : "");
   netlink::OwnLinks links(session);
-  for (Datagram& it : netlink::answer(request, port_id_of(fd), links)) {
+  const netlink::Requester requester{.port_id = port_id_of(fd), .caps_errors = caps_errors(fd)};
+  for (Datagram& it : netlink::answer(request, requester, links)) {
     if (entrance.pending.size() < kMaxPending) entrance.pending.push_back(std::move(it));
   }
   send_pending(fd, entrance);
