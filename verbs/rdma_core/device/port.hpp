@@ -45,12 +45,12 @@ struct PortGid {
 
 struct Port {
   Persona persona = Persona::kIwarp;
-  std::uint32_t address = 0;        ///< first IPv4 address that is not loopback, in host order
-  unsigned mtu = 0;                 ///< MTU of `interface` in octets
-  unsigned mbit = 0;                ///< speed of `interface` in Mbit/s; 1000 if it is unknown
-  int error = 0;                    ///< errno if the interfaces could not be listed, else 0
-  std::string interface;            ///< name of the network interface of the port
-  std::uint64_t guid = 0;           ///< GUID of the port, in network order
+  std::uint32_t address = 0;  ///< first IPv4 address that is not loopback, in host order
+  unsigned mtu = 0;           ///< MTU of `interface` in octets
+  unsigned mbit = 0;          ///< speed of `interface` in Mbit/s; 1000 if it is unknown
+  int error = 0;              ///< errno if the interfaces could not be listed, else 0
+  std::string interface;      ///< name of the network interface of the port
+  std::uint64_t guid = 0;     ///< GUID of the port, in network order
   std::uint16_t lid = 0;
   std::vector<PortGid> gids;        ///< the GID table
   std::vector<unsigned> multicast;  ///< indices of the interfaces that support multicast
