@@ -37,7 +37,8 @@ net::UniqueFd connect_to(const std::string& path) {
   socklen_t length = sizeof peer;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
       peer.uid != ::geteuid()) {
-    throw Error(path + ": belongs to another user's program");
+    throw Error(path +
+                ": the socket belongs to a program of another user (run iwarp fault as that user)");
   }
   return socket;
 }

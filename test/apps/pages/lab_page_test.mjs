@@ -174,7 +174,7 @@ async function faults(view) {
     await act(view, 'flip');
     same('the damaged octet', await view.locator('.octet.damaged').evaluateAll((cells) =>
       cells.flatMap((cell) => cell.dataset.at ?? [])), ['20']);
-    has('what it was', await view.locator('.octet.damaged[data-at]').getAttribute('title'), 'it was 20');
+    has('what it was', await view.locator('.octet.damaged[data-at]').getAttribute('title'), 'the sender sent 20');
     await run(view);
     has(`a flipped bit, CRC ${crc}`, await fact(view, 'far', 'terminate-sent'), crc === 'both' ? '2/0/02' : 'none');
     has(`in memory, CRC ${crc}`, await memory(view, 'far', 'window'), crc === 'both' ? '····' : 'RDMA');
