@@ -36,7 +36,7 @@ void check(const Settings& settings) {
     Settings again;
     require(text.empty() || options::set(option, text, again),
             "a value that takes effect is within its limits");
-    require(!text.empty() || option.value.words.empty(),
+    require(!text.empty() || option.value.kind != options::Kind::kWord,
             "an option with a list of words has a text");
   }
 }

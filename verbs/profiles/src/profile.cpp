@@ -112,62 +112,153 @@ struct Invalid : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// An object of the file. Each value is read once; finish() refuses the values that remain.
-class Section {
- public:
-  Section(const Json& json, std::string path) : path_(std::move(path)) {
-    if (!json.is_object()) fail("", "must be an object");
-    values_ = json.get<std::map<std::string, Json>>();
-  }
+/// A value of the file.
+struct Node {
+  enum class Kind : std::uint8_t { kObject, kArray, kText, kNumber, kOther };
+  Kind kind = Kind::kOther;
+  std::string text;  ///< as in the file, for messages; the contents of a text
+  std::uint64_t number = 0;
+};
 
-  std::optional<Json> take(const std::string& key) {
-    const auto node = values_.extract(key);
-    return node ? std::optional(node.mapped()) : std::nullopt;
+/// The values of a file by their paths, such as "device.name" or "gids[0]". Json itself cannot hold
+/// the values here: its destructor allocates memory, and ends the process if there is none.
+class Values : public nlohmann::json_sax<Json> {
+ public:
+  std::map<std::string, Node, std::less<>> nodes;
+  std::size_t error_at = 0;
+
+  bool null() override { return add({.text = "null"}); }
+  bool boolean(bool value) override { return add({.text = value ? "true" : "false"}); }
+  bool number_integer(std::int64_t value) override { return add({.text = std::to_string(value)}); }
+  bool number_unsigned(std::uint64_t value) override {
+    return add({.kind = Node::Kind::kNumber, .text = std::to_string(value), .number = value});
   }
-  std::optional<std::string> text(const std::string& key) {
-    const auto value = take(key);
-    if (!value) return std::nullopt;
-    if (!value->is_string()) fail(key, "must be a text");
-    auto out = value->get<std::string>();
-    if (out.size() > kMaxName)
-      fail(key, "must have at most " + std::to_string(kMaxName) + " bytes");
-    return out;
+  bool number_float(double, const std::string& text) override { return add({.text = text}); }
+  bool string(std::string& text) override {
+    return add({.kind = Node::Kind::kText, .text = std::move(text)});
   }
-  std::optional<std::uint64_t> number(const std::string& key, std::uint64_t high) {
-    const auto value = take(key);
-    if (!value) return std::nullopt;
-    if (!value->is_number_unsigned() || value->get<std::uint64_t>() > high) {
-      fail(key, value->dump() + ": must be an integer from 0 to " + std::to_string(high));
-    }
-    return value->get<std::uint64_t>();
+  bool binary(Json::binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open({.kind = Node::Kind::kObject}); }
+  bool key(std::string& name) override {
+    names_.back().name = std::move(name);
+    return true;
   }
-  template <typename T>
-  T needed(std::optional<T> value, const std::string& key) const {
-    if (!value) fail(key, "is missing");
-    return *std::move(value);
-  }
-  std::map<std::string, std::uint64_t, std::less<>> numbers(std::span<const Number> known) {
-    std::map<std::string, std::uint64_t, std::less<>> out;
-    for (const auto& [name, high] : known) {
-      const std::string key(name);
-      if (const auto value = number(key, high)) out[key] = *value;
-    }
-    finish();
-    return out;
-  }
-  void finish() const {
-    if (!values_.empty()) fail(values_.begin()->first, "is not a key of a profile");
-  }
-  [[noreturn]] void fail(const std::string& key, const std::string& why) const {
-    const std::string dot = path_.empty() || key.empty() ? "" : ".";
-    const std::string where = path_ + dot + key;
-    throw Invalid(where + (where.empty() ? "" : " ") + why);
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t) override { return open({.kind = Node::Kind::kArray}, 0); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t at, const std::string&, const Json::exception&) override {
+    error_at = at;
+    return false;
   }
 
  private:
-  std::string path_;
-  std::map<std::string, Json> values_;
+  // A profile is much flatter. The limit bounds the memory that a hostile file takes.
+  static constexpr std::size_t kMaxDepth = 8;
+
+  /// An open object or array: the key of the current member, or the index of the next element.
+  struct Level {
+    std::string name;
+    std::optional<std::size_t> index;
+  };
+
+  std::string path() const {
+    std::string out;
+    for (const auto& [name, index] : names_) {
+      if (index) {
+        out += '[' + std::to_string(*index) + ']';
+      } else {
+        out += (out.empty() ? "" : ".") + name;
+      }
+    }
+    return out;
+  }
+  bool add(Node node) {
+    nodes[path()] = std::move(node);
+    if (!names_.empty() && names_.back().index) ++*names_.back().index;
+    return true;
+  }
+  bool open(Node node, std::optional<std::size_t> index = std::nullopt) {
+    nodes[path()] = std::move(node);
+    names_.push_back({.name = {}, .index = index});
+    return names_.size() <= kMaxDepth;
+  }
+  bool close() {
+    names_.pop_back();
+    if (!names_.empty() && names_.back().index) ++*names_.back().index;
+    return true;
+  }
+
+  std::vector<Level> names_;
 };
+
+[[noreturn]] void fail(const std::string& path, const std::string& why) {
+  throw Invalid(path + (path.empty() ? "" : " ") + why);
+}
+
+/// Takes values out of the file. Those that remain at the end are not part of a profile.
+class Taker {
+ public:
+  explicit Taker(Values values) : nodes_(std::move(values.nodes)) {}
+
+  std::optional<Node> take(const std::string& path) {
+    auto node = nodes_.extract(path);
+    return node ? std::optional(std::move(node.mapped())) : std::nullopt;
+  }
+  /// Takes the object, if there is one. Fails if the value is not an object.
+  bool object(const std::string& path) {
+    const auto node = take(path);
+    if (node && node->kind != Node::Kind::kObject) fail(path, "must be an object");
+    return node.has_value();
+  }
+  std::optional<std::string> text(const std::string& path) {
+    auto node = take(path);
+    if (!node) return std::nullopt;
+    if (node->kind != Node::Kind::kText) fail(path, "must be a text");
+    if (node->text.size() > kMaxName) {
+      fail(path, "must have at most " + std::to_string(kMaxName) + " bytes");
+    }
+    return std::move(node->text);
+  }
+  std::optional<std::uint64_t> number(const std::string& path, std::uint64_t high) {
+    const auto node = take(path);
+    if (!node) return std::nullopt;
+    if (node->kind != Node::Kind::kNumber || node->number > high) {
+      const bool is_text = node->kind == Node::Kind::kText;
+      const std::string shown = is_text ? '"' + node->text + '"' : node->text;
+      fail(path, shown + ": must be an integer from 0 to " + std::to_string(high));
+    }
+    return node->number;
+  }
+  std::map<std::string, std::uint64_t, std::less<>> numbers(const std::string& path,
+                                                            std::span<const Number> known) {
+    std::map<std::string, std::uint64_t, std::less<>> out;
+    if (!object(path)) return out;
+    for (const auto& [name, high] : known) {
+      const std::string key(name);
+      if (const auto value = number(path + '.' + key, high)) out[key] = *value;
+    }
+    return out;
+  }
+  /// Removes the value with this path, and what is in it.
+  void ignore(const std::string& path) {
+    std::erase_if(nodes_, [&](const auto& node) {
+      return node.first == path || node.first.starts_with(path + '.') ||
+             node.first.starts_with(path + '[');
+    });
+  }
+  void finish() const {
+    if (!nodes_.empty()) fail(nodes_.begin()->first, "is not a key of a profile");
+  }
+
+ private:
+  std::map<std::string, Node, std::less<>> nodes_;
+};
+
+template <typename T>
+T needed(std::optional<T> value, const std::string& path) {
+  if (!value) fail(path, "is missing");
+  return *std::move(value);
+}
 
 bool is_name_pattern(std::string_view name) {
   std::string plain(name);
@@ -178,71 +269,70 @@ bool is_name_pattern(std::string_view name) {
          plain != "..";
 }
 
-void read_device(Section device, Profile& out) {
-  out.device_name = device.needed(device.text("name"), "name");
+void read_device(Taker& file, Profile& out) {
+  if (!file.object("device")) fail("device", "is missing");
+  out.device_name = needed(file.text("device.name"), "device.name");
   if (!is_name_pattern(out.device_name)) {
-    device.fail("name", "\"" + out.device_name +
+    fail("device.name", '"' + out.device_name +
                             "\": must be a file name, in which {n} stands for a number and "
                             "{interface} for a network interface");
   }
   constexpr std::uint64_t kChannelAdapter = 1;
   constexpr std::uint64_t kRnic = 4;
-  const auto node = device.needed(device.number("node_type", kRnic), "node_type");
-  const auto transport = device.needed(device.number("transport", 1), "transport");
+  const auto node = needed(file.number("device.node_type", kRnic), "device.node_type");
+  const auto transport = needed(file.number("device.transport", 1), "device.transport");
   if (node != (transport == kRnicTransport ? kRnic : kChannelAdapter)) {
-    device.fail("node_type", std::to_string(node) +
-                                 ": must be 1 with transport 0 (RoCE) and 4 with transport 1 "
-                                 "(iWARP)");
+    fail("device.node_type",
+         std::to_string(node) +
+             ": must be 1 with transport 0 (RoCE) and 4 with transport 1 (iWARP)");
   }
   out.node_type = static_cast<int>(node);
   out.transport = static_cast<int>(transport);
-  out.uverbs_abi = static_cast<int>(device.number("uverbs_abi", INT_MAX).value_or(1));
-  out.firmware = device.text("fw_ver");
-  out.description = device.text("node_desc");
-  out.type = device.text("hca_type");
-  out.board = device.text("board_id");
-  out.modalias = device.text("modalias");
-  out.is_virtual = !device.take("driver");
-  device.finish();
+  out.uverbs_abi = static_cast<int>(file.number("device.uverbs_abi", INT_MAX).value_or(1));
+  out.firmware = file.text("device.fw_ver");
+  out.description = file.text("device.node_desc");
+  out.type = file.text("device.hca_type");
+  out.board = file.text("device.board_id");
+  out.modalias = file.text("device.modalias");
+  out.is_virtual = !file.text("device.driver");
 }
 
-std::vector<GidRow> read_gids(const Section& file, const Json& words, bool is_rnic) {
+std::vector<GidRow> read_gids(Taker& file, bool is_rnic) {
+  const auto list = needed(file.take("gids"), "gids");
   std::vector<GidRow> out;
-  if (!words.is_array() || words.empty()) file.fail("gids", "must be a list of words");
-  for (const Json& word : words) {
+  while (const auto word = file.take("gids[" + std::to_string(out.size()) + ']')) {
     const auto known = std::ranges::find_if(kGidWords, [&](const GidWord& candidate) {
-      return word.is_string() && word.get<std::string>() == candidate.word &&
+      return word->kind == Node::Kind::kText && word->text == candidate.word &&
              is_rnic == (candidate.row.type == GidType::kNone);
     });
     if (known == kGidWords.end()) {
-      file.fail("gids", word.dump() + (is_rnic ? ": must be mac, ipv4-as-mac, ipv4 or ipv6"
-                                               : ": must be link-local, ipv4 or ipv6, followed by "
-                                                 "v1 or v2"));
+      fail("gids", '"' + word->text +
+                       (is_rnic ? "\": must be mac, ipv4-as-mac, ipv4 or ipv6"
+                                : "\": must be link-local, ipv4 or ipv6, followed by v1 or v2"));
     }
     out.push_back(known->row);
   }
+  if (list.kind != Node::Kind::kArray || out.empty()) fail("gids", "must be a list of words");
   return out;
 }
 
-Profile read(const Json& json) {
-  Section file(json, "");
-  const auto format = file.needed(file.number("format", INT_MAX), "format");
-  if (format != kFormat) file.fail("format", std::to_string(format) + ": must be 1");
+Profile read(Taker file) {
+  if (!file.object("")) fail("", "must be an object");
+  for (const char* const for_readers : {"about", "files", "sources"}) file.ignore(for_readers);
+  const auto format = needed(file.number("format", INT_MAX), "format");
+  if (format != kFormat) fail("format", std::to_string(format) + ": must be 1");
   Profile out;
-  out.name = file.needed(file.text("name"), "name");
-  read_device(Section(file.needed(file.take("device"), "device"), "device"), out);
-  if (const auto values = file.take("attributes")) {
-    out.attributes = Section(*values, "attributes").numbers(kAttributes);
-  }
+  out.name = needed(file.text("name"), "name");
+  read_device(file, out);
+  out.attributes = file.numbers("attributes", kAttributes);
   for (const std::string_view name : kPositive) {
     const auto value = out.attributes.find(name);
     if (value != out.attributes.end() && value->second == 0) {
-      file.fail("attributes." + std::string(name), "0: must be at least 1");
+      fail("attributes." + std::string(name), "0: must be at least 1");
     }
   }
-  if (const auto values = file.take("port")) out.port = Section(*values, "port").numbers(kPort);
-  out.gids = read_gids(file, file.needed(file.take("gids"), "gids"), out.is_rnic());
-  for (const char* const for_readers : {"about", "files", "sources"}) file.take(for_readers);
+  out.port = file.numbers("port", kPort);
+  out.gids = read_gids(file, out.is_rnic());
   file.finish();
   return out;
 }
@@ -264,10 +354,12 @@ std::expected<std::string, std::string> contents(const std::string& path) {
 bool Profile::is_rnic() const { return transport == kRnicTransport; }
 
 std::expected<Profile, std::string> parse(std::string_view json) {
+  Values values;
+  if (!Json::sax_parse(json, &values)) {
+    return std::unexpected("is not JSON (at byte " + std::to_string(values.error_at) + ")");
+  }
   try {
-    return read(Json::parse(json));
-  } catch (const Json::parse_error& error) {
-    return std::unexpected("is not JSON (at byte " + std::to_string(error.byte) + ")");
+    return read(Taker(std::move(values)));
   } catch (const Invalid& error) {
     return std::unexpected(error.what());
   }
