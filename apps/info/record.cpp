@@ -42,7 +42,7 @@ class Ibverbs {
   /// Returns the file name of the library, which contains its version.
   std::string file() const {
     link_map* map = nullptr;
-    if (::dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0) return "libibverbs.so.1";
+    if (::dlinfo(handle_, RTLD_DI_LINKMAP, static_cast<void*>(&map)) != 0) return "libibverbs.so.1";
     std::error_code error;
     const fs::path real = fs::canonical(map->l_name, error);
     return error ? "libibverbs.so.1" : real.filename().string();

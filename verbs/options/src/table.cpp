@@ -140,20 +140,22 @@ constexpr Value devices() {
   return {.title = "NAME[=INTERFACE|ADDRESS],...",
           .why =
               [](std::string_view text) {
-                const auto devices = parse_devices(text);
-                return devices ? std::string() : devices.error();
+                const auto chosen = parse_devices(text);
+                return chosen ? std::string() : chosen.error();
               },
           .set =
               [](Settings& settings, std::string_view text) {
-                auto devices = parse_devices(text);
-                if (devices) settings.devices = *std::move(devices);
-                return devices.has_value();
+                auto chosen = parse_devices(text);
+                if (!chosen) return false;
+                settings.devices = std::move(*chosen);
+                return true;
               },
           .show =
               [](const Settings& settings) {
                 std::string out;
                 for (const auto& [name, where] : settings.devices) {
-                  out += (out.empty() ? "" : ",") + name + (where.empty() ? "" : "=") + where;
+                  out.append(out.empty() ? "" : ",").append(name);
+                  if (!where.empty()) out.append("=").append(where);
                 }
                 return out;
               }};

@@ -235,7 +235,9 @@ class Taker {
     if (!object(path)) return out;
     for (const auto& [name, high] : known) {
       const std::string key(name);
-      if (const auto value = number(path + '.' + key, high)) out[key] = *value;
+      if (const auto value = number(std::string(path).append(".").append(key), high)) {
+        out[key] = *value;
+      }
     }
     return out;
   }
