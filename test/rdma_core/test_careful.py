@@ -150,7 +150,9 @@ class Places(Case):
         """The three builds use -O0 and PIE, -O2 without PIE, and AddressSanitizer."""
         for build in ("mistakes", "mistakes_optimized", "mistakes_sanitized"):
             with self.subTest(build):
-                self.assertRegex(self.place(build), rf"^\S*/mistakes\.c:{self.line('read')} "
+                # LeakSanitizer suspends all threads at the end of the program, and has crashed while it did so.
+                how = {"env": {"ASAN_OPTIONS": "detect_leaks=0"}} if build == "mistakes_sanitized" else {}
+                self.assertRegex(self.place(build, **how), rf"^\S*/mistakes\.c:{self.line('read')} "
                                  r"\(read_into_local_memory\)(, called at \S*/mistakes\.c:\d+ \(main\))?$")
 
     @unittest.skipUnless(shutil.which("addr2line"), "addr2line is missing: apt-get install binutils")
