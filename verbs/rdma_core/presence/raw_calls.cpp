@@ -33,8 +33,8 @@ using namespace iwarp::rdma_core::presence;
 
 extern "C" {
 
-// NOLINTNEXTLINE(readability-redundant-declaration): open.cpp defines it, and no header declares
-// it.
+// Defined in open.cpp; the C library of Debian 12 has no declaration.
+// NOLINTNEXTLINE(readability-redundant-declaration)
 int openat2(int directory, const char* path, const open_how* how, size_t size) noexcept;
 
 long syscall(long number, ...) noexcept {
