@@ -115,6 +115,14 @@ class Adding(WithSession):
         self.see("rdma", "link", "delete", "rxe0", **how)
         self.assertNotIn("rxe0", self.see("rdma", "link", **how))
 
+    def test_a_script_may_add_the_device_that_the_user_has_chosen(self):
+        how = {"options": ("--like", "rxe", "--device", "rxe0")}
+        before = self.see("rdma", "link", **how)
+        self.see(*ADD, "rxe0", "type", "rxe", "netdev", "lo", **how)
+        self.assertEqual(self.see("rdma", "link", **how), before)
+        result = self.run_program(*ADD, "rxe0", "type", "siw", "netdev", "lo", statuses=(1,), **how)
+        self.assertIn("File exists", result.err)
+
     def test_programs_use_the_added_device(self):
         self.see(*ADD, "rxe0", "type", "rxe", "netdev", "lo")
         listing = self.see("ibv_devinfo", "-d", "rxe0")

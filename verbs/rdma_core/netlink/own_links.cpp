@@ -49,11 +49,16 @@ int OwnLinks::add(const std::string& name, const std::string& type, const std::s
   if (::if_nametoindex(netdev.c_str()) == 0) return ENODEV;
   if (type != "rxe" && type != "siw") return EINVAL;
   const Settings now = settings_now();
+  const Persona persona = type == "rxe" ? Persona::kRoce : Persona::kIwarp;
   const auto same = std::ranges::find(now.devices, name, &options::DeviceChoice::name);
-  if (same != now.devices.end()) return EEXIST;
+  if (same != now.devices.end()) {
+    // A set-up script may add the device that the user has already chosen with --device.
+    const auto added = session_.devices();
+    const bool is_added = std::ranges::find(added, name, &AddedDevice::name) != added.end();
+    return is_added || now.persona != persona ? EEXIST : 0;
+  }
   // All devices of a process have one profile.
   const bool is_chosen = now.profile != nullptr || ::secure_getenv("IWARP_AS") != nullptr;
-  const Persona persona = type == "rxe" ? Persona::kRoce : Persona::kIwarp;
   if (is_chosen && now.persona != persona) return EOPNOTSUPP;
   return session_.add(name, type, netdev);
 }
