@@ -46,7 +46,7 @@ class Runner:
         for file in files.values():
             file.write_text("")
         given = {**self.environment, **(environment or {}), "PATH": self.path, "RUNNER_TEMP": self.folder,
-                 "GITHUB_OUTPUT": self.output_file, "GITHUB_ACTION_PATH": SOURCE, **files}
+                 "TMPDIR": self.folder, "GITHUB_OUTPUT": self.output_file, "GITHUB_ACTION_PATH": SOURCE, **files}
         done = subprocess.run([*self.command, "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
                               check=False, env={name: str(value) for name, value in given.items()}, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -154,6 +154,18 @@ class LaterSteps(Job):
 ibv_rc_pingpong -g 0 -p {port} & until grep -q ":{port:04X} .* 0A " /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done
 ibv_rc_pingpong -g 0 -p {port} 127.0.0.1
 wait $!""")
+
+    @unittest.skipUnless(all(map(shutil.which, ("rdma", "sudo", "ibv_devinfo"))),
+                         "iproute2, sudo or ibverbs-utils is not installed")
+    def test_a_set_up_script_runs_unchanged(self):
+        """The script comes from a job with rxe, and its devices are there in later steps."""
+        for add, devices in (("rxe0", ["rxe0"]), ("rxe_lo", ["rxe0", "rxe_lo"])):
+            with self.subTest(add=add):
+                runner = self.started()
+                self.check_step(runner, f"sudo modprobe rdma_rxe\nsudo rdma link add {add} type rxe netdev lo\n"
+                                f"ibv_devinfo -d {add}")
+                self.assertEqual(self.check_step(runner, "ls /sys/class/infiniband").split(), devices)
+                self.assertIn(f"link {add}/1 state ACTIVE", self.check_step(runner, "rdma link"))
 
     def test_options_take_effect(self):
         runner = self.started(device="siw_lo", netdev="lo", like="siw", options="--completions acked\n--log off")
