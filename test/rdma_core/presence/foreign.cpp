@@ -114,9 +114,13 @@ constexpr std::array kLookups{
            }},
     Lookup{"fopen", [](const char* p) { return closed(std::fopen(p, "r")); }},
     Lookup{"fopen64", [](const char* p) { return closed(::fopen64(p, "r")); }},
-    Lookup{
-        "freopen",
-        [](const char* p) { return closed(std::freopen(p, "r", std::fopen("/dev/null", "r"))); }},
+    Lookup{"freopen",
+           [](const char* p) {
+             FILE* const file = std::fopen("/dev/null", "r");
+             const int error = failure(std::freopen(p, "r", file) == nullptr);
+             std::fclose(file);  // glibc frees a stream that could not be opened again only here
+             return error;
+           }},
     Lookup{"opendir", [](const char* p) { return closed(::opendir(p)); }},
     Lookup{"stat", [](const char* p) { return failure(::stat(p, &results.status) != 0); }},
     Lookup{"stat64", [](const char* p) { return failure(::stat64(p, &results.status64) != 0); }},
