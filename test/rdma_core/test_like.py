@@ -24,13 +24,13 @@ DIFFERENCES = {
         "max_sge|max_sge_rd|max_srq_sge": OURS,
         "SRQ_RESIZE|device_cap_flags|device_cap_flags_ex": "a shared receive queue cannot be resized",
         "ports/1/(cm_.*|hw_counters/.*)": "the counters are not simulated",
-        "parent|power/.*": "nobody reads them",
+        "parent|power/.*": "no program that was tried reads these files",
         "device|modalias": "this device has a parent, where programs look for the network interface",
     },
     "siw": {
         "max_msg_sz": "RDMAP limits messages by a 32-bit length, which this stack halves",
         "ports/1/gid_attrs/ndevs/0": "the file of siw cannot be read",
-        "power/.*": "nobody reads them",
+        "power/.*": "no program that was tried reads these files",
         "device|modalias": "this device has a parent, where programs look for the network interface",
     },
 }

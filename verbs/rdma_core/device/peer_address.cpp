@@ -53,10 +53,6 @@ std::optional<ibv_gid> peer_ip(const ibv_ah_attr& to, const Port& own) {
 
 }  // namespace
 
-bool same_ip(const ibv_gid& a, const ibv_gid& b) {
-  return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
-}
-
 bool precedes(const ibv_gid& a, const ibv_gid& b) {
   return std::memcmp(a.raw, b.raw, sizeof a.raw) < 0;
 }

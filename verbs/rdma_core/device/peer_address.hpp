@@ -25,7 +25,6 @@ struct OobRoute {
   OobAddress peer;
 };
 
-bool same_ip(const ibv_gid& a, const ibv_gid& b);
 /// Returns whether `a` is before `b` in an order that both ends of a connection use.
 bool precedes(const ibv_gid& a, const ibv_gid& b);
 /// Returns whether `a` and `b` are the same address. Compares the interfaces only if the address is

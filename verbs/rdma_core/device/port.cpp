@@ -212,16 +212,12 @@ ibv_gid default_gid(const Mac& mac) {
   return out;
 }
 
-bool same(const ibv_gid& a, const ibv_gid& b) {
-  return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
-}
-
 /// Lists the GIDs of one interface of a RoCE adapter. Each address has as many entries as the
 /// profile has types for its source. The default GID that is no address of the interface stands for
 /// the interface's first address, if the profile lists it at all.
 void list_interface(Port& port, const Profile& profile, std::span<const Found> addresses,
                     const ibv_gid& of_mac) {
-  const auto is_default = [&](const Found& found) { return same(found.ip, of_mac); };
+  const auto is_default = [&](const Found& found) { return same_ip(found.ip, of_mac); };
   const bool is_assigned = std::ranges::any_of(addresses, is_default);
   std::vector<GidSource> done;
   for (const auto& [source, first_type] : profile.gids) {
@@ -296,7 +292,11 @@ void restrict_to(Host& host, const std::string& where) {
 
 }  // namespace
 
-bool PortGid::is_free() const { return same(gid, ibv_gid{}); }
+bool same_ip(const ibv_gid& a, const ibv_gid& b) {
+  return std::memcmp(a.raw, b.raw, sizeof a.raw) == 0;
+}
+
+bool PortGid::is_free() const { return same_ip(gid, ibv_gid{}); }
 
 bool Port::is_up() const {
   return carriers.empty() || std::ranges::any_of(carriers, [this](unsigned carrier) {
@@ -389,7 +389,7 @@ std::vector<unsigned> interfaces_of_groups(const Port& port, bool ipv4) {
 
 std::optional<ibv_gid> address_of(const ibv_gid& gid, const Port& own) {
   const auto known = std::ranges::find_if(
-      own.gids, [&](const PortGid& entry) { return !entry.is_free() && same(entry.gid, gid); });
+      own.gids, [&](const PortGid& entry) { return !entry.is_free() && same_ip(entry.gid, gid); });
   if (known != own.gids.end()) return known->ip;
   const std::span<const std::uint8_t> octets(gid.raw);
   const auto are_zero = [](auto some) {

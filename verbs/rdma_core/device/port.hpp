@@ -30,6 +30,9 @@ inline constexpr const char* kLoopback = "lo";
 /// The maximum number of entries in the GID table. Further addresses of the host are not listed.
 inline constexpr int kMaxGids = 64;
 
+/// Returns whether two addresses or GIDs have the same octets.
+bool same_ip(const ibv_gid& a, const ibv_gid& b);
+
 /// An entry of the GID table. All bytes of an unused entry are 0.
 struct PortGid {
   ibv_gid gid{};

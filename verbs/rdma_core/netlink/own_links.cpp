@@ -14,11 +14,6 @@
 namespace iwarp::rdma_core::netlink {
 namespace {
 
-/// Reads the settings anew, because other processes of the session may have added devices.
-Settings settings_now() {
-  return read_settings([](const char* name) { return ::secure_getenv(name); }, [](const auto&) {});
-}
-
 LinkView view_of(const DeviceSpec& device) {
   const Port port = look_at_port(device);
   LinkView out;

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
-#include "presence/own_settings.hpp"
 #include "presence/warn.hpp"
+#include "process/settings.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {
@@ -75,7 +75,7 @@ bool is_rdma_module_command(const char* const* words) {
 }  // namespace
 
 void end_module_command(const char* const* words) {
-  if (words == nullptr || !is_rdma_module_command(words) || !own_settings().presence) return;
+  if (words == nullptr || !is_rdma_module_command(words) || !settings_now().presence) return;
   std::string command(file_name(words[0]));
   while (*++words != nullptr) command.append(" ").append(*words);
   log_line(verbs::LogLevel::kInfo, "module",
@@ -90,7 +90,7 @@ char* const* without_sudo(char* const* words) {
   if (*words != nullptr && std::string_view(*words) == "--") ++words;
   if (*words == nullptr) return nullptr;
   const bool is_rdma = is_rdma_module_command(words) || is_rdma_program(file_name(*words));
-  return is_rdma && own_settings().presence ? words : nullptr;
+  return is_rdma && settings_now().presence ? words : nullptr;
 }
 
 }  // namespace iwarp::rdma_core::presence

@@ -20,8 +20,8 @@
 
 #include "presence/foreign.hpp"
 #include "presence/inside.hpp"
-#include "presence/own_settings.hpp"
 #include "presence/tree.hpp"
+#include "process/settings.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {
@@ -208,7 +208,7 @@ Held acquire() {
   // The number of attempts. An attempt can fail, because other processes may remove or make the
   // folder at the same time.
   constexpr int kAttempts = 16;
-  const Settings settings = own_settings();
+  const Settings settings = settings_now();
   if (!settings.presence) return {};
   const auto all = entries(device_specs(settings));
   const std::string state = digest(all);

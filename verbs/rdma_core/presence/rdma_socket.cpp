@@ -27,9 +27,9 @@
 #include "netlink/nldev.hpp"
 #include "netlink/own_links.hpp"
 #include "presence/inside.hpp"
-#include "presence/own_settings.hpp"
 #include "process/next.hpp"
 #include "process/session.hpp"
+#include "process/settings.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {
@@ -245,7 +245,7 @@ int open_entrance(int type) {
 
 bool has_presence() {
   const Inside guard;
-  return own_settings().presence;
+  return settings_now().presence;
 }
 
 }  // namespace

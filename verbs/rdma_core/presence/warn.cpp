@@ -3,12 +3,12 @@
 
 #include <unistd.h>
 
-#include "presence/own_settings.hpp"
+#include "process/settings.hpp"
 
 namespace iwarp::rdma_core::presence {
 
 void log_line(verbs::LogLevel level, const char* event, const std::string& message) {
-  const Settings settings = own_settings();
+  const Settings settings = settings_now();
   if (settings.log < level) return;
   const std::string line =
       line_of({.level = level, .event = event, .message = message}, settings.log_format);

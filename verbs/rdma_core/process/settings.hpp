@@ -22,6 +22,9 @@ using options::TlsSettings;
 /// replaced by the process id in the paths of the trace file and of the fault socket.
 Settings read_settings(const Environment& environment,
                        const std::function<void(const std::string&)>& complain);
+/// Reads the settings of this process anew, because its session may have other devices now. Ignores
+/// invalid values, which settings() reports.
+Settings settings_now();
 /// Returns the log line for a record, including the line feed.
 std::string line_of(const verbs::LogRecord& record, verbs::LogFormat format);
 /// Returns the settings of this process. The first call reads them with secure_getenv(3), which
