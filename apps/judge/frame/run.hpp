@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs cases, each in a process of its own, so that a device that crashes or stalls loses only the
+// case.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "judge/frame/judge.hpp"
+
+namespace iwarp::judge {
+
+enum class Verdict : std::uint8_t { kPass, kFail, kRefused, kNotApplicable };
+
+struct Result {
+  const Case* what = nullptr;
+  Verdict verdict = Verdict::kPass;
+  std::vector<Observation> observations;  ///< in order; those that are wrong make the case fail
+  std::string why;  ///< of kRefused and kNotApplicable; of kFail, if the process crashed or stalled
+  std::chrono::nanoseconds took{};
+};
+
+/// Runs one case in a child process. After `limit` the child is killed and the case has failed.
+/// The calling process must not have opened a device.
+Result run_case(const Case& what, const Target& target, std::chrono::seconds limit);
+
+}  // namespace iwarp::judge
