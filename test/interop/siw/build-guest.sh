@@ -109,22 +109,27 @@ log "kernel $kabi ($kver)"
 debs=$SIW_CACHE/deb; mkdir -p "$debs"
 common=linux-headers-${kabi%-amd64}-common
 kbuild=$(apt-cache depends "linux-headers-$kabi" | sed -n 's/.*Depends: \(linux-kbuild-.*\)/\1/p' | head -1)
-fetch() { # fetch <package>: leave exactly <package>_<kver>_*.deb in $debs
-  ls "$debs/$1"_"${kver/:/%3a}"_*.deb >/dev/null 2>&1 && return 0
-  log "download $1=$kver"
-  (cd "$debs" && apt-get -q download "$1=$kver" >/dev/null 2>"$debs/apt.err") ||
-    { cat "$debs/apt.err" >&2; die "cannot download $1=$kver"; }
+fetch() { # fetch <package> <version>: leave exactly <package>_<version>_*.deb in $debs
+  ls "$debs/$1"_"${2/:/%3a}"_*.deb >/dev/null 2>&1 && return 0
+  log "download $1=$2"
+  (cd "$debs" && apt-get -q download "$1=$2" >/dev/null 2>"$debs/apt.err") ||
+    { cat "$debs/apt.err" >&2; die "cannot download $1=$2"; }
 }
-for p in "linux-image-$kabi" "linux-headers-$kabi" "$common" "$kbuild" "linux-source-$kser"; do
-  fetch "$p"
+for p in "linux-image-$kabi" "linux-headers-$kabi" "$common" "linux-source-$kser"; do
+  fetch "$p" "$kver"
 done
+# The archive keeps one version of the build tools. Signed kernel images are often a revision
+# behind, and the tools of a later revision build their modules, too.
+kbver=$(apt-cache show --no-all-versions "$kbuild" | sed -n 's/^Version: //p')
+fetch "$kbuild" "$kbver"
 
 # --- unpack ---------------------------------------------------------------
 w=$SIW_CACHE/work; rm -rf "$w"; mkdir -p "$w/root" "$w/src"
 log "unpack packages"
-for p in "linux-image-$kabi" "linux-headers-$kabi" "$common" "$kbuild"; do
+for p in "linux-image-$kabi" "linux-headers-$kabi" "$common"; do
   dpkg -x "$debs/$p"_"${kver/:/%3a}"_*.deb "$w/root"
 done
+dpkg -x "$debs/$kbuild"_"${kbver/:/%3a}"_*.deb "$w/root"
 # Only the driver's directory is wanted from the 138 MB source tarball, so
 # stream it instead of unpacking the package first.
 dpkg --fsys-tarfile "$debs/linux-source-$kser"_"${kver/:/%3a}"_*.deb |
@@ -260,9 +265,9 @@ src_mod=$w/root/$moddir
 [ -d "$src_mod" ] || src_mod=$w/root/usr/$moddir
 depmod -b "${src_mod%/$moddir}" "$kabi"
 # wanted: what siw and its user space need, the virtio devices, netem for
-# making the network bad, and the kernel ULPs that can run over an RNIC.
+# making the network bad, rxe, and the kernel ULPs that can run over an RNIC.
 mods="virtio_pci virtio_mmio virtio_net virtio_console virtio_rng
-  ib_core ib_uverbs ib_cm iw_cm rdma_cm rdma_ucm libcrc32c crc32c_generic crc32c_intel
+  ib_core ib_uverbs ib_cm iw_cm rdma_cm rdma_ucm rdma_rxe crc32_generic libcrc32c crc32c_generic crc32c_intel
   af_packet sch_netem sch_tbf sch_ingress
   configfs null_blk nvme_rdma nvmet nvmet_rdma"
 mkdir -p "$r/$moddir"
@@ -302,8 +307,8 @@ for so in /lib/*-linux-gnu/libgcc_s.so.1 /usr/lib/*-linux-gnu/libgcc_s.so.1; do
   [ -e "$so" ] && { mkdir -p "$r$(dirname "$so")"; cp -L "$so" "$r$so"; break; }
 done
 mkdir -p "$r$(dirname "$libsiw")"
-cp "$libsiw" "$r$libsiw"
-cp /etc/libibverbs.d/siw.driver "$r/etc/libibverbs.d/"
+cp "$libsiw" "${libsiw/libsiw/librxe}" "$r$(dirname "$libsiw")"
+cp /etc/libibverbs.d/{siw,rxe}.driver "$r/etc/libibverbs.d/"
 ldso=$(ls /lib64/ld-linux-x86-64.so.2); mkdir -p "$r/lib64"; [ -e "$r$ldso" ] || cp -L "$ldso" "$r$ldso"
 # Debian is merged-/usr: the linker looks in /lib/<triplet>, the files may be
 # in /usr/lib/<triplet>. Offer both names.

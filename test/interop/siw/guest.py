@@ -100,11 +100,11 @@ class Remote:
 
 
 class Guest:
-    def __init__(self, variant, life=LIFE, files=(), cpus=1):
+    def __init__(self, variant, life=LIFE, files=(), cpus=1, megabytes=512):
         self.variant = variant
         self.state = tempfile.mkdtemp(prefix="siw-guest-")
         command = [HERE / "siw-guest.sh", "start", "-v", variant, "-l", str(life), "-s", self.state,
-                   "-c", str(cpus)]
+                   "-c", str(cpus), "-m", str(megabytes)]
         for port in (7174, 7471, 7600):
             command += ["-p", f"0:{port}"]
         for file in files:
