@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <ifaddrs.h>
 #include <rdma/rdma_cma.h>
 #include <string.h>  // NOLINT: strerrorname_np() is not in <cstring>
 
@@ -186,15 +187,38 @@ std::uint8_t Judge::gid_index() {
 }
 
 std::string Judge::address() {
-  const int count = port_attributes().gid_tbl_len;
-  for (int index = 0; index < std::min(count, 256); ++index) {
-    ibv_gid gid{};
-    if (ibv_query_gid(context(), port(), index, &gid) != 0 || !is_of_ipv4(gid)) continue;
-    std::array<char, INET_ADDRSTRLEN> text{};
-    ::inet_ntop(AF_INET, gid.raw + kMappedPrefix.size(), text.data(), text.size());
-    return text.data();
+  const std::string bound = address_by_cm();
+  if (!bound.empty()) return bound;
+  // rdma_cm does not bind the address of the loopback interface to a device.
+  const ibv_gid own = gid();
+  if (!is_of_ipv4(own)) return "";
+  std::array<char, INET_ADDRSTRLEN> text{};
+  ::inet_ntop(AF_INET, own.raw + kMappedPrefix.size(), text.data(), text.size());
+  return text.data();
+}
+
+// A GID does not show the address of every device (siw's shows the MAC address), so rdma_cm finds
+// out which device has which address.
+std::string Judge::address_by_cm() const {
+  ifaddrs* all = nullptr;
+  if (::getifaddrs(&all) != 0) return "";
+  std::string found;
+  for (const ifaddrs* each = all; each != nullptr && found.empty(); each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    rdma_cm_id* id = nullptr;
+    if (rdma_create_id(nullptr, &id, nullptr, RDMA_PS_TCP) != 0) break;
+    sockaddr_in own{};
+    std::memcpy(&own, each->ifa_addr, sizeof own);
+    if (rdma_bind_addr(id, reinterpret_cast<sockaddr*>(&own)) == 0 && id->verbs != nullptr &&
+        target_.device == ibv_get_device_name(id->verbs->device)) {
+      std::array<char, INET_ADDRSTRLEN> text{};
+      ::inet_ntop(AF_INET, &own.sin_addr, text.data(), text.size());
+      found = text.data();
+    }
+    rdma_destroy_id(id);
   }
-  return "";
+  ::freeifaddrs(all);
+  return found;
 }
 
 bool Judge::is_iwarp() { return device()->transport_type == IBV_TRANSPORT_IWARP; }

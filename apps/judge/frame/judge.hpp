@@ -90,6 +90,7 @@ class Judge {
   bool record(std::string_view step, std::string came, std::string expected, bool is_right);
 
   ibv_context* context_of_cm();
+  std::string address_by_cm() const;
 
   Target target_;
   Sink sink_;
