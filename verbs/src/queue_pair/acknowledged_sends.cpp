@@ -100,7 +100,7 @@ void SendQueue::left(std::uint64_t cookie) {
   acks_.left = cookie + 1;
   if (!slot.is_answered()) {
     slot.stage = SendSlot::Stage::kLeft;
-    slot.grants.clear();
+    slot.release_grants();
     if (cookie < acks_.acknowledged) retire();
   }
   note_rest();

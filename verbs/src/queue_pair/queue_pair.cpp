@@ -60,7 +60,7 @@ struct QueuePair::Impl {
   Impl(QpNum num, const QpInit& init, StagTable& stags,
        std::function<void(const AsyncEvent&)> on_event)
       : qp{.num = num, .init = init, .stags = stags, .on_event = std::move(on_event)},
-        ring(init.limits.max_send_wr, init.limits.max_inline),
+        ring(init.limits.max_send_wr, init.limits.max_send_sge, init.limits.max_inline),
         port(qp, ring) {}
 
   QpShared qp;
@@ -259,7 +259,7 @@ inline void QueuePair::Impl::fill(std::uint64_t sequence, const SendWr& wr, std:
   slot.remote = wr.remote;
   slot.unsent = 1;
   if (!is_plain(wr.opcode)) fill_other(wr, slot);
-  slot.sgl.assign(wr.sgl);
+  slot.set_sgl(wr.sgl);
   slot.length = static_cast<std::uint32_t>(length);
   if (has(wr.flags, SendFlags::kInline)) {
     slot.inline_data = ring.inline_data(sequence);

@@ -32,7 +32,7 @@ bool SendQueue::revoke(const Region& region, bool mid_message) {
     // fail only one request [VRB-14]
     if (unfinished && !needed) fail_now(slot, WcStatus::kLocalProtection);
     needed |= unfinished;
-    slot.grants.clear();
+    slot.release_grants();
   }
   return needed;
 }

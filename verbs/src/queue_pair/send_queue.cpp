@@ -208,7 +208,7 @@ inline bool SendQueue::pin_buffers(SendSlot& slot, const AccessRequest& who, byt
   out.clear();
   for (const Sge& sge : slot.sgl) {
     if (sge.length == 0) continue;  // The lkey of an empty element is not checked. [VRB-33]
-    Grant& grant = slot.grants.emplace_back();
+    Grant& grant = slot.add_grant();
     const auto at = virtual_address(sge.address);
     if (const auto judged = qp_.stags.acquire(who, sge.lkey, at, sge.length, grant); !judged) {
       // If the peer's word is misaligned as well, report that error instead, as the peer would have
@@ -321,7 +321,7 @@ void SendQueue::fill_sink(SendSlot& slot, std::size_t part, rdmap::Request& out)
 // end, but first the requests before it are executed and complete. [VRB-43] [VRB-54]
 void SendQueue::fail(SendSlot& slot, WcStatus status) {
   failed_ = more_due_.value_or(started_);
-  if (!more_due_) slot.grants.clear();  // Otherwise answers to the first part may still arrive.
+  if (!more_due_) slot.release_grants();  // Otherwise answers to the first part may still arrive.
   more_due_.reset();
   slot.status = status;
   if (qp_.stops_sends) qp_.flush_before = SendRing::kNever;
@@ -356,7 +356,7 @@ void SendQueue::sent(std::uint64_t cookie) {
   // A Read or atomic completes only when its answer has arrived. [RDMAP-77] [EXT-41]
   if (slot.is_answered()) return;
   slot.stage = SendSlot::Stage::kDone;
-  slot.grants.clear();
+  slot.release_grants();
   any_sent_ = true;
 }
 
@@ -382,7 +382,7 @@ void SendQueue::response_done(SendSlot& slot) {
 
 inline void SendQueue::finish(SendSlot& slot) {
   slot.stage = SendSlot::Stage::kDone;
-  slot.grants.clear();
+  slot.release_grants();
   retire();
 }
 
@@ -460,7 +460,7 @@ void SendQueue::flush() {
     unfinished |= !left && slot.stage != SendSlot::Stage::kDone;
     if (unfinished && slot.status == WcStatus::kSuccess) slot.status = WcStatus::kWrFlush;
     slot.stage = SendSlot::Stage::kDone;
-    slot.grants.clear();
+    slot.release_grants();
     complete(slot, s);
     started_ = std::max(started_, s + 1);
   }

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <boost/container/static_vector.hpp>
 #include <memory>
 #include <new>
+#include <span>
 #include <vector>
 
 #include "iwarp/verbs/reap_count.hpp"
@@ -62,7 +62,7 @@ struct SendSlot {
   bool is_plain = false;
   WcStatus status = WcStatus::kSuccess;
   std::uint32_t length = 0;
-  SgeList sgl;
+  std::span<Sge> sgl;  ///< set by set_sgl()
   RemoteAddress remote;
   Stag invalidate;
   Registration registration;
@@ -75,7 +75,27 @@ struct SendSlot {
   std::uint32_t msn = 0;
   /// The payload of a kInline request; `length` is its size in octets.
   std::byte* inline_data = nullptr;
-  boost::container::static_vector<Grant, bytes::kMaxSge> grants;
+  std::span<Grant> grants;  ///< the pinned buffers; see add_grant()
+
+  /// Copies the elements of the request; there are at most max_sge of them.
+  void set_sgl(std::span<const Sge> from) {
+    sgl = {sgl.data(), from.size()};
+    if (from.size() == 1) {  // the usual number of elements
+      sgl[0] = from[0];
+    } else {
+      std::ranges::copy(from, sgl.begin());
+    }
+  }
+  /// Returns a new empty grant at the end of `grants`, which then has at most max_sge elements.
+  Grant& add_grant() {
+    grants = {grants.data(), grants.size() + 1};
+    return grants.back();
+  }
+  /// Unpins the buffers.
+  void release_grants() {
+    for (Grant& grant : grants) grant.release();
+    grants = grants.first(0);
+  }
 
   bool is_read() const { return verbs::is_read(opcode); }
   bool is_atomic() const { return verbs::is_atomic(opcode); }
@@ -103,8 +123,9 @@ struct SendSlot {
 
 class SendRing {
  public:
-  SendRing(std::size_t max_wr, std::size_t max_inline)
+  SendRing(std::size_t max_wr, std::size_t max_sge, std::size_t max_inline)
       : max_wr_(max_wr),
+        max_sge_(max_sge),
         max_inline_(max_inline),
         mask_(std::bit_ceil(std::max(max_wr, kSlots)) - 1),
         parts_((mask_ + 1) / kSlots) {}
@@ -145,6 +166,8 @@ class SendRing {
   /// many applications request far larger queues than they use.
   static constexpr std::size_t kSlots = 8;
   struct Part {
+    std::unique_ptr<Sge[]> sges;      ///< max_sge elements for each slot
+    std::unique_ptr<Grant[]> grants;  ///< max_sge elements for each slot
     std::unique_ptr<std::array<SendSlot, kSlots>> slots;
     std::unique_ptr<std::byte[]> inline_data;  ///< max_inline octets for each slot
   };
@@ -163,7 +186,7 @@ class SendRing {
   }
   bool make(Part& part, bool with_inline) {
     try {
-      if (part.slots == nullptr) part.slots = std::make_unique<std::array<SendSlot, kSlots>>();
+      if (part.slots == nullptr) make_slots(part);
       if (with_inline && part.inline_data == nullptr) {
         part.inline_data = std::make_unique_for_overwrite<std::byte[]>(kSlots * max_inline_);
       }
@@ -173,7 +196,18 @@ class SendRing {
     return true;
   }
 
+  void make_slots(Part& part) {
+    part.sges = std::make_unique<Sge[]>(kSlots * max_sge_);
+    part.grants = std::make_unique<Grant[]>(kSlots * max_sge_);
+    part.slots = std::make_unique<std::array<SendSlot, kSlots>>();
+    for (std::size_t i = 0; i < kSlots; ++i) {
+      (*part.slots)[i].sgl = {part.sges.get() + i * max_sge_, 0};
+      (*part.slots)[i].grants = {part.grants.get() + i * max_sge_, 0};
+    }
+  }
+
   const std::size_t max_wr_;
+  const std::size_t max_sge_;
   const std::size_t max_inline_;
   const std::size_t mask_;  ///< maps a sequence number to its slot, faster than a division
   std::vector<Part> parts_;

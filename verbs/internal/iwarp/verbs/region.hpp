@@ -78,8 +78,6 @@ class Grant {
     if (region_ != nullptr) region_->unpin();
     region_ = nullptr;
   }
-  /// Moves the pin to a Grant for `memory`, a part of the same region.
-  Grant over(bytes::Span memory) && { return {std::exchange(region_, nullptr), memory}; }
   /// Returns the memory that may be accessed.
   bytes::Span memory() const { return memory_; }
   /// Returns the pinned region; null if the Grant is empty.
