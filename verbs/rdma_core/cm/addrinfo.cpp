@@ -37,6 +37,7 @@ void set(sockaddr*& to, socklen_t& to_size, const sockaddr* from, socklen_t size
 
 /// Sets ai_qp_type and ai_port_space. If the hints contain only one of these, derives the other
 /// from it. If they contain neither, sets IBV_QPT_RC and RDMA_PS_TCP.
+/// [RCM-60, RCM-61]
 void set_transport(rdma_addrinfo& info, const rdma_addrinfo& hints) {
   info.ai_qp_type = hints.ai_qp_type;
   info.ai_port_space = hints.ai_port_space;
@@ -46,6 +47,7 @@ void set_transport(rdma_addrinfo& info, const rdma_addrinfo& hints) {
 }
 
 /// Resolves `node` and `service`. Returns 0 or an error code of getaddrinfo(3).
+/// [RCM-50, RCM-51, RCM-53, RCM-54, RCM-55, RCM-56, RCM-57, RCM-64]
 int look_up(const char* node, const char* service, const rdma_addrinfo& hints,
             rdma_addrinfo& info) {
   addrinfo wanted{};
@@ -68,6 +70,7 @@ int look_up(const char* node, const char* service, const rdma_addrinfo& hints,
 
 /// If look_up() has not set an address, copies this address from the hints. A program may pass
 /// hints that contain addresses, but no name that look_up() could resolve.
+/// [RCM-52]
 void set_from_hints(const rdma_addrinfo& hints, rdma_addrinfo& info) {
   set(info.ai_src_addr, info.ai_src_len, hints.ai_src_addr, hints.ai_src_len);
   set(info.ai_dst_addr, info.ai_dst_len, hints.ai_dst_addr, hints.ai_dst_len);
@@ -77,6 +80,7 @@ void set_from_hints(const rdma_addrinfo& hints, rdma_addrinfo& info) {
   }
 }
 
+// [RCM-49, RCM-62, RCM-63]
 int get(const char* node, const char* service, const rdma_addrinfo* given, rdma_addrinfo** out) {
   const rdma_addrinfo& hints = given != nullptr ? *given : kNoHints;
   if (node == nullptr && service == nullptr && given == nullptr) return EAI_NONAME;
@@ -104,6 +108,7 @@ int rdma_getaddrinfo(const char* node, const char* service, const rdma_addrinfo*
   }
 }
 
+// [RCM-65, RCM-66]
 void rdma_freeaddrinfo(rdma_addrinfo* info) {
   while (info != nullptr) {
     rdma_addrinfo* const next = info->ai_next;

@@ -31,6 +31,7 @@ void queue_outcome(CmId& id, rdma_cm_event_type type, int status = 0) {
 /// Reserves a port for an id without one, so that the program can read the port before it connects,
 /// as with the kernel. The system chooses the port; IWARP_PORT_RANGE is for ports to which peers
 /// connect. If no port is free, the id gets its port when it connects.
+/// [RCM-83]
 void reserve_port(CmId& id) {
   if (is_datagram(id)) {
     (void)open_any(id);
@@ -45,6 +46,7 @@ void reserve_port(CmId& id) {
 /// Sets the source address of the id. If the program passes the source address `from`, binds the id
 /// to it, as rdma_bind_addr() does. Otherwise uses the source address that the routing table
 /// selects for `to`. Returns 0 or an errno.
+/// [RCM-72, RCM-73, RCM-74, RCM-77, RCM-102]
 int choose_source(CmId& id, const sockaddr& from, const sockaddr& to) {
   const bool chosen = is_ip(&from) && (!is_any(from) || port_of(from) != 0);
   if (chosen && id.life.is(IdState::kIdle)) {
@@ -62,6 +64,7 @@ int choose_source(CmId& id, const sockaddr& from, const sockaddr& to) {
 
 /// Returns the destination for the address `to`: the loopback address if `to` is a wildcard, and
 /// otherwise `to` itself.
+/// [RCM-82]
 sockaddr_storage destination_of(const sockaddr& to) {
   sockaddr_storage out = copy_of(to);
   if (!is_any(to)) return out;
@@ -76,10 +79,12 @@ sockaddr_storage destination_of(const sockaddr& to) {
 /// Returns a copy of the address, or an address of family 0 if `address` is null. Converts an
 /// IPv4-mapped IPv6 address to IPv4, because some programs pass an address that they got from
 /// accept(2) on a dual-stack socket.
+/// [RCM-84]
 sockaddr_storage plain(const sockaddr* address) {
   return address != nullptr ? unmapped(copy_of(*address)) : sockaddr_storage{};
 }
 
+// [RCM-3, RCM-70, RCM-75, RCM-76, RCM-78, RCM-79, RCM-80, RCM-85]
 int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) {
   const bool are_ip = is_ip(program_to) && (program_from == nullptr || is_ip(program_from));
   if (!are_ip) {
@@ -114,6 +119,7 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
   return wait_for_event(id);
 }
 
+// [RCM-87, RCM-88, RCM-89]
 int resolve_route(CmId& id) {
   if (!id.life.allows(IdEvent::kResolveRoute)) {
     return refuse_in_state(
@@ -127,6 +133,7 @@ int resolve_route(CmId& id) {
 
 /// Returns whether another id with RDMA_OPTION_ID_REUSEADDR, which does not listen, is bound to the
 /// address.
+/// [RCM-310, RCM-312]
 bool is_reused(const CmId& id, const sockaddr& address) {
   const std::lock_guard lock(cm().mutex);
   return std::ranges::any_of(cm().reusing, [&](CmId* other) {
@@ -144,6 +151,7 @@ std::expected<net::BoundSocket, std::error_code> bind_socket(const CmId& id,
 }
 
 /// Returns the errno for `error`, with which the address `at` could not be bound.
+/// [RCM-98, RCM-100, RCM-103]
 int refuse_port(const std::error_code& error, const std::string& at) {
   const int code = to_errno(error);
   if (code != EADDRINUSE) {
@@ -165,6 +173,7 @@ void note_used_port(std::uint16_t tcp_port) {
   if (kNote != nullptr) kNote(tcp_port);
 }
 
+// [RCM-105, RCM-109, RCM-110, RCM-113, RCM-114, RCM-311]
 int listen(CmId& id, int backlog) {
   if (id.life.is(IdState::kIdle)) {
     // As in the kernel, an id that is not bound yet listens at the IPv4 wildcard address.
@@ -201,6 +210,7 @@ int listen(CmId& id, int backlog) {
 
 }  // namespace
 
+// [RCM-93, RCM-94, RCM-96, RCM-97, RCM-101, RCM-242]
 int bind_to(CmId& id, const sockaddr& address) {
   if (!id.life.allows(IdEvent::kBind)) {
     return refuse_in_state(
@@ -237,6 +247,7 @@ int bind_to(CmId& id, const sockaddr& address) {
 
 extern "C" {
 
+// [RCM-99]
 int rdma_bind_addr(rdma_cm_id* id, sockaddr* address) {
   const CallSite here(__builtin_return_address(0), "rdma_bind_addr");
   return cm_result([&] {

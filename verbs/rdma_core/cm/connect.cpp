@@ -41,6 +41,7 @@ constexpr std::size_t kMostOfReject = 148;
 /// `param`, or the maximum of the device if that is less. If the field has the value
 /// RDMA_MAX_RESP_RES (which equals RDMA_MAX_INIT_DEPTH), or if `param` is null, returns
 /// `otherwise`.
+/// [RCM-150, RCM-180, RCM-181]
 std::uint8_t reads(const CmId& id, const rdma_conn_param* param,
                    std::uint8_t rdma_conn_param::* number, std::uint8_t otherwise) {
   static_assert(RDMA_MAX_RESP_RES > kMaxReads && RDMA_MAX_RESP_RES == RDMA_MAX_INIT_DEPTH);
@@ -50,6 +51,7 @@ std::uint8_t reads(const CmId& id, const rdma_conn_param* param,
 }
 
 /// Returns the numbers that this end sends to its peer: those in `param`, or `otherwise`.
+/// [RCM-189]
 CmNumbers numbers_of(const CmId& id, const rdma_conn_param* param, const CmNumbers& otherwise) {
   CmNumbers out{.responder_resources = reads(id, param, &rdma_conn_param::responder_resources,
                                              otherwise.responder_resources),
@@ -71,6 +73,7 @@ CmNumbers numbers_of(const CmId& id, const rdma_conn_param* param, const CmNumbe
 
 /// Returns a copy of the private data of `call`. `most` is its maximum size with RoCE, which
 /// careful mode checks. Call without locks held.
+/// [RCM-132, RCM-168, RCM-169]
 PrivateData private_data(const CmId& id, const char* call, std::size_t most, const void* data,
                          std::uint8_t length) {
   if (data == nullptr) return {};
@@ -91,6 +94,7 @@ PrivateData private_data(const CmId& id, const char* call, std::size_t most,
 /// none, returns the number that the program passes in `param`, or 0 if `param` is null. As in the
 /// kernel's CM for InfiniBand and RoCE, the number need not be that of a connection: the peer is
 /// told this number, and a stand-in carries the connection.
+/// [RCM-129, RCM-130, RCM-131, RCM-151]
 verbs::QpNum queue_pair(CmId& id, const rdma_conn_param* param) {
   if (id.abi.qp != nullptr) return id.abi.qp->qp_num;
   const verbs::QpNum named = param != nullptr ? param->qp_num : 0;
@@ -131,6 +135,7 @@ bool start(CmId& id, verbs::QpNum num, IdEvent how, const CmNumbers& numbers) {
 }
 
 /// Returns EINVAL after refused(): why start() has returned false.
+/// [RCM-123, RCM-124, RCM-128, RCM-146, RCM-147, RCM-148]
 int refuse_start(const CmId& id, verbs::QpNum num, IdEvent how, const char* needs) {
   const std::lock_guard lock(cm().mutex);
   if (!id.life.allows(how)) return refuse_in_state(id, needs);
@@ -150,6 +155,7 @@ void undo(CmId& id, IdEvent how) {
 /// the peer waits: without limit if rnr_retry_count is 7 or `param` is null, and otherwise for at
 /// most IWARP_RECEIVE_HOLD. The client's retry_count and RDMA_OPTION_ID_ACK_TIMEOUT together limit
 /// the wait for a peer that does not respond.
+/// [RCM-193, RCM-194, RCM-317]
 void set_timeouts(RcQp& qp, const CmId& id, const rdma_conn_param* param) {
   const std::lock_guard lock(qp.mutex);
   qp.cm_rnr_retry = param == nullptr ? kRnrForEver : param->rnr_retry_count;
@@ -192,6 +198,7 @@ net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param, const Cm
   return out;
 }
 
+// [RCM-5, RCM-122, RCM-137]
 int connect(CmId& id, const rdma_conn_param* param) {
   if (is_datagram(id)) return connect_datagrams(id, param);
   if (!id.alive()) return EINVAL;
@@ -214,6 +221,7 @@ int connect(CmId& id, const rdma_conn_param* param) {
   return wait_for_event(id);
 }
 
+// [RCM-6, RCM-149, RCM-152, RCM-174]
 int accept(CmId& id, const rdma_conn_param* param) {
   if (is_datagram(id)) return accept_datagrams(id, param);
   if (!id.alive()) return EINVAL;
@@ -243,6 +251,7 @@ int accept(CmId& id, const rdma_conn_param* param) {
   return wait_for_event(id);
 }
 
+// [RCM-153, RCM-154, RCM-157, RCM-158, RCM-159]
 int reject(CmId& id, const void* data, std::uint8_t length) {
   if (is_datagram(id)) return reject_datagrams(id, data, length);
   if (!id.alive()) return EINVAL;
@@ -264,6 +273,7 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
 
 /// Disconnects the id. As in the kernel, the call also succeeds if the id is still connecting, or
 /// if its connection is already over.
+/// [RCM-4, RCM-335, RCM-337]
 int disconnect(CmId& id) {
   if (is_datagram(id)) return EINVAL;  // A datagram id has no connection.
   if (!id.alive()) return EINVAL;
@@ -292,6 +302,7 @@ int disconnect(CmId& id) {
   return wait_for_event(id);
 }
 
+// [RCM-140, RCM-141, RCM-142]
 int establish(CmId& id) {
   const std::lock_guard lock(cm().mutex);
   if (id.abi.qp != nullptr) {
@@ -309,6 +320,7 @@ int establish(CmId& id) {
 // the kernel's drivers do when a program disconnects. Without the flush, a peer that has no
 // receives for these requests would not see the end of the connection. Without the wait, this
 // function would flush requests that an adapter would already have finished.
+// [RCM-331, RCM-332, RCM-333]
 void end_connection(Core& core, verbs::QpNum num) {
   const auto until = std::chrono::steady_clock::now() + kGrace;
   const auto end = [&](RcQp& qp) {
@@ -352,6 +364,7 @@ int rdma_reject_ece(rdma_cm_id* id, const void* private_data, std::uint8_t lengt
   return rdma_reject(id, private_data, length);
 }
 
+// [RCM-232, RCM-233]
 int rdma_get_remote_ece(rdma_cm_id* id, ibv_ece* ece) {
   if (id->qp != nullptr || ece == nullptr) return minus_one(EINVAL);
   *ece = {};
@@ -360,6 +373,7 @@ int rdma_get_remote_ece(rdma_cm_id* id, ibv_ece* ece) {
 
 /// Succeeds only if `ece` contains no options (`vendor_id` 0), because ibv_query_ece() returns
 /// none.
+/// [RCM-230, RCM-231]
 int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
   const bool is_own = id != nullptr && id->qp == nullptr;
   if (!is_own || ece == nullptr || ece->comp_mask != 0) return minus_one(EINVAL);
@@ -384,6 +398,7 @@ int rdma_establish(rdma_cm_id* id) {
 
 /// Has no effect. With InfiniBand, a program calls this function to report that data arrived before
 /// the last message of the handshake. This cannot happen over TCP.
+/// [RCM-143, RCM-144]
 int rdma_notify(rdma_cm_id* id, ibv_event_type /*event*/) {
   return id->verbs != nullptr ? 0 : minus_one(EINVAL);
 }

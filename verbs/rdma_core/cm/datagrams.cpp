@@ -50,6 +50,7 @@ sockaddr_storage to_sockaddr(const verbs::IpAddress& ip, std::uint16_t port) {
   return out;
 }
 
+// [RCM-345, RCM-347]
 void request_received(CmId& listener, const SidrEnd::Peer& from, SidrMessage message) {
   auto child = make_child(listener, to_sockaddr(from.path.own, listener.sidr->socket.port()),
                           to_sockaddr(from.path.peer, from.port));
@@ -62,6 +63,7 @@ void request_received(CmId& listener, const SidrEnd::Peer& from, SidrMessage mes
   queue_event(std::move(record));
 }
 
+// [RCM-346, RCM-347, RCM-351, RCM-352]
 void answer_received(CmId& asker, const SidrMessage& message) {
   const bool accepted = !message.rejected;
   (void)asker.life.step(accepted ? IdEvent::kEstablished : IdEvent::kOver);
@@ -75,17 +77,20 @@ void answer_received(CmId& asker, const SidrMessage& message) {
   queue_event(std::move(record));
 }
 
+// [RCM-353]
 void answer_timed_out(CmId& asker) {
   (void)asker.life.step(IdEvent::kOver);
   queue_event(make_event(asker, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT));
 }
 
+// [RCM-354]
 int check_private_data(std::size_t length) {
   if (length <= kSidrPrivateData) return 0;
   return refused(EINVAL, "private_data_len {}: must be at most {} for datagrams", length,
                  kSidrPrivateData);
 }
 
+// [RCM-358]
 Sidr::Backlog backlog_of(const CmId& id) {
   if (!id.life.is(IdState::kListening)) return Sidr::Backlog::kNotListening;
   const bool is_full = id.waiting_requests.load() >= id.backlog;
@@ -152,6 +157,7 @@ int bind_datagrams(CmId& id, const sockaddr& address) {
   return 0;
 }
 
+// [RCM-114]
 int listen_datagrams(CmId& id, int backlog) {
   const std::lock_guard lock(cm().mutex);
   id.backlog = backlog;
@@ -160,6 +166,7 @@ int listen_datagrams(CmId& id, int backlog) {
   return 0;
 }
 
+// [RCM-345]
 int connect_datagrams(CmId& id, const rdma_conn_param* param) {
   if (!id.alive()) return EINVAL;
   if (!id.life.allows(IdEvent::kConnect)) {
@@ -186,6 +193,7 @@ int connect_datagrams(CmId& id, const rdma_conn_param* param) {
   return wait_for_event(id);
 }
 
+// [RCM-348, RCM-349, RCM-350, RCM-360]
 int accept_datagrams(CmId& id, const rdma_conn_param* param) {
   if (!id.alive()) return EINVAL;
   if (param != nullptr) check_reply(id, "rdma_accept()", param->private_data_len);
@@ -224,6 +232,7 @@ int reject_datagrams(CmId& id, const void* data, std::uint8_t length) {
   return 0;
 }
 
+// [RCM-229]
 int init_attr_of_datagrams(const CmId& id, ibv_qp_attr& attr, int& mask) {
   if (id.abi.verbs == nullptr) return EINVAL;
   switch (attr.qp_state) {

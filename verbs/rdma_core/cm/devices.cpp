@@ -14,6 +14,7 @@
 
 namespace iwarp::rdma_core {
 
+// [RCM-201, RCM-220]
 ibv_pd* default_pd(ibv_context* verbs) {
   // Each process has one default protection domain for each default context. The child of a fork
   // makes domains of its own.
@@ -35,6 +36,7 @@ Port port_of_device(const CmId& id) { return device_of(id).port(); }
 
 extern "C" {
 
+// [RCM-19, RCM-20, RCM-21]
 ibv_context** rdma_get_devices(int* count) {
   return guarded_pointer<ibv_context*>([&] {
     const auto all = devices();
@@ -46,6 +48,7 @@ ibv_context** rdma_get_devices(int* count) {
   });
 }
 
+// [RCM-22]
 void rdma_free_devices(ibv_context** list) { std::free(static_cast<void*>(list)); }
 
 }  // extern "C"

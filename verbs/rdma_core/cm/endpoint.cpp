@@ -19,6 +19,7 @@ int last_error(int result) { return result == 0 ? 0 : errno; }
 
 /// Prepares an id that will listen. Stores `attr` for the queue pairs of the ids that
 /// rdma_get_request() will return.
+/// [RCM-242, RCM-243]
 int prepare_passive(CmId& id, const rdma_addrinfo& info, ibv_pd* pd, const ibv_qp_init_attr* attr) {
   if (rdma_bind_addr(&id.abi, info.ai_src_addr) != 0) return errno;
   if (pd != nullptr) id.abi.pd = pd;
@@ -29,6 +30,7 @@ int prepare_passive(CmId& id, const rdma_addrinfo& info, ibv_pd* pd, const ibv_q
   return 0;
 }
 
+// [RCM-239, RCM-240, RCM-241, RCM-247]
 int prepare_active(CmId& id, const rdma_addrinfo& info, ibv_pd* pd, ibv_qp_init_attr* attr) {
   if (rdma_resolve_addr(&id.abi, info.ai_src_addr, info.ai_dst_addr, kTimeoutMs) != 0) return errno;
   if (rdma_resolve_route(&id.abi, kTimeoutMs) != 0) return errno;
@@ -37,6 +39,7 @@ int prepare_active(CmId& id, const rdma_addrinfo& info, ibv_pd* pd, ibv_qp_init_
   return last_error(rdma_create_qp(&id.abi, pd, attr));
 }
 
+// [RCM-244, RCM-245]
 int create_ep(rdma_cm_id** out, const rdma_addrinfo& info, ibv_pd* pd, ibv_qp_init_attr* attr) {
   rdma_cm_id* id = nullptr;
   const auto space = static_cast<rdma_port_space>(info.ai_port_space);
@@ -64,6 +67,7 @@ int rdma_create_ep(rdma_cm_id** id, rdma_addrinfo* info, ibv_pd* pd, ibv_qp_init
   return cm_result([&] { return create_ep(id, *info, pd, attr); });
 }
 
+// [RCM-248]
 void rdma_destroy_ep(rdma_cm_id* id) {
   const CallSite here(__builtin_return_address(0));
   rdma_destroy_qp(id);

@@ -45,6 +45,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kTimeout = std::chrono::milliseconds(200);
 
+// [RCM-106, RCM-107, RCM-108]
 CmId* listener_of(const sockaddr& address) {
   CmId* everywhere = nullptr;
   for (CmId* id : cm().listening) {
@@ -59,6 +60,7 @@ CmId* listener_of(const sockaddr& address) {
 
 /// Queues a connection request. If the end of an earlier connection to the same port has not been
 /// reported yet, defers the request until that end has been reported.
+/// [RCM-121]
 void queue_request(std::unique_ptr<CmEventRecord> event, std::uint16_t port) {
   auto& endings = cm().endings;
   if (std::ranges::any_of(endings, [port](const auto& end) { return end.own_port == port; })) {
@@ -78,6 +80,7 @@ void drop(net::ConnectRequest& request, const char* event,
   request.drop();
 }
 
+// [RCM-111, RCM-112, RCM-118, RCM-119, RCM-160, RCM-170, RCM-171]
 void requested(net::CmEvent& event) {
   const sockaddr_storage local = cm().ports.from_tcp(event.request->local());
   const std::lock_guard lock(cm().mutex);
@@ -116,6 +119,7 @@ std::list<CmEnding> make_record(CmId& id, const net::CmEvent& event) {
 
 /// Fills `record`, which is an ESTABLISHED event, with the attributes of the connection, and stores
 /// the attributes that ibv_query_qp() returns.
+/// [RCM-175, RCM-176, RCM-183, RCM-184, RCM-185, RCM-186, RCM-187, RCM-188]
 void describe_connection(CmId& id, RcQp& qp, const net::Address& local, CmEventRecord& record) {
   const bool as_roce = cm().persona == Persona::kRoce;
   show(id.numbers, as_roce, record.abi.param.conn);
@@ -138,6 +142,7 @@ void describe_connection(CmId& id, RcQp& qp, const net::Address& local, CmEventR
 }
 
 /// Changes the state of the id, and fills `record` with what the program gets to know of `event`.
+/// [RCM-125, RCM-161, RCM-172, RCM-173, RCM-182]
 void describe_event(CmId& id, RcQp& qp, net::CmEvent& event, CmEventRecord& record) noexcept {
   const bool established = event.type == Type::kEstablished;
   (void)id.life.step(established ? IdEvent::kEstablished : IdEvent::kOver);
@@ -184,6 +189,7 @@ bool is_accepted(RcQp& qp) {
 
 /// Handles an event of the connection of `qp`. Call with Core's queue pairs locked, so that neither
 /// `qp` nor its id is destroyed.
+/// [RCM-2, RCM-200, RCM-330, RCM-336]
 void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   const bool established = event.type == Type::kEstablished;
   if (established && is_accepted(qp)) return;
@@ -226,6 +232,7 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
 // exits while one of its threads is in rdma_get_cm_event(), or is about to call that function
 // again. With the kernel, this thread blocks until the process ends. To behave in the same way,
 // retire() keeps the last kKept channels, and never frees a channel on which a thread waits.
+// [RCM-18]
 void retire(EventChannel& channel) {
   constexpr std::size_t kKept = 8;
   const std::lock_guard lock(cm().mutex);
@@ -262,6 +269,7 @@ void dispatch(Core& core, net::CmEvent& event) {
 /// Returns the earliest deadline of the events that remain in Cm::endings. Only the dispatcher
 /// calls this function. Another thread removes an event from Cm::endings only when it destroys the
 /// id of that event.
+/// [RCM-338]
 Clock::time_point dispatch_endings(Core& core) {
   std::vector<verbs::QpNum> waiting;
   {
@@ -360,6 +368,7 @@ class CmEvents final : public Service {
 
 std::unique_ptr<Service> make_cm_events(Core& core) { return std::make_unique<CmEvents>(core); }
 
+// [RCM-120, RCM-127, RCM-145]
 int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_data) {
   const std::lock_guard lock(cm().mutex);
   auto record = make_event(id, RDMA_CM_EVENT_ESTABLISHED);
@@ -395,6 +404,7 @@ std::unique_ptr<CmEventRecord> make_event(CmId& id, rdma_cm_event_type type, int
   return out;
 }
 
+// [RCM-117]
 std::unique_ptr<CmId> make_child(const CmId& listener, const sockaddr_storage& own,
                                  const sockaddr_storage& peer) {
   auto child = std::make_unique<CmId>();
@@ -409,12 +419,14 @@ std::unique_ptr<CmId> make_child(const CmId& listener, const sockaddr_storage& o
   return child;
 }
 
+// [RCM-115]
 void set_child(CmEventRecord& event, CmId& listener, std::unique_ptr<CmId> child) {
   event.abi.id = &child->abi;
   event.abi.listen_id = &listener.abi;
   event.child = std::move(child);
 }
 
+// [RCM-9]
 void queue_event(std::unique_ptr<CmEventRecord> event) noexcept {
   CmId& owner = *event->owner;
   ++owner.outstanding;
@@ -434,6 +446,7 @@ void rdma_destroy_event_channel(rdma_event_channel* channel) { retire(EventChann
 
 // Also updates fields of rdma_cm_id and ibv_qp that the program may access at any time without a
 // lock. This is allowed here, because this function runs in a thread of the program.
+// [RCM-14, RCM-117]
 int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   if (channel == nullptr || event == nullptr) return minus_one(EINVAL);
   const auto record = EventChannel::of(channel).events.get();
@@ -460,6 +473,7 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   return 0;
 }
 
+// [RCM-42, RCM-43, RCM-44]
 int rdma_ack_cm_event(rdma_cm_event* event) {
   if (event == nullptr) return minus_one(EINVAL);
   const std::unique_ptr<CmEventRecord> record(&CmEventRecord::of(event));

@@ -60,6 +60,7 @@ std::uint8_t index_of(const ibv_gid& gid, const Port& port) {
   return found == port.gids.end() ? 0 : static_cast<std::uint8_t>(found - port.gids.begin());
 }
 
+// [RCM-92]
 void show_addresses_as_ib(CmId& id) {
   auto& out = id.abi.route.addr.addr.ibaddr;
   const Port port = port_of_device(id);
@@ -68,6 +69,7 @@ void show_addresses_as_ib(CmId& id) {
   out.pkey = htons(kOnlyPkey);
 }
 
+// [RCM-90]
 void show_path_as_ib(CmId& id) {
   const auto& ends = id.abi.route.addr.addr.ibaddr;
   id.path = {.dgid = ends.dgid,
@@ -84,6 +86,7 @@ void show_path_as_ib(CmId& id) {
   id.abi.route.num_paths = 1;
 }
 
+// [RCM-189, RCM-190, RCM-191, RCM-192, RCM-224, RCM-225, RCM-226, RCM-227, RCM-228]
 int init_attr_as_ib(const CmId& id, ibv_qp_attr& attr, int& mask) {
   if (id.abi.verbs == nullptr) return EINVAL;
   const CmNumbers numbers = [&id] {

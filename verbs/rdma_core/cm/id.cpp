@@ -32,6 +32,7 @@ struct Leftovers {
 };
 
 /// Removes the id from all tables, so that it gets no more events.
+/// [RCM-33, RCM-35, RCM-40]
 Leftovers detach(CmId& id) {
   Leftovers out;
   const std::lock_guard lock(cm().mutex);
@@ -69,6 +70,7 @@ Leftovers detach(CmId& id) {
   return out;
 }
 
+// [RCM-36, RCM-37, RCM-38, RCM-39]
 void end(CmId& id, Leftovers& left) {
   left.listener.reset();
   // Drops the requests that the program has not seen, and does not reject them, because the peers
@@ -109,6 +111,7 @@ void note_no_device(CmId& id) {
 }
 
 /// Waits until `unacknowledged` returns 0. After kPatience, logs once that `call` waits.
+/// [RCM-34, RCM-324]
 template <typename Count>
 void await_acks(std::unique_lock<std::mutex>& lock, const char* call, Count unacknowledged) {
   const auto is_done = [&] { return unacknowledged() <= 0; };
@@ -117,6 +120,7 @@ void await_acks(std::unique_lock<std::mutex>& lock, const char* call, Count unac
   cm().acknowledged.wait(lock, is_done);
 }
 
+// [RCM-32, RCM-238, RCM-344, RCM-356]
 int destroy(CmId& id) {
   if (!id.alive()) return 0;
   note_no_device(id);
@@ -132,6 +136,7 @@ int destroy(CmId& id) {
   return 0;
 }
 
+// [RCM-25, RCM-26, RCM-27, RCM-28, RCM-29, RCM-30, RCM-234, RCM-361]
 int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_port_space space) {
   const bool datagrams = space == RDMA_PS_UDP || space == RDMA_PS_IPOIB;
   if (space != RDMA_PS_TCP && !datagrams) {
@@ -155,6 +160,7 @@ int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_po
 
 /// Implements rdma_migrate_id(). Moves the queued events of the id to the new channel, and waits
 /// until the program has acknowledged the events of the id that it has already read.
+/// [RCM-321, RCM-322, RCM-323, RCM-325, RCM-326, RCM-327, RCM-328, RCM-329]
 int migrate(CmId& id, rdma_event_channel* channel) {
   if (channel == nullptr && id.synchronous()) {
     return refused(
@@ -211,6 +217,7 @@ void use_core(CmId& id) {
   if (id.core == nullptr) id.core = &Core::get();
 }
 
+// [RCM-71, RCM-95, RCM-116, RCM-201]
 void use_device(CmId& id) {
   if (id.abi.verbs == nullptr) {
     ibv_context* const verbs = default_context(device_of(id));
@@ -222,6 +229,7 @@ void use_device(CmId& id) {
   if (cm().persona == Persona::kRoce) show_addresses_as_ib(id);
 }
 
+// [RCM-236, RCM-252]
 void make_synchronous(CmId& id) {
   auto channel = std::make_unique<EventChannel>();
   id.abi.channel = &channel->abi;
@@ -241,6 +249,7 @@ bool settle_ending(verbs::QpNum num) {
 
 // As with the kernel and rdma-core, a program gets RDMA_CM_EVENT_DISCONNECTED even if the program
 // itself has destroyed the queue pair of the connection.
+// [RCM-41, RCM-216]
 bool forget_qp(verbs::QpNum num) {
   const bool any = settle_ending(num);
   const std::lock_guard lock(cm().mutex);
@@ -255,6 +264,7 @@ bool forget_qp(verbs::QpNum num) {
   return any;
 }
 
+// [RCM-342]
 void report_device_removed() {
   const std::lock_guard lock(cm().mutex);
   const auto tell = [](CmId& id) { queue_event(make_event(id, RDMA_CM_EVENT_DEVICE_REMOVAL)); };
@@ -283,8 +293,10 @@ int rdma_migrate_id(rdma_cm_id* id, rdma_event_channel* channel) {
   return cm_result([&] { return migrate(CmId::of(id), channel); });
 }
 
+// [RCM-45]
 __be16 rdma_get_src_port(rdma_cm_id* id) { return htons(port_of(CmId::of(id).source())); }
 
+// [RCM-46]
 __be16 rdma_get_dst_port(rdma_cm_id* id) { return htons(port_of(CmId::of(id).destination())); }
 
 }  // extern "C"

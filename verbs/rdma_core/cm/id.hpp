@@ -76,8 +76,10 @@ struct CmId {
   CmId(const CmId&) = delete;
   CmId& operator=(const CmId&) = delete;
   static CmId& of(rdma_cm_id* id) { return *reinterpret_cast<CmId*>(id); }
+  // [RCM-47]
   sockaddr& source() { return abi.route.addr.src_addr; }
   const sockaddr& source() const { return abi.route.addr.src_addr; }
+  // [RCM-48]
   sockaddr& destination() { return abi.route.addr.dst_addr; }
   const sockaddr& destination() const { return abi.route.addr.dst_addr; }
   EventChannel& channel() { return EventChannel::of(abi.channel); }
@@ -198,6 +200,7 @@ std::unique_ptr<CmId> make_child(const CmId& listener, const sockaddr_storage& o
 void set_child(CmEventRecord& event, CmId& listener, std::unique_ptr<CmId> child);
 /// Sets the private data of the event and of `param`, which is its `param.conn` or `param.ud`. The
 /// program sees at most the first UINT8_MAX bytes.
+/// [RCM-162, RCM-163, RCM-164]
 template <typename Param>
 void set_private_data(CmEventRecord& event, Param& param, std::vector<std::byte> data) {
   event.private_data = std::move(data);
@@ -236,6 +239,7 @@ int refuse_in_state(const CmId& id, const char* needs);
 
 /// Calls `function`, which returns 0 or an errno. Returns 0, or calls explain_failure(), sets errno
 /// and returns -1, as functions of the C interface do.
+/// [RCM-1]
 template <typename Function>
 int cm_result(Function function) noexcept {
   const int code = guarded(function);

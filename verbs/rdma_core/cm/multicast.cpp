@@ -20,6 +20,7 @@ int refuse_for_connections() {
                  "TCP has no multicast (use --as roce and port space RDMA_PS_UDP)");
 }
 
+// [RCM-290, RCM-291, RCM-292, RCM-293, RCM-294, RCM-295, RCM-296, RCM-297, RCM-298]
 int join_group(CmId& id, const sockaddr* address, void* context) {
   if (!is_datagram(id)) return refuse_for_connections();
   if (!is_ip(address) || id.abi.verbs == nullptr || !id.alive()) return EINVAL;
@@ -44,6 +45,7 @@ int join_group(CmId& id, const sockaddr* address, void* context) {
   return wait_for_event(id);
 }
 
+// [RCM-303]
 int leave_group(CmId& id, const sockaddr* address) {
   if (!is_datagram(id)) return refuse_for_connections();
   if (!is_ip(address)) return EINVAL;
@@ -61,6 +63,7 @@ int rdma_join_multicast(rdma_cm_id* id, sockaddr* address, void* context) {
   return cm_result([&] { return join_group(CmId::of(id), address, context); });
 }
 
+// [RCM-299, RCM-300, RCM-301]
 int rdma_join_multicast_ex(rdma_cm_id* id, rdma_cm_join_mc_attr_ex* attr, void* context) {
   const CallSite here(__builtin_return_address(0), "rdma_join_multicast_ex");
   constexpr auto kAddress = RDMA_CM_JOIN_MC_ATTR_ADDRESS;

@@ -60,6 +60,7 @@ std::vector<std::byte> encode(mpa::FrameKind kind, const CmNumbers& numbers) {
   return out;
 }
 
+// [RCM-170, RCM-171, RCM-172, RCM-173]
 PeerNumbers numbers_from(mpa::FrameKind kind, const std::optional<mpa::PeerOffer>& offer,
                          std::vector<std::byte>& private_data) {
   PeerNumbers out;
@@ -75,6 +76,7 @@ PeerNumbers numbers_from(mpa::FrameKind kind, const std::optional<mpa::PeerOffer
   return out;
 }
 
+// [RCM-175, RCM-191, RCM-192]
 CmNumbers agreed(const CmNumbers& own, const PeerNumbers& reply) {
   CmNumbers out = reply.numbers;
   out.responder_resources = std::min(out.responder_resources, own.responder_resources);
@@ -84,6 +86,7 @@ CmNumbers agreed(const CmNumbers& own, const PeerNumbers& reply) {
   return out;
 }
 
+// [RCM-188]
 void show(const CmNumbers& numbers, bool as_roce, rdma_conn_param& out) {
   out.responder_resources = numbers.responder_resources;
   out.initiator_depth = numbers.initiator_depth;

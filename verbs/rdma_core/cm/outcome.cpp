@@ -52,6 +52,7 @@ bool ended_before_rtr(const CmId& id, const net::CmEvent& event) {
   return id.passive && event.type == Type::kConnectFailed;
 }
 
+// [RCM-126, RCM-133, RCM-134, RCM-135, RCM-155, RCM-156, RCM-340, RCM-341]
 Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
   const bool as_ib = cm().persona == Persona::kRoce;
   if (event.type == Type::kEstablished) {

@@ -43,6 +43,7 @@ int PortMap::check(const sockaddr& program) const {
   return EADDRNOTAVAIL;
 }
 
+// [RCM-104]
 net::Address PortMap::to_tcp(const sockaddr& program) const {
   auto out = to_net(program);
   out.port = tcp(out.port);

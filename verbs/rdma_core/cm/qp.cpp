@@ -20,6 +20,7 @@ namespace {
 /// Creates a completion channel and a completion queue for rdma_get_send_comp() or
 /// rdma_get_recv_comp(). If the channel or the queue cannot be created, returns null and sets
 /// errno.
+/// [RCM-204]
 ibv_cq* make_cq(CmId& id, ibv_comp_channel*& channel, std::uint32_t requests) {
   channel = ibv_create_comp_channel(id.abi.verbs);
   if (channel == nullptr) return nullptr;
@@ -32,6 +33,7 @@ ibv_cq* make_cq(CmId& id, ibv_comp_channel*& channel, std::uint32_t requests) {
 /// Destroys the completion queues and completion channels that the id contains. Either
 /// rdma_create_qp() has made them, or the program has stored its own in the id. In the latter case,
 /// the same object may be stored for both sends and receives.
+/// [RCM-215]
 void destroy_cqs(rdma_cm_id& id) {
   if (id.send_cq == id.recv_cq) id.send_cq = nullptr;
   if (id.send_cq_channel == id.recv_cq_channel) id.send_cq_channel = nullptr;
@@ -45,6 +47,7 @@ void destroy_cqs(rdma_cm_id& id) {
 
 /// If `cq` is null, sets it to the completion queue of the id, which is created if necessary.
 /// Returns false and sets errno if that fails.
+/// [RCM-205, RCM-206, RCM-289]
 bool set_cq(CmId& id, ibv_cq*& cq, ibv_cq*& own, ibv_comp_channel*& channel,
             std::uint32_t requests) {
   if (cq != nullptr) return true;
@@ -71,6 +74,7 @@ int change_state(rdma_cm_id* id, ibv_qp* qp, ibv_qp_state to) {
 
 /// Moves a new queue pair to INIT, because programs expect to be able to post receives after
 /// rdma_create_qp(). Moves a queue pair of type UD further, to RTS. Returns 0 or an errno.
+/// [RCM-198, RCM-199, RCM-267, RCM-359]
 int initialize(rdma_cm_id* id, ibv_qp* qp) {
   int code = change_state(id, qp, IBV_QPS_INIT);
   if (qp->qp_type != IBV_QPT_UD) return code;
@@ -86,6 +90,7 @@ int refuse_without_device() {
                  "RDMA_CM_EVENT_CONNECT_REQUEST)");
 }
 
+// [RCM-195, RCM-196, RCM-197, RCM-202, RCM-210, RCM-211, RCM-212, RCM-213]
 int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
   if (id.abi.verbs == nullptr) return refuse_without_device();
   if (id.abi.qp != nullptr) return refused(EINVAL, "the id already has a queue pair");
@@ -117,6 +122,7 @@ int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
   return 0;
 }
 
+// [RCM-208, RCM-209]
 int create_basic_qp(CmId& id, ibv_pd* pd, ibv_qp_init_attr& attr) {
   ibv_qp_init_attr_ex extended{.qp_context = attr.qp_context,
                                .send_cq = attr.send_cq,
@@ -137,6 +143,7 @@ int create_basic_qp(CmId& id, ibv_pd* pd, ibv_qp_init_attr& attr) {
   return 0;
 }
 
+// [RCM-217, RCM-218, RCM-219, RCM-220, RCM-221]
 int create_srq(CmId& id, ibv_srq_init_attr_ex& attr) {
   if (id.abi.verbs == nullptr) return refuse_without_device();
   if (id.abi.srq != nullptr) return refused(EINVAL, "the id already has a shared receive queue");
@@ -151,6 +158,7 @@ int create_srq(CmId& id, ibv_srq_init_attr_ex& attr) {
 /// Implements rdma_init_qp_attr(): sets the attributes that the kernel's iWARP CM returns. For INIT
 /// and RTR, the attributes grant the peer access. For RTS, they contain only the state and the
 /// port, because a queue pair of an RNIC goes to RTS when it is connected. Returns 0 or an errno.
+/// [RCM-224, RCM-225, RCM-226, RCM-227, RCM-228]
 int init_attr(const CmId& id, ibv_qp_attr& attr, int& mask) {
   if (id.abi.verbs == nullptr) return EINVAL;
   mask = 0;
@@ -172,6 +180,7 @@ int init_attr(const CmId& id, ibv_qp_attr& attr, int& mask) {
 
 /// Sets RDMA_OPTION_ID_ACK_TIMEOUT. As in the kernel, fails for datagram ids, and for values of
 /// more than five bits.
+/// [RCM-318]
 int set_ack_timeout(CmId& id, const void* value) {
   std::uint8_t timeout = 0;
   std::memcpy(&timeout, value, sizeof timeout);
@@ -186,6 +195,7 @@ int set_ack_timeout(CmId& id, const void* value) {
 }
 
 /// Implements rdma_set_option(). RDMA_OPTION_ID_TOS is accepted but has no effect.
+/// [RCM-309, RCM-313, RCM-314, RCM-315, RCM-319, RCM-320]
 int set_option(CmId& id, int level, int name, const void* value, std::size_t size) {
   if (level != RDMA_OPTION_ID) return ENOSYS;
   switch (name) {
@@ -239,6 +249,7 @@ int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
   return cm_result([&] { return create_qp(CmId::of(id), *attr); });
 }
 
+// [RCM-214]
 void rdma_destroy_qp(rdma_cm_id* id) {
   const CallSite here(__builtin_return_address(0));
   if (id->qp != nullptr) ibv_destroy_qp(std::exchange(id->qp, nullptr));
@@ -267,6 +278,7 @@ int rdma_create_srq_ex(rdma_cm_id* id, ibv_srq_init_attr_ex* attr) {
   return cm_result([&] { return create_srq(CmId::of(id), *attr); });
 }
 
+// [RCM-223]
 void rdma_destroy_srq(rdma_cm_id* id) {
   if (id->srq != nullptr) ibv_destroy_srq(std::exchange(id->srq, nullptr));
 }

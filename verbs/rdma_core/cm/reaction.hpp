@@ -45,6 +45,7 @@ struct Reaction {
 /// an adapter reports the end of a connection only milliseconds after the last message. For
 /// example, libfabric programs destroy the queue pair when they read DISCONNECTED, and lose the
 /// completions that they have not polled.
+/// [RCM-136, RCM-338, RCM-339]
 constexpr Reaction react(const Happened& what) {
   using Type = net::CmEvent::Type;
   using Report = Reaction::Report;

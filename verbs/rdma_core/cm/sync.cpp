@@ -11,6 +11,7 @@ namespace iwarp::rdma_core {
 namespace {
 
 /// Returns 0 if the event reports success, or an errno for its status.
+/// [RCM-237]
 int status_of(const rdma_cm_event& event) {
   if (event.event == RDMA_CM_EVENT_REJECTED) return ECONNREFUSED;
   return std::abs(event.status);
@@ -18,6 +19,7 @@ int status_of(const rdma_cm_event& event) {
 
 /// Makes `child`, the new id, the owner of the event that reports the connection request. The
 /// program can then destroy the listener before it destroys the child.
+/// [RCM-250, RCM-254]
 void adopt(CmId& child, rdma_cm_event* event) {
   auto& record = CmEventRecord::of(event);
   const std::lock_guard lock(cm().mutex);
@@ -28,6 +30,7 @@ void adopt(CmId& child, rdma_cm_event* event) {
   cm().acknowledged.notify_all();
 }
 
+// [RCM-243, RCM-249, RCM-251, RCM-253]
 int request_of(CmId& listener, rdma_cm_id** out) {
   if (!listener.synchronous()) return EINVAL;
   if (const int code = wait_for_event(listener)) return code;
@@ -54,6 +57,7 @@ int request_of(CmId& listener, rdma_cm_id** out) {
 
 }  // namespace
 
+// [RCM-234, RCM-235, RCM-255]
 int wait_for_event(CmId& id) {
   if (!id.synchronous()) return 0;
   acknowledge_last(id);

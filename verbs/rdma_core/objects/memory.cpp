@@ -22,6 +22,7 @@ constexpr unsigned kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRI
 constexpr unsigned kNeedsLocalWrite = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
 /// Returns 0 if a region may have these access flags, otherwise an errno.
+/// [RCM-258, RCM-261, RCM-263]
 int check_access(unsigned flags) {
   // Removes the optional flags, which the verbs interface permits a device to ignore.
   flags &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
@@ -195,6 +196,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* handle) {
   });
 }
 
+// [RCM-265]
 int ibv_dealloc_pd(ibv_pd* handle) {
   return guarded_call([&] {
     Pd& pd = Pd::of(known(handle));
@@ -207,6 +209,7 @@ int ibv_dealloc_pd(ibv_pd* handle) {
 }
 
 #undef ibv_reg_mr
+// [RCM-256, RCM-257, RCM-259, RCM-260, RCM-262]
 ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
   const CallSite here(__builtin_return_address(0), "ibv_reg_mr");
   const auto flags = static_cast<unsigned>(access);
@@ -286,6 +289,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   return 0;
 }
 
+// [RCM-264]
 int ibv_dereg_mr(ibv_mr* handle) {
   const CallSite here(__builtin_return_address(0));
   return guarded_call([&] {

@@ -42,6 +42,7 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
 
 }  // namespace
 
+// [RCM-222]
 ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
   const CallSite here(__builtin_return_address(0), "ibv_create_srq_ex");
   return guarded_pointer<ibv_srq>([&]() -> ibv_srq* {

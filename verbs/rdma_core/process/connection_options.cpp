@@ -55,6 +55,7 @@ net::TapFactory tap() {
 
 }  // namespace
 
+// [RCM-138, RCM-139]
 net::ConnectOptions connect_options() {
   net::ConnectOptions out;
   out.connection = settings().connection;

@@ -24,6 +24,7 @@ template <typename T>
 class EventQueue {
  public:
   /// Opens the file descriptor. Throws std::system_error if that fails.
+  /// [RCM-7, RCM-8]
   EventQueue() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) {
     if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
   }
@@ -44,6 +45,7 @@ class EventQueue {
   }
 
   /// Queues the event in `made`. Does not allocate memory, so it cannot fail.
+  /// [RCM-10, RCM-11, RCM-16]
   void push_made(Made& made) noexcept {
     const std::lock_guard lock(mutex_);
     events_.splice(events_.end(), made, made.begin());
@@ -57,6 +59,7 @@ class EventQueue {
   /// Removes and returns the oldest event. If no event is queued, waits for one, or fails with
   /// EAGAIN if the program has made the descriptor non-blocking. Fails with EINTR if a signal
   /// interrupts the wait, and the handler of this signal was installed without SA_RESTART.
+  /// [RCM-12, RCM-13, RCM-15]
   std::expected<T, int> get() {
     const Reader reader(readers_);
     for (;;) {

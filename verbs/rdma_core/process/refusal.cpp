@@ -60,6 +60,7 @@ void refuse(const char* what, const char* why) {
        .fields = {{"what", what}, {"why", why}}});
 }
 
+// [RCM-69]
 int refused(const char* what, const char* why) {
   refuse(what, why);
   return EOPNOTSUPP;

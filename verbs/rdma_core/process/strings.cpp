@@ -152,6 +152,7 @@ const char* ibv_event_type_str(ibv_event_type event) {
   return text_of(kAsyncEvent, event, "unknown");
 }
 
+// [RCM-23, RCM-24]
 const char* rdma_event_str(rdma_cm_event_type event) {
   return text_of(kCmEvent, event, "UNKNOWN EVENT");
 }

@@ -39,6 +39,7 @@ int hooked_post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   return hooks_of(Srq::of(srq).pd.context).post_srq_recv(srq, wr, bad_wr);
 }
 
+// [RCM-286, RCM-287, RCM-288]
 int hooked_poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
   IWARP_HERE(nullptr);
   return hooks_of(cq).poll_cq(cq, count, wc);

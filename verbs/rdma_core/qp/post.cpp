@@ -51,6 +51,7 @@ int post_bind(RcQp& qp, ibv_mw& mw, const ibv_mw_bind& bind) {
 
 }  // namespace
 
+// [RCM-274, RCM-275, RCM-334]
 int RcQp::post(ibv_send_wr*& wr) {
   if (!takes_requests()) return EINVAL;
   return post_in_batches<verbs::SendWr>(
@@ -76,6 +77,8 @@ int RcQp::post_staged() {
   return error ? why_not(error, staged->ready) : 0;
 }
 
+// [RCM-271, RCM-272, RCM-273, RCM-276, RCM-277, RCM-278, RCM-279, RCM-280, RCM-281, RCM-282,
+// RCM-283, RCM-284]
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   Qp& self = Qp::of(qp);
   int code = EIO;
@@ -89,6 +92,7 @@ int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   return code;
 }
 
+// [RCM-31, RCM-266, RCM-268, RCM-270]
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   Qp& self = Qp::of(qp);
   int code = EIO;
@@ -102,6 +106,7 @@ int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   return code;
 }
 
+// [RCM-269]
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   Srq& self = Srq::of(srq);
   int code = EIO;

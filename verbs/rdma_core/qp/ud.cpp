@@ -132,6 +132,7 @@ int make_request(verbs::DatagramWr& out, const ibv_send_wr& wr) {
   return 0;
 }
 
+// [RCM-285]
 int UdQp::post(ibv_send_wr*& wr) {
   return post_in_batches<verbs::DatagramWr>(
       wr, [](auto& out, const auto& from, auto) { return make_request(out, from); },

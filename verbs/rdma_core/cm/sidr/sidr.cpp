@@ -132,6 +132,7 @@ void Sidr::came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
   }
 }
 
+// [RCM-357, RCM-358]
 void Sidr::request_received(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
   const auto known = std::ranges::find_if(
       end.answers, [&](const SidrEnd::Answer& answer) { return answer.to.is(from); });
@@ -152,6 +153,7 @@ void Sidr::request_received(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage
 }
 
 // Sends the requests that are due. Returns the time at which the next request is due.
+// [RCM-353, RCM-357]
 Sidr::TimePoint Sidr::finish_turn() {
   const std::lock_guard lock(mutex_);
   const auto now = SidrEnd::Clock::now();

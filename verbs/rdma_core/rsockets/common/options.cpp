@@ -49,6 +49,7 @@ void set_buffer(std::uint32_t& ring, int value) {
 }
 
 /// Sets an option of the level SOL_RDMA. Returns 0 or an errno.
+/// [RCM-379, RCM-380]
 int set_of_rdma(Sizes& sizes, int name, int value) {
   if (name == RDMA_IOMAPSIZE) {
     sizes.mappings = rounded_mappings(limited<std::uint32_t>(value));
@@ -75,6 +76,7 @@ void copy_address(const sockaddr& from, sockaddr* out, socklen_t* length) {
   *length = size;
 }
 
+// [RCM-376]
 int Socket::set_option(int level, int name, const void* value, socklen_t length) {
   const Lock lock(mutex_);
   if (closed_) return EBADF;

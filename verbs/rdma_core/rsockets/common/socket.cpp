@@ -64,6 +64,7 @@ void Socket::end_waiting(net::EventFd& waiter) {
   if (!closed_ && take_events()) wake();
 }
 
+// [RCM-369]
 std::expected<int, int> Socket::control(int command, int argument) {
   const Lock lock(mutex_);
   if (closed_) return std::unexpected(EBADF);

@@ -160,6 +160,7 @@ bool DatagramRSocket::take_queue_pair() {
   return taken;
 }
 
+// [RCM-389]
 void DatagramRSocket::consume() {
   if (messages_.front().slot) {
     (void)endpoint_->post_receive(*messages_.front().slot);

@@ -17,6 +17,7 @@
 namespace iwarp::rdma_core::rsockets {
 namespace {
 
+// [RCM-362, RCM-363]
 int make(int family, int type, int protocol) {
   constexpr int kFlags = SOCK_CLOEXEC | SOCK_NONBLOCK;
   const int kind = type & ~kFlags;
@@ -36,6 +37,7 @@ int make(int family, int type, int protocol) {
 
 /// Calls `use` with the rsocket that has this number. `use` must return 0 or an errno. If the errno
 /// is 0, returns 0. Otherwise sets errno and returns -1.
+/// [RCM-388]
 template <typename Use>
 int with(int number, Use use) {
   const int code = guarded([&] {
@@ -59,10 +61,12 @@ ssize_t counted(int number, Use use) {
   return code == 0 ? out : -1;
 }
 
+// [RCM-367]
 ssize_t receive(int number, std::span<const iovec> into, int flags, Arrival* arrival = nullptr) {
   return counted(number, [&](Socket& socket) { return socket.receive(into, flags, arrival); });
 }
 
+// [RCM-367]
 ssize_t send(int number, std::span<const iovec> from, int flags, const sockaddr* to = nullptr,
              socklen_t length = 0) {
   return counted(number, [&](Socket& socket) { return socket.send(from, flags, to, length); });
@@ -95,6 +99,7 @@ extern "C" {
 
 int rsocket(int domain, int type, int protocol) { return make(domain, type, protocol); }
 
+// [RCM-364]
 int rbind(int number, const sockaddr* address, socklen_t length) {
   return with(number, [&](auto& socket) { return socket.bind(address, length); });
 }
@@ -193,6 +198,7 @@ ssize_t rwritev(int number, const iovec* pieces, int count) {
   return from ? send(number, *from, 0) : -1;
 }
 
+// [RCM-365]
 int rgetpeername(int number, sockaddr* address, socklen_t* length) {
   return with(number, [&](auto& socket) { return socket.peer_address(address, length); });
 }

@@ -95,6 +95,7 @@ int sleep_until(std::span<const pollfd> asked, const Sockets& sockets,
 }
 
 /// Returns the number of descriptors that have events, or a negative errno.
+/// [RCM-372]
 int poll(std::span<pollfd> asked, int timeout) {
   const auto begin = Clock::now();
   std::optional<Clock::time_point> end;

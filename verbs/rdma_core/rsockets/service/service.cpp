@@ -64,6 +64,7 @@ Service& Service::get() {
 
 // Leaks the rsockets of the parent instead of destroying them, because their locks may be held by a
 // thread of the parent. That thread does not exist in the child, and so would never unlock them.
+// [RCM-390]
 void Service::abandon_in_child() {
   for (auto& [number, socket] : by_number_) (void)new std::shared_ptr<Socket>(std::move(socket));
   for (auto& socket : answered_) (void)new std::shared_ptr<RSocket>(std::move(socket));

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+// [RCM-391]
 extern "C" int socket(int domain, int type, int protocol) noexcept {
   return static_cast<int>(::syscall(SYS_socket, domain, type, protocol));
 }

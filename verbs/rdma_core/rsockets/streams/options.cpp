@@ -62,6 +62,7 @@ int RSocket::peer_address(sockaddr* out, socklen_t* length) {
   return 0;
 }
 
+// [RCM-376, RCM-377, RCM-378]
 int RSocket::set_own_option(int level, int name, const void* value, socklen_t length,
                             std::optional<int> number) {
   if (level == SOL_SOCKET && name == SO_LINGER) {

@@ -37,6 +37,7 @@ RSocket::RSocket(rdma_cm_id* id, const std::shared_ptr<RSocket>& listener)
 
 RSocket::~RSocket() { close(); }
 
+// [RCM-396]
 void RSocket::fail(int code) {
   if (!is_connected()) return;
   endpoint_->break_off();
@@ -94,6 +95,7 @@ int RSocket::bind(const sockaddr* address, socklen_t /*length*/) {
   return 0;
 }
 
+// [RCM-394]
 int RSocket::listen(int backlog) {
   const Lock lock(mutex_);
   if (closed_) return EBADF;
@@ -138,6 +140,7 @@ bool RSocket::is_established() {
   return phase_ != Phase::kOpening && phase_ != Phase::kRefused;
 }
 
+// [RCM-370, RCM-371]
 int RSocket::connect(const sockaddr* address, socklen_t length) {
   if (address == nullptr || length < sizeof(sa_family_t)) return EINVAL;
   sockaddr_storage to{};
@@ -182,6 +185,7 @@ int RSocket::send_control(Lock& lock, Control what) {
   return code == EAGAIN ? ETIMEDOUT : code;
 }
 
+// [RCM-373]
 int RSocket::shutdown(int how) {
   if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR) return EINVAL;
   Lock lock(mutex_);
@@ -205,12 +209,14 @@ void RSocket::stop_lingering() {
   options_.linger_for = {.l_onoff = 1, .l_linger = 0};
 }
 
+// [RCM-375]
 bool RSocket::closes_at_once() {
   const Lock lock(mutex_);
   return options_.linger_is_set && options_.linger_for.l_onoff != 0 &&
          options_.linger_for.l_linger == 0;
 }
 
+// [RCM-374, RCM-395]
 int RSocket::close() {
   if (!closes_at_once()) (void)guarded([&] { return shutdown(SHUT_RDWR); });
   std::deque<std::shared_ptr<RSocket>> orphans;

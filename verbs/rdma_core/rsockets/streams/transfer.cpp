@@ -13,6 +13,7 @@
 namespace iwarp::rdma_core::rsockets {
 // Waits until the connection is established. Returns 0 if the connection was established, even if
 // it has ended in the meantime. Otherwise returns an errno.
+// [RCM-394]
 int RSocket::await_open(Lock& lock, int flags) {
   if (closed_) return EBADF;
   if (phase_ == Phase::kOpening) {
@@ -34,6 +35,7 @@ RSocket::Result RSocket::receive(Pieces into, int flags, Arrival* arrival) {
   return got;
 }
 
+// [RCM-366, RCM-368]
 RSocket::Result RSocket::receive_locked(Lock& lock, Pieces into, int flags) {
   const std::size_t wanted = total(into);
   const bool peeks = (flags & MSG_PEEK) != 0;
@@ -100,6 +102,7 @@ RSocket::Result RSocket::send_locked(Lock& lock, Pieces from, int flags) {
   return done;
 }
 
+// [RCM-381, RCM-382, RCM-383, RCM-384]
 std::expected<std::uint64_t, int> RSocket::map(void* memory, std::size_t length, int protection,
                                                std::int64_t offset) {
   const Lock lock(mutex_);
@@ -126,6 +129,7 @@ std::expected<std::uint64_t, int> RSocket::map(void* memory, std::size_t length,
   return known_by;
 }
 
+// [RCM-387]
 int RSocket::unmap(const void* memory, std::size_t length) {
   const Lock lock(mutex_);
   if (closed_) return EBADF;
@@ -140,6 +144,7 @@ int RSocket::unmap(const void* memory, std::size_t length) {
 
 // Announces new mappings to the peer before the next data is sent, so that the peer's application
 // can use them when it has received this data.
+// [RCM-385]
 int RSocket::report_mappings(Lock& lock, int flags) {
   const auto untold = [&] { return std::ranges::find(own_mappings_, false, &OwnMapping::told); };
   while (untold() != own_mappings_.end()) {
@@ -161,6 +166,7 @@ int RSocket::report_mappings(Lock& lock, int flags) {
   return 0;
 }
 
+// [RCM-386]
 RSocket::Result RSocket::write_mapped(std::span<const std::byte> from, std::uint64_t offset,
                                       int flags) {
   Lock lock(mutex_);
