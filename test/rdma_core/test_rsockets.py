@@ -149,6 +149,7 @@ class Udpong(Case):
             self.play(names, HOSTS6[0], sizes[::5])
 
 
+# [RCM-391]
 @tried("curl, openssl", "curl openssl librdmacm1", "HTTPS over rsockets, with librspreload.so",
        personas=("iwarp", "roce"))
 @unittest.skipIf(PRELOAD is None, "librspreload.so is not installed (librdmacm1)")

@@ -93,6 +93,7 @@ int main() {
   texts("node", ibv_node_type_str, IBV_NODE_UNSPECIFIED);
   texts("port", ibv_port_state_str, IBV_PORT_ACTIVE_DEFER);
   texts("event", ibv_event_type_str, IBV_EVENT_WQ_FATAL);
+  // [RCM-23, RCM-24]
   texts("cm", rdma_event_str, RDMA_CM_EVENT_TIMEWAIT_EXIT);
   rates();
   sysfs();

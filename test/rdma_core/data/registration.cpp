@@ -112,6 +112,7 @@ TEST_CASE("every operation reaches the last octets of a region that ends at 2^64
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
+// [RCM-259]
 TEST_CASE("memory that the program does not have, or may not write, causes EFAULT") {
   const End end;
   const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));

@@ -70,6 +70,7 @@ TEST_CASE("a process without free descriptors retries periodically, and then lis
   CHECK_GE(std::chrono::steady_clock::now() - from, kTimes * 10ms);
 }
 
+// [RCM-342]
 TEST_CASE(
     "a device removal is reported to all objects, new calls are refused, and objects can be "
     "destroyed") {

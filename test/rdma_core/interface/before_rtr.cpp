@@ -25,6 +25,7 @@ void accept_next(const Channel& channel, End& server) {
   REQUIRE(rdma_accept(server.id.get(), &param) == 0);
 }
 
+// [RCM-120]
 TEST_CASE(
     "a server reads ESTABLISHED before the next request, even if no RTR of the first has arrived") {
   const Meeting meeting;
@@ -39,6 +40,7 @@ TEST_CASE(
   const Id other(expect(meeting.server_channel, RDMA_CM_EVENT_CONNECT_REQUEST)->id);
 }
 
+// [RCM-341]
 TEST_CASE(
     "a server sees a peer that disconnects before its RTR connect and disconnect, and serves the "
     "next") {

@@ -49,6 +49,7 @@ std::optional<Address> outer_address() {
   return std::nullopt;
 }
 
+// [RCM-111]
 TEST_CASE("as many requests as the backlog wait for the program, and no more") {
   const Channel channel = make_channel();
   const Id listener = listening(channel, Address("127.0.0.1"), 2);
@@ -65,12 +66,33 @@ TEST_CASE("as many requests as the backlog wait for the program, and no more") {
   CHECK_FALSE(is_readable(channel->fd));
 }
 
-TEST_CASE("a port space that is not supported is refused") {
-  rdma_cm_id* id = nullptr;
-  CHECK(error_of(rdma_create_id(nullptr, &id, nullptr, std::bit_cast<rdma_port_space>(28836))) ==
-        EPROTONOSUPPORT);
+// [RCM-1, RCM-27, RCM-28, RCM-30]
+TEST_CASE("port spaces that are not supported are refused") {
+  const auto unknown = std::bit_cast<rdma_port_space>(28836);
+  for (const rdma_port_space space : {unknown, RDMA_PS_IB, RDMA_PS_UDP, RDMA_PS_IPOIB}) {
+    CAPTURE(space);
+    rdma_cm_id* id = nullptr;
+    CHECK(error_of(rdma_create_id(nullptr, &id, nullptr, space)) == EPROTONOSUPPORT);
+    CHECK(id == nullptr);
+  }
 }
 
+// [RCM-26, RCM-45, RCM-46, RCM-47, RCM-48]
+TEST_CASE("a new id has no device, queue pair, port or addresses") {
+  const Channel channel = make_channel();
+  const Id id = make_id(channel);
+  CHECK(id->verbs == nullptr);
+  CHECK(id->qp == nullptr);
+  CHECK(id->qp_type == IBV_QPT_RC);
+  CHECK(rdma_get_src_port(id.get()) == 0);
+  CHECK(rdma_get_dst_port(id.get()) == 0);
+  const sockaddr_storage zeroes{};
+  for (const sockaddr* address : {rdma_get_local_addr(id.get()), rdma_get_peer_addr(id.get())}) {
+    CHECK(std::memcmp(address, &zeroes, sizeof zeroes) == 0);
+  }
+}
+
+// [RCM-94, RCM-95, RCM-96, RCM-97]
 TEST_CASE("an id has no device while it is bound to a wildcard or loopback address") {
   const Channel channel = make_channel();
   for (const char* host : {"0.0.0.0", "::", "127.0.0.1", "127.0.0.9", "::1"}) {
@@ -86,6 +108,7 @@ TEST_CASE("an id has no device while it is bound to a wildcard or loopback addre
   }
 }
 
+// [RCM-1, RCM-98, RCM-99]
 TEST_CASE("addresses of other hosts or of another kind cannot be bound") {
   const Channel channel = make_channel();
   const Id id = make_id(channel);
@@ -93,6 +116,7 @@ TEST_CASE("addresses of other hosts or of another kind cannot be bound") {
     errno = 0;
     CHECK(error_of(rdma_bind_addr(id.get(), Address(address).get())) == EADDRNOTAVAIL);
   }
+  CHECK(error_of(rdma_bind_addr(id.get(), nullptr)) == EINVAL);
   sockaddr_ib infiniband{};
   infiniband.sib_family = AF_IB;
   errno = 0;
@@ -100,6 +124,7 @@ TEST_CASE("addresses of other hosts or of another kind cannot be bound") {
   CHECK(errno != 0);
 }
 
+// [RCM-40, RCM-100]
 TEST_CASE("a port in use cannot be bound until its socket is gone, and the call itself fails") {
   const Channel channel = make_channel();
   Id listener = listening(channel);
@@ -146,12 +171,14 @@ TEST_CASE("an id that could not listen can listen after the other listener is go
   CHECK(rdma_listen(id.get(), 1) == 0);
 }
 
+// [RCM-160, RCM-161]
 TEST_CASE("private data goes both ways") {
   const Pair pair({.request_data = "from the client", .accept_data = "from the server"});
   CHECK(pair.request_data.substr(0, 15) == "from the client");
   CHECK(pair.accept_data.substr(0, 15) == "from the server");
 }
 
+// [RCM-117]
 TEST_CASE("an id has the context that its listener has when the program reads the request event") {
   Meeting meeting;
   make_queue_pair(meeting.client);
@@ -165,8 +192,12 @@ TEST_CASE("an id has the context that its listener has when the program reads th
   const Event request = expect(meeting.server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
   const Id server(request->id);
   CHECK(server->context == &context);
+  CHECK(server->ps == RDMA_PS_TCP);
+  CHECK(server->qp_type == IBV_QPT_RC);
+  CHECK(server->channel == meeting.server_channel.get());
 }
 
+// [RCM-139]
 TEST_CASE("a client finds a server that begins to listen a moment later") {
   const Channel theirs = make_channel();
   const Id late = bound(theirs, Address("127.0.0.1"));
@@ -189,6 +220,7 @@ TEST_CASE("a client finds a server that begins to listen a moment later") {
   const Id server(request->id);
 }
 
+// [RCM-200, RCM-332]
 TEST_CASE("a queue pair that closes is in SQD or in ERR") {
   Pair pair;
   const auto state = [&] { return query(pair.client.id->qp).qp_state; };
@@ -207,6 +239,7 @@ std::unique_ptr<rdma_addrinfo, Destroyer> addresses(const char* node, const char
   return std::unique_ptr<rdma_addrinfo, Destroyer>(out);
 }
 
+// [RCM-52]
 TEST_CASE("without a name rdma_getaddrinfo returns the hints' values") {
   Address source("127.0.0.1", 7777);
   rdma_addrinfo hints{};
@@ -234,6 +267,7 @@ TEST_CASE("without a name rdma_getaddrinfo returns the hints' values") {
   REQUIRE(out->ai_dst_addr != nullptr);
 }
 
+// [RCM-50, RCM-51, RCM-56, RCM-60, RCM-61]
 TEST_CASE("rdma_getaddrinfo resolves names for active and passive sides") {
   rdma_addrinfo hints{};
   hints.ai_port_space = RDMA_PS_TCP;
@@ -242,14 +276,17 @@ TEST_CASE("rdma_getaddrinfo resolves names for active and passive sides") {
   REQUIRE(out->ai_dst_addr != nullptr);
   CHECK(reinterpret_cast<sockaddr_in*>(out->ai_dst_addr)->sin_port == htons(7471));
   CHECK(out->ai_qp_type == IBV_QPT_RC);
+  CHECK(out->ai_port_space == RDMA_PS_TCP);
   hints.ai_flags = RAI_PASSIVE;
   out = addresses(nullptr, "7471", hints);
   REQUIRE(out);
   REQUIRE(out->ai_src_addr != nullptr);
+  CHECK(out->ai_dst_len == 0);
   rdma_addrinfo* none = nullptr;
   CHECK(rdma_getaddrinfo("no-such-host.invalid", "1", &hints, &none) != 0);
 }
 
+// [RCM-121]
 TEST_CASE(
     "a disconnect event comes before a later request to the listener, whether polled or not") {
   Pair pair;

@@ -97,14 +97,15 @@ ibv_wc End::done(ibv_cq* cq) {
   return wc;
 }
 
+// [RCM-70, RCM-87]
 Id resolved(const Channel& channel, Address to, rdma_port_space space,
             std::optional<Address> from) {
   Id id = make_id(channel, space);
   sockaddr* const source = from ? from->get() : nullptr;
   REQUIRE(rdma_resolve_addr(id.get(), source, to.get(), kTimeoutMs) == 0);
-  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
+  CHECK(expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED)->status == 0);
   REQUIRE(rdma_resolve_route(id.get(), kTimeoutMs) == 0);
-  expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  CHECK(expect(channel, RDMA_CM_EVENT_ROUTE_RESOLVED)->status == 0);
   return id;
 }
 
@@ -134,10 +135,12 @@ Meeting::Meeting()
       port(port_of(listener)),
       client{.id = resolved(channel, Address("127.0.0.1", port))} {}
 
+// [RCM-105, RCM-115, RCM-122]
 void Meeting::request_connection(rdma_conn_param* param) {
   REQUIRE(rdma_connect(client.id.get(), param) == 0);
   request = expect(server_channel, RDMA_CM_EVENT_CONNECT_REQUEST);
   CHECK(request->listen_id == listener.get());
+  CHECK(request->id != listener.get());
   server.id.reset(request->id);
 }
 
@@ -152,9 +155,11 @@ void Meeting::accept(rdma_conn_param* param) {
   request.reset();
 }
 
+// [RCM-125, RCM-127, RCM-145]
 Event Meeting::establish() {
   Event out = expect(channel, RDMA_CM_EVENT_ESTABLISHED);
-  expect(server_channel, RDMA_CM_EVENT_ESTABLISHED);
+  CHECK(out->status == 0);
+  CHECK(expect(server_channel, RDMA_CM_EVENT_ESTABLISHED)->id == server.id.get());
   return out;
 }
 

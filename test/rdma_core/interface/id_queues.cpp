@@ -34,6 +34,7 @@ void check_empty_srq(rdma_cm_id* id, std::uint32_t max_wr) {
   CHECK(id->srq == nullptr);
 }
 
+// [RCM-218, RCM-219, RCM-220, RCM-221, RCM-223]
 TEST_CASE("an id has one shared receive queue, in its own domain or in the program's") {
   const Channel channel = make_channel();
   const Id idle = make_id(channel);
@@ -52,6 +53,7 @@ TEST_CASE("an id has one shared receive queue, in its own domain or in the progr
   id->pd = own;
 }
 
+// [RCM-222]
 TEST_CASE("the extended call creates the same queue, and refuses kinds that iWARP does not have") {
   const Channel channel = make_channel();
   const Id id = resolved_here(channel);
@@ -64,6 +66,7 @@ TEST_CASE("the extended call creates the same queue, and refuses kinds that iWAR
   CHECK(id->srq == nullptr);
 }
 
+// [RCM-197, RCM-211, RCM-212, RCM-213]
 TEST_CASE("an extended queue pair of an id uses its queues, its domain and its receives") {
   const Channel channel = make_channel();
   const Id id = resolved_here(channel);
@@ -86,6 +89,7 @@ TEST_CASE("an extended queue pair of an id uses its queues, its domain and its r
   CHECK(id->qp == nullptr);
 }
 
+// [RCM-201]
 TEST_CASE(
     "if an extended call has a null domain although its mask includes one, the id's domain is "
     "used") {
@@ -117,6 +121,7 @@ TEST_CASE("objects of a device that was opened twice can be used together") {
   CHECK(in.text(wc.byte_len) == "from a domain of another context");
 }
 
+// [RCM-260, RCM-262, RCM-266, RCM-270, RCM-271, RCM-276, RCM-278, RCM-280, RCM-281, RCM-284]
 TEST_CASE("the calls of rdma_verbs.h gather, scatter, write and read") {
   Pair pair({.all_signaled = true});
   rdma_cm_id* const client = pair.client.id.get();
@@ -141,7 +146,9 @@ TEST_CASE("the calls of rdma_verbs.h gather, scatter, write and read") {
   std::array<ibv_sge, 2> out{at(local, 0, 1), at(local, 8, 3)};
   REQUIRE(rdma_post_sendv(client, &context, out.data(), out.size(), 0) == 0);
   done();
-  CHECK(End::done(pair.server.receive_cq).byte_len == 4);
+  const ibv_wc arrived = End::done(pair.server.receive_cq);
+  CHECK(arrived.byte_len == 4);
+  CHECK(arrived.wr_id == reinterpret_cast<std::uint64_t>(&context));
   CHECK(std::string(there.data(), 8) == std::string("08\0\0"
                                                     "9a\0\0",
                                                     8));
@@ -156,13 +163,18 @@ TEST_CASE("the calls of rdma_verbs.h gather, scatter, write and read") {
                          source->rkey) == 0);
   done();
   CHECK(std::string(here.data(), 8) == "0123089a");
-  REQUIRE(rdma_post_readv(client, &context, out.data(), 1, 0, at(source, 1, 1).addr,
+  REQUIRE(rdma_post_readv(client, &context, out.data(), out.size(), 0, at(source, 1, 4).addr,
                           source->rkey) == 0);
   done();
   CHECK(here[0] == '8');
+  CHECK(here[8] == '\0');
+  CHECK(here[10] == '9');
+  ibv_wc none{};
+  CHECK(ibv_poll_cq(pair.server.receive_cq.get(), 1, &none) == 0);
   for (ibv_mr* const mr : {local, remote, source}) CHECK(rdma_dereg_mr(mr) == 0);
 }
 
+// [RCM-277]
 TEST_CASE("a call of rdma_verbs.h that fails returns -1 and sets errno") {
   Pair pair;
   std::array<ibv_sge, 3> too_many{};
@@ -191,6 +203,7 @@ TEST_CASE("a datagram call on a connection is a Send to its peer") {
   CHECK(in.text(3) == "udp");
 }
 
+// [RCM-309, RCM-313, RCM-318, RCM-319, RCM-320]
 TEST_CASE("id options: known ones are checked for size and state, others do not exist") {
   const Channel channel = make_channel();
   const Id id = make_id(channel);
@@ -216,6 +229,7 @@ TEST_CASE("id options: known ones are checked for size and state, others do not 
   });
 }
 
+// [RCM-143, RCM-144]
 TEST_CASE("rdma_notify() has nothing to do over TCP, but needs a device") {
   const Channel channel = make_channel();
   const Id idle = make_id(channel);

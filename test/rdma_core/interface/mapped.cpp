@@ -12,6 +12,7 @@ using namespace rdma_core_test;
 
 constexpr std::string_view kMapped = "::ffff:127.0.0.1";
 
+// [RCM-84]
 TEST_CASE("an id binds to a mapped address, and clients reach it through either form") {
   const Channel server = make_channel();
   const Channel channel = make_channel();
@@ -31,6 +32,7 @@ TEST_CASE("an id binds to a mapped address, and clients reach it through either 
   }
 }
 
+// [RCM-84]
 TEST_CASE("an id with a mapped source address resolves an IPv4 destination") {
   const Channel channel = make_channel();
   const Id id = make_id(channel);

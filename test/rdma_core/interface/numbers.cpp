@@ -35,6 +35,7 @@ rdma_conn_param param_of(int responder_resources, int initiator_depth) {
           .initiator_depth = static_cast<std::uint8_t>(initiator_depth)};
 }
 
+// [RCM-170, RCM-171, RCM-172, RCM-173, RCM-175, RCM-176]
 TEST_CASE("numbers of Reads arrive as the peer has passed them, from the other point of view") {
   constexpr std::array<std::pair<int, int>, 5> kReads{{{3, 4}, {1, 1}, {7, 2}, {16, 16}, {0, 0}}};
   for (const auto& [resources, depth] : kReads) {
@@ -54,6 +55,7 @@ TEST_CASE("numbers of Reads arrive as the peer has passed them, from the other p
   }
 }
 
+// [RCM-174]
 TEST_CASE(
     "a server that permits more than the client wants, or wants more than it gets, gets less") {
   Ends ends;
@@ -65,6 +67,7 @@ TEST_CASE(
   CHECK(attributes_of(ends.server.id).max_rd_atomic == 4);
 }
 
+// [RCM-183, RCM-184, RCM-185, RCM-187, RCM-188, RCM-190, RCM-191, RCM-192]
 TEST_CASE("as RoCE, events and queries have the peer's other numbers; as an RNIC, they have none") {
   Ends ends;
   ends.ask({.flow_control = 1, .retry_count = 5, .rnr_retry_count = 6});
@@ -84,6 +87,7 @@ TEST_CASE("as RoCE, events and queries have the peer's other numbers; as an RNIC
   CHECK(attributes_of(ends.server.id).rnr_retry == (roce ? 6 : 0));
 }
 
+// [RCM-83]
 TEST_CASE("a client has its port when its address is resolved, and the server sees this port") {
   Meeting meeting;
   const Id client = make_id(meeting.channel);
@@ -105,6 +109,7 @@ TEST_CASE("a client has its port when its address is resolved, and the server se
   CHECK(rdma_get_src_port(meeting.client.id.get()) == own);
 }
 
+// [RCM-133, RCM-153, RCM-154, RCM-155, RCM-157]
 TEST_CASE("a rejection has its private data, and as RoCE the reason of InfiniBand") {
   constexpr int kInvalidServiceId = 8;  // The values are those of IB_CM_REJ_*.
   constexpr int kConsumerDefined = 28;
@@ -132,6 +137,7 @@ TEST_CASE("a rejection has its private data, and as RoCE the reason of InfiniBan
   }
 }
 
+// [RCM-310, RCM-311, RCM-312]
 TEST_CASE("ids that reuse addresses can be bound to one address, and only one of them can listen") {
   const Channel channel = make_channel();
   std::array<Id, 3> ids;
@@ -154,6 +160,7 @@ TEST_CASE("ids that reuse addresses can be bound to one address, and only one of
   CHECK(is_in_use(rdma_bind_addr(ids[2].get(), address.get())));
 }
 
+// [RCM-131, RCM-140, RCM-151]
 TEST_CASE("as RoCE, a queue pair that cannot carry a connection lends it its number") {
   Meeting meeting;
   rdma_cm_id* const client = meeting.client.id.get();

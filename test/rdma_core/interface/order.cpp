@@ -48,6 +48,7 @@ constexpr std::array<Notice, 2> kNotices{
     [](const End& end) { REQUIRE(is_readable(end.receive_channel->fd, kTimeoutMs)); },
     [](const End& end) { End::next(end.receive_cq); }};
 
+// [RCM-138]
 TEST_CASE("a receive of the client completes after ESTABLISHED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
@@ -61,6 +62,7 @@ TEST_CASE("a receive of the client completes after ESTABLISHED") {
   }
 }
 
+// [RCM-137, RCM-275]
 TEST_CASE("a receive of the server completes after ESTABLISHED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
@@ -73,6 +75,7 @@ TEST_CASE("a receive of the server completes after ESTABLISHED") {
   }
 }
 
+// [RCM-136]
 TEST_CASE("requests posted for a connection that is rejected are flushed after REJECTED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
@@ -86,6 +89,7 @@ TEST_CASE("requests posted for a connection that is rejected are flushed after R
   }
 }
 
+// [RCM-339]
 TEST_CASE("when the peer disconnects, posted requests are flushed after DISCONNECTED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
@@ -100,6 +104,7 @@ TEST_CASE("when the peer disconnects, posted requests are flushed after DISCONNE
   }
 }
 
+// [RCM-37, RCM-338, RCM-339]
 TEST_CASE(
     "messages that arrived before the disconnect complete before DISCONNECTED, flushes after it") {
   const std::string_view words = "the last";
@@ -155,6 +160,7 @@ TEST_CASE("a program that gives up a queue pair sees its requests flushed withou
   CHECK(End::next(meeting.client.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
 }
 
+// [RCM-41]
 TEST_CASE("a queue pair outlives its id, and its requests are flushed") {
   Waiting meeting;
   meeting.connect();

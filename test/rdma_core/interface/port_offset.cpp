@@ -71,6 +71,7 @@ Ends connect(const Channel& channel, Id client, const Channel& theirs) {
   return out;
 }
 
+// [RCM-46, RCM-104]
 TEST_CASE("TCP and RDMA listen on one port number, in either order, and both are reachable") {
   for (const auto& [family, address] : kHosts) {
     for (const bool tcp_first : {true, false}) {
@@ -120,6 +121,7 @@ TEST_CASE("an RDMA listener occupies the TCP port at the offset, also on the wil
   }
 }
 
+// [RCM-73]
 TEST_CASE("both sides see the source port that the program chose") {
   for (const auto& [family, address] : kHosts) {
     CAPTURE(address);
@@ -134,6 +136,7 @@ TEST_CASE("both sides see the source port that the program chose") {
   }
 }
 
+// [RCM-3]
 TEST_CASE(
     "a port that the offset moves out of range is an invalid address, and the call itself fails") {
   constexpr std::uint16_t kLast = 65535 - kOffset;
@@ -164,6 +167,7 @@ TEST_CASE("a TCP port in use is reported as in use, whatever the program's numbe
   CHECK(error_of(rdma_bind_addr(id.get(), Address(same).get())) == EADDRINUSE);
 }
 
+// [RCM-64]
 TEST_CASE("rdma_getaddrinfo does not change port numbers") {
   rdma_addrinfo hints{.ai_port_space = RDMA_PS_TCP};
   rdma_addrinfo* raw = nullptr;

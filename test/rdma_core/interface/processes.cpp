@@ -120,6 +120,7 @@ TEST_CASE("a child cannot use the parent's ids, but can destroy them") {
   ping(pair);
 }
 
+// [RCM-37]
 TEST_CASE("the peer sees the end of a connection although a child of its owner is still running") {
   Pair pair;
   int hold[2];

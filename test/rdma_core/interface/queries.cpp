@@ -38,6 +38,7 @@ TEST_CASE("the GUID of the device equals its attribute, and the index counts fro
   CHECK(ibv_get_device_index(context->device) >= 0);
 }
 
+// [RCM-19]
 TEST_CASE("the connection manager lists the same device") {
   int count = 0;
   const std::unique_ptr<ibv_context*, Destroyer> list(rdma_get_devices(&count));

@@ -120,6 +120,7 @@ void be_rejected(std::uint32_t events, std::uint16_t port, int count) {
   CHECK(client.is_empty());
 }
 
+// [RCM-10, RCM-11, RCM-13]
 TEST_CASE("threads that wait for several CM channels find an event whenever one is readable") {
   constexpr int kClients = 3;
   constexpr int kIds = 8;
@@ -137,6 +138,7 @@ TEST_CASE("threads that wait for several CM channels find an event whenever one 
   }
 }
 
+// [RCM-321, RCM-322, RCM-323]
 TEST_CASE("an id that migrates takes along the readiness of its events") {
   for (const std::uint32_t events : kTriggers) {
     CAPTURE(events);
@@ -161,6 +163,7 @@ TEST_CASE("an id that migrates takes along the readiness of its events") {
   }
 }
 
+// [RCM-10, RCM-13, RCM-33, RCM-35]
 TEST_CASE("a CM channel is not readable for events of a destroyed id or for unacknowledged ones") {
   for (const std::uint32_t events : kTriggers) {
     CAPTURE(events);

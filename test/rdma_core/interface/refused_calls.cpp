@@ -268,6 +268,7 @@ const std::array kBadCalls{
             R"(rdma_bind_addr: 0.0.0.0:\d+ is in use: .* --port-offset 1000\))"},
 };
 
+// [RCM-100, RCM-123]
 TEST_CASE("a refused call names the argument, its value and what is allowed, once for each place") {
   for (const BadCall& bad : kBadCalls) {
     check_line(said_about([&] {

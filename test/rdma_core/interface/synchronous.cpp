@@ -55,6 +55,7 @@ void serve_one(rdma_cm_id* listener) {
   ibv_mr* const out_mr = rdma_reg_msgs(id.get(), out, sizeof out);
   REQUIRE(rdma_post_recv(id.get(), nullptr, in, sizeof in, in_mr) == 0);
   REQUIRE(rdma_accept(id.get(), nullptr) == 0);
+  CHECK(id->event->event == RDMA_CM_EVENT_ESTABLISHED);
   const auto wc = received(id.get());
   std::memcpy(out, in, wc.byte_len);
   CHECK(rdma_post_send(id.get(), nullptr, out, wc.byte_len, out_mr, 0) == 0);
@@ -65,6 +66,8 @@ void serve_one(rdma_cm_id* listener) {
   CHECK(rdma_dereg_mr(out_mr) == 0);
 }
 
+// [RCM-198, RCM-234, RCM-235, RCM-239, RCM-242, RCM-243, RCM-244, RCM-249, RCM-250, RCM-252,
+// RCM-267, RCM-272, RCM-286, RCM-287]
 TEST_CASE("two endpoints connect, exchange a message and disconnect with blocking calls") {
   auto init = usual();
   const Endpoint listener = make_endpoint("0", RAI_PASSIVE, &init);
@@ -81,6 +84,7 @@ TEST_CASE("two endpoints connect, exchange a message and disconnect with blockin
     CHECK(client->event->event == RDMA_CM_EVENT_ESTABLISHED);
     char out[] = "echo";
     REQUIRE(rdma_post_send(client.get(), nullptr, out, 4, nullptr, IBV_SEND_INLINE) == 0);
+    std::memset(out, 'x', 4);  // The library has copied the inline data.
     CHECK(received(client.get()).byte_len == 4);
     CHECK(std::string(in, 4) == "echo");
     server.join();
@@ -89,6 +93,7 @@ TEST_CASE("two endpoints connect, exchange a message and disconnect with blockin
   }
 }
 
+// [RCM-237]
 TEST_CASE("a blocking call returns why it failed") {
   const Channel channel = make_channel();
   const std::uint16_t port = port_of(listening(channel));
@@ -98,6 +103,7 @@ TEST_CASE("a blocking call returns why it failed") {
   CHECK(error_of(rdma_connect(client.get(), nullptr)) == ECONNREFUSED);
 }
 
+// [RCM-234, RCM-236]
 TEST_CASE("an id without a channel resolves addresses with blocking calls") {
   rdma_cm_id* raw = nullptr;
   REQUIRE(rdma_create_id(nullptr, &raw, nullptr, RDMA_PS_TCP) == 0);
@@ -108,6 +114,7 @@ TEST_CASE("an id without a channel resolves addresses with blocking calls") {
   CHECK(rdma_resolve_route(id.get(), 1000) == 0);
 }
 
+// [RCM-204, RCM-214, RCM-215]
 TEST_CASE("queues that rdma_cm created are destroyed with the queue pair") {
   const Channel channel = make_channel();
   const Id id = resolved(channel, Address("127.0.0.1", 7));
@@ -122,6 +129,7 @@ TEST_CASE("queues that rdma_cm created are destroyed with the queue pair") {
   CHECK(id->send_cq == nullptr);
 }
 
+// [RCM-215]
 TEST_CASE("a queue that is used in both places of an id is destroyed once") {
   const Channel channel = make_channel();
   const Id id = resolved(channel, Address("127.0.0.1", 7));

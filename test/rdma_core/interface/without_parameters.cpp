@@ -30,6 +30,7 @@ void check_few_retries_end() {
   expect(pair.channel, RDMA_CM_EVENT_DISCONNECTED);
 }
 
+// [RCM-193]
 TEST_CASE("without parameters a Send waits for its receive, however long it takes") {
   REQUIRE(kSet == 0);
   Connected pair(nullptr);
@@ -47,6 +48,7 @@ TEST_CASE("without parameters a Send waits for its receive, however long it take
   check_late(pair.server, pair.client);
 }
 
+// [RCM-191, RCM-317]
 TEST_CASE("RDMA_OPTION_ID_ACK_TIMEOUT is the timeout of the queue pair that an id connects") {
   const auto set_timeout = [](const Id& id, std::uint8_t timeout) {
     REQUIRE(rdma_set_option(id.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
@@ -69,6 +71,7 @@ TEST_CASE("RDMA_OPTION_ID_ACK_TIMEOUT is the timeout of the queue pair that an i
   check(meeting.server.id, 19, 3);  // The client determines the number of retries.
 }
 
+// [RCM-194]
 TEST_CASE("a retry count below 7 ends the connection") { check_few_retries_end(); }
 
 }  // namespace

@@ -25,6 +25,7 @@ bool same_place(const sockaddr_in& a, const sockaddr_in& b) {
   return a.sin_addr.s_addr == b.sin_addr.s_addr && a.sin_port == b.sin_port;
 }
 
+// [RCM-362, RCM-389]
 TEST_CASE("messages keep their boundaries, and the receiver gets the sender's address") {
   const DatagramPair pair;
   const auto client_place = place_of(pair.client);

@@ -23,6 +23,7 @@ int in_child(int parents, std::uint16_t port) {
   return rclose(own) == 0 ? 0 : 6;
 }
 
+// [RCM-390]
 TEST_CASE("parent and child of a fork each have their own rsockets") {
   const Pair pair;
   const std::uint16_t port = port_of(pair.listener);

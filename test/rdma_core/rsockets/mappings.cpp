@@ -10,6 +10,7 @@ using namespace rsockets_test;
 
 void allow_mappings(const Socket& socket) { set_number(socket, SOL_RDMA, RDMA_IOMAPSIZE, 2); }
 
+// [RCM-381, RCM-385, RCM-386]
 TEST_CASE("the peer can write to mapped memory, up to its end") {
   const Pair pair(allow_mappings);
   std::vector<std::uint8_t> memory(200'000);
@@ -33,6 +34,7 @@ TEST_CASE("the peer can write to mapped memory, up to its end") {
   CHECK(error_of(riounmap(pair.server.get(), memory.data(), memory.size())) == EINVAL);
 }
 
+// [RCM-382, RCM-384]
 TEST_CASE("the peer's table limits the number of mappings") {
   const Pair pair(allow_mappings);
   std::vector<std::uint8_t> memory(300);
@@ -48,6 +50,7 @@ TEST_CASE("the peer's table limits the number of mappings") {
   CHECK(map(0, PROT_WRITE) != -1);
 }
 
+// [RCM-384]
 TEST_CASE("mapping fails without a connection or without room") {
   std::uint8_t octet = 0;
   CHECK(error_of(riomap(make_socket().get(), &octet, 1, PROT_WRITE, 0, 0)) == EINVAL);

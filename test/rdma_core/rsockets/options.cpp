@@ -25,6 +25,7 @@ TEST_CASE("defaults are those of rsockets") {
   CHECK(get_number(socket, SOL_SOCKET, SO_DOMAIN) == AF_INET);
 }
 
+// [RCM-379]
 TEST_CASE("options can be read back as they were set") {
   const Socket socket = make_socket(AF_INET6);
   for (const auto& [level, name, value] : {std::tuple{SOL_SOCKET, SO_KEEPALIVE, 1},
@@ -55,6 +56,7 @@ TEST_CASE("options can be read back as they were set") {
   CHECK(error_of(rfcntl(socket.get(), F_GETOWN)) == ENOTSUP);
 }
 
+// [RCM-379]
 TEST_CASE("sizes cannot change once the socket is connected, and are inherited from the listener") {
   const Pair pair([](const Socket& socket) {
     set_number(socket, SOL_RDMA, RDMA_SQSIZE, 50);
@@ -72,6 +74,7 @@ TEST_CASE("sizes cannot change once the socket is connected, and are inherited f
   CHECK(info.tcpi_state == TCP_ESTABLISHED);
 }
 
+// [RCM-377]
 TEST_CASE("unknown options are refused, and so are values that are too short") {
   const Socket socket = make_socket();
   int value = 1;

@@ -31,6 +31,7 @@ struct Event {
   }
 };
 
+// [RCM-370]
 TEST_CASE("a connection is established without a blocking call") {
   const Socket listener = listening();
   make_nonblocking(listener);
@@ -73,6 +74,7 @@ TEST_CASE("the name of a socket can be queried while it connects") {
   CHECK(name.sin_port != 0);
 }
 
+// [RCM-371]
 TEST_CASE("a refused connection is reported by rpoll() and SO_ERROR") {
   const Socket client = make_socket();
   make_nonblocking(client);
@@ -82,6 +84,7 @@ TEST_CASE("a refused connection is reported by rpoll() and SO_ERROR") {
   CHECK(error_of(rsend(client.get(), "x", 1, 0)) == ENOTCONN);
 }
 
+// [RCM-369]
 TEST_CASE("a non-blocking sender sends until the buffer is full, and again when there is room") {
   const Pair pair([](const Socket& socket) { set_number(socket, SOL_SOCKET, SO_RCVBUF, 10'000); });
   make_nonblocking(pair.client);
@@ -117,6 +120,7 @@ TEST_CASE("a non-blocking sender sends until the buffer is full, and again when 
   CHECK(got == sent);
 }
 
+// [RCM-372]
 TEST_CASE("rpoll() waits for rsockets and other descriptors at once") {
   const Pair pair;
   const Event event;
@@ -148,6 +152,7 @@ TEST_CASE("rpoll() waits for rsockets and other descriptors at once") {
   CHECK(waiting[2].revents == 0);
 }
 
+// [RCM-372]
 TEST_CASE("rselect() reports the same events") {
   const Pair pair;
   const Event event;

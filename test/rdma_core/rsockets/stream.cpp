@@ -17,6 +17,7 @@ using namespace rsockets_test;
 
 constexpr std::string_view kHello = "hello";
 
+// [RCM-364, RCM-366, RCM-367]
 TEST_CASE("both ends send, and the server may send first") {
   const Pair pair;
   CHECK(rsend(pair.server.get(), kHello.data(), kHello.size(), 0) == 5);
@@ -28,6 +29,7 @@ TEST_CASE("both ends send, and the server may send first") {
   CHECK(std::string_view(in.data(), 5) == "again");
 }
 
+// [RCM-366]
 TEST_CASE("a long stream in both directions at once, by four threads") {
   const Pair pair([](const Socket& socket) {
     set_number(socket, SOL_SOCKET, SO_SNDBUF, 8192);
@@ -64,6 +66,7 @@ TEST_CASE("more small messages than credits are sent, each with a different size
   CHECK(receive_all(pair.server, total) == all);
 }
 
+// [RCM-367]
 TEST_CASE("buffers of a list form one stream") {
   const Pair pair;
   const auto sent = pattern(10'000);
@@ -90,6 +93,7 @@ TEST_CASE("buffers of a list form one stream") {
   CHECK(error_of(rsendmsg(pair.server.get(), &message, 0)) == ENOTSUP);
 }
 
+// [RCM-368]
 TEST_CASE("peeked data stays in the stream") {
   const Pair pair;
   REQUIRE(rsend(pair.client.get(), kHello.data(), kHello.size(), 0) == 5);
@@ -99,6 +103,7 @@ TEST_CASE("peeked data stays in the stream") {
   CHECK(receive_text(pair.server) == kHello);
 }
 
+// [RCM-365, RCM-367]
 TEST_CASE("rgetpeername() and rrecvfrom() return the peer's address") {
   const Pair pair;
   const auto at_client = place_of(pair.client);
@@ -118,6 +123,7 @@ TEST_CASE("rgetpeername() and rrecvfrom() return the peer's address") {
                          size)) == EISCONN);
 }
 
+// [RCM-373]
 TEST_CASE("after a shutdown of one direction the other still works") {
   const Pair pair;
   REQUIRE(rsend(pair.client.get(), kHello.data(), kHello.size(), 0) == 5);
@@ -131,6 +137,7 @@ TEST_CASE("after a shutdown of one direction the other still works") {
   CHECK(receive_text(pair.client).empty());
 }
 
+// [RCM-374]
 TEST_CASE("data sent before the shutdown is read after it") {
   Pair pair;
   const auto sent = pattern(100'000);
@@ -141,6 +148,7 @@ TEST_CASE("data sent before the shutdown is read after it") {
   CHECK(error_of(rsend(pair.server.get(), "x", 1, 0)) == ECONNRESET);
 }
 
+// [RCM-375, RCM-396]
 TEST_CASE("a peer that closes without a shutdown is an error, not an end of file") {
   Pair pair;
   const linger at_once{.l_onoff = 1, .l_linger = 0};
@@ -152,6 +160,7 @@ TEST_CASE("a peer that closes without a shutdown is an error, not an end of file
   CHECK(get_number(pair.server, SOL_SOCKET, SO_ERROR) == 0);
 }
 
+// [RCM-395]
 TEST_CASE("closing and shutting down wake blocked threads") {
   Pair pair;
   SUBCASE("local shutdown") {
@@ -174,6 +183,7 @@ TEST_CASE("closing and shutting down wake blocked threads") {
   }
 }
 
+// [RCM-371]
 TEST_CASE("calls on a socket that is not connected fail with the right error") {
   const Socket socket = make_socket();
   std::array<char, 1> in{};
@@ -183,6 +193,7 @@ TEST_CASE("calls on a socket that is not connected fail with the right error") {
   CHECK(error_of(try_connect(socket, loopback(1))) == ECONNREFUSED);
 }
 
+// [RCM-363, RCM-388]
 TEST_CASE("calls on a descriptor that is not an rsocket fail with the right error") {
   CHECK(error_of(rclose(123456)) == EBADF);
   CHECK(error_of(rsend(0, "x", 1, 0)) == EBADF);

@@ -204,6 +204,7 @@ TEST_CASE("several requests are built in one list, with immediate data and with 
   CHECK(in.text(104).substr(100) == "oone");
 }
 
+// [RCM-114, RCM-318, RCM-345, RCM-347, RCM-351, RCM-352]
 TEST_CASE("an id asks a port for its queue pair, and is answered or refused") {
   const Channel channel = make_channel();
   const Id listener = listening(channel, Address("127.0.0.1"), 4, RDMA_PS_UDP);
@@ -211,10 +212,14 @@ TEST_CASE("an id asks a port for its queue pair, and is answered or refused") {
     const Address to("127.0.0.1", port_of(listener));
     const Id client = resolved(channel, to, RDMA_PS_UDP);
     make_queue_pair(client.get());
+    std::uint8_t timeout = 14;
+    CHECK(error_of(rdma_set_option(client.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT,
+                                   &timeout, sizeof timeout)) == EINVAL);
     rdma_conn_param param{.private_data = "who?", .private_data_len = 4};
     REQUIRE(rdma_connect(client.get(), &param) == 0);
     Event request = expect(channel, RDMA_CM_EVENT_CONNECT_REQUEST);
     CHECK(request->param.ud.private_data_len == 4);
+    CHECK(std::memcmp(request->param.ud.private_data, "who?", 4) == 0);
     const Id server(request->id);
     request.reset();
     param.private_data = "me";
@@ -228,6 +233,8 @@ TEST_CASE("an id asks a port for its queue pair, and is answered or refused") {
     const Event answer =
         expect(channel, accepts ? RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_UNREACHABLE);
     CHECK(answer->param.ud.private_data_len == 2);
+    CHECK(std::memcmp(answer->param.ud.private_data, accepts ? "me" : "no", 2) == 0);
+    CHECK((answer->status == 0) == accepts);
     if (accepts) CHECK(answer->param.ud.qp_num == server->qp->qp_num);
     CHECK(rdma_disconnect(client.get()) == -1);
   }

@@ -129,6 +129,7 @@ TEST_CASE("an invalid or unattached group cannot be detached, and the queue pair
   CHECK(End::done(a.cq).byte_len == kGrh + 10);
 }
 
+// [RCM-290, RCM-292, RCM-296]
 TEST_CASE("an id joins a group, and its event contains the address for sending") {
   const Channel channel = make_channel();
   const Context context = open_device();

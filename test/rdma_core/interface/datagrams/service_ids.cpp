@@ -83,6 +83,7 @@ void accept_as(const Id& id, std::uint32_t qp_num) {
   REQUIRE(rdma_accept(id.get(), &param) == 0);
 }
 
+// [RCM-350, RCM-357]
 TEST_CASE("a request is reported once, and its answer, which is no longer, is repeated") {
   const Channel channel = make_channel();
   const Id listener = datagram_listener(channel, 4);
@@ -105,6 +106,7 @@ TEST_CASE("a request is reported once, and its answer, which is no longer, is re
   CHECK_FALSE(is_readable(channel->fd));
 }
 
+// [RCM-358]
 TEST_CASE("at most as many requests wait as the backlog, and dropped ones are counted") {
   const iwarp::test::CapturedStderr said;
   const Channel channel = make_channel();
@@ -199,6 +201,7 @@ TEST_CASE("1024 answers are stored, and a request whose answer was evicted is re
   CHECK(decode_sidr(stranger.receive())->qp_num == 0x820002);
 }
 
+// [RCM-357]
 TEST_CASE("a request that is lost is sent again unchanged until it is answered") {
   const Channel channel = make_channel();
   const Stranger asked;
