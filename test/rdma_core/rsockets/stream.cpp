@@ -183,14 +183,16 @@ TEST_CASE("closing and shutting down wake blocked threads") {
   }
 }
 
-// [RCM-371]
-TEST_CASE("calls on a socket that is not connected fail with the right error") {
+// [RCM-371, RCM-394]
+TEST_CASE("calls on a socket in a wrong state fail with the right error") {
   const Socket socket = make_socket();
   std::array<char, 1> in{};
   CHECK(error_of(rrecv(socket.get(), in.data(), 1, 0)) == ENOTCONN);
   CHECK(error_of(rsend(socket.get(), "x", 1, 0)) == ENOTCONN);
   CHECK(error_of(raccept(socket.get(), nullptr, nullptr)) == EINVAL);
   CHECK(error_of(try_connect(socket, loopback(1))) == ECONNREFUSED);
+  const Pair pair;
+  CHECK(error_of(rlisten(pair.server.get(), 1)) == EINVAL);
 }
 
 // [RCM-363, RCM-388]
