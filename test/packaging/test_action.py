@@ -145,15 +145,21 @@ class LaterSteps(Job):
         self.assertEqual(self.check_step(runner, "ls /sys/class/infiniband"), "rxe0\n")
         self.assertEqual(self.check_step(runner, "cat /sys/class/infiniband/*/node_type"), "1: CA\n")
 
-    @unittest.skipUnless(shutil.which("ibv_rc_pingpong"), "ibverbs-utils is not installed")
-    def test_unmodified_programs_run(self):
+    @staticmethod
+    def ping_pong(options):
+        """Returns the lines of a script in which two processes exchange messages."""
         with socket.socket() as probe:
             probe.bind(("", 0))
             port = probe.getsockname()[1]
-        self.check_step(self.started(), f"""ibv_devinfo | grep 'transport:.*InfiniBand'
-ibv_rc_pingpong -g 0 -p {port} & until grep -q ":{port:04X} .* 0A " /proc/net/tcp /proc/net/tcp6; do sleep 0.1; done
-ibv_rc_pingpong -g 0 -p {port} 127.0.0.1
-wait $!""")
+        return f"""ibv_rc_pingpong {options} -p {port} &
+until grep -q ":{port:04X} .* 0A " /proc/net/tcp /proc/net/tcp6; do kill -0 $!; sleep 0.1; done
+ibv_rc_pingpong {options} -p {port} 127.0.0.1
+wait $!
+"""
+
+    @unittest.skipUnless(shutil.which("ibv_rc_pingpong"), "ibverbs-utils is not installed")
+    def test_unmodified_programs_run(self):
+        self.check_step(self.started(), f"ibv_devinfo | grep 'transport:.*InfiniBand'\n{self.ping_pong('-g 0')}")
 
     @unittest.skipUnless(all(map(shutil.which, ("rdma", "sudo", "ibv_devinfo"))),
                          "iproute2, sudo or ibverbs-utils is not installed")
@@ -163,7 +169,7 @@ wait $!""")
             with self.subTest(add=add):
                 runner = self.started()
                 self.check_step(runner, f"sudo modprobe rdma_rxe\nsudo rdma link add {add} type rxe netdev lo\n"
-                                f"ibv_devinfo -d {add}")
+                                f"ibv_devinfo -d {add}\n{self.ping_pong(f'-d {add} -g 1')}")
                 self.assertEqual(self.check_step(runner, "ls /sys/class/infiniband").split(), devices)
                 self.assertIn(f"link {add}/1 state ACTIVE", self.check_step(runner, "rdma link"))
 

@@ -12,7 +12,7 @@ import shutil
 import sys
 import unittest.mock
 
-from support import Case, Program, main
+from support import Case, Program, free_port, main
 
 ADD = ("rdma", "link", "add")
 
@@ -186,6 +186,16 @@ class Scripts(WithSession):
         self.assertEqual(said.err, "".join(
             f"iwarp: modprobe {name}: does nothing, because this stack provides the device\n"
             for name in ("rdma_rxe", "siw")))
+
+    def test_a_script_from_the_module_to_the_ping_pong(self):
+        port = free_port()
+        said = self.run_script(
+            "sudo modprobe rdma_rxe", "rdma link add rxe0 type rxe netdev lo", "ibv_devinfo -d rxe0",
+            f"ibv_rc_pingpong -d rxe0 -g 1 -p {port} &",
+            f"until grep -q ':{port:04X} .* 0A ' /proc/net/tcp /proc/net/tcp6; do kill -0 $!; sleep 0.1; done",
+            f"ibv_rc_pingpong -d rxe0 -g 1 -p {port} 127.0.0.1", "wait $!")
+        self.assertRegex(said.out, r"hca_id:\s+rxe0\n\s+transport:\s+InfiniBand \(0\)")
+        self.assertEqual(said.out.count("8192000 bytes in "), 2, str(said))
 
     def test_modules(self):
         for command in ("modprobe -q rdma-rxe", "modprobe -v ib_uverbs", "modprobe -a rdma_cm rdma_ucm ib_core",
