@@ -2,7 +2,6 @@
 # Functions for chroots of a Debian release, in which packages are built and tested on a bare
 # system. .ci/package and test/packaging source this file. It uses the mirror of this machine's apt,
 # and caches each chroot as a tar file in $XDG_CACHE_HOME/iwarp. Needs root.
-source "${BASH_SOURCE[0]%/*}/../apps/setup.sh"  # lab_packages
 chroot_cache=${XDG_CACHE_HOME:-$HOME/.cache}/iwarp/chroots
 
 # why_no_chroot: prints why this machine cannot make chroots, or nothing if it can.
@@ -19,25 +18,29 @@ mirror() {
     'Label: Debian' | sort | head -n1
 }
 
+# build_dependencies SUITE: prints what the Debian source package needs to build, separated by commas.
+# Of alternatives, bookworm has the last one.
+build_dependencies() {
+  local other='|.*'
+  if [ "$1" = bookworm ]; then other='.*|'; fi
+  sed -n "/^Build-Depends:/,/^[A-Z]/ { /^ /!d; s/$other//; s/-compat//; s/([^)]*)//g; s/[ ,]//g; p }" \
+    "${BASH_SOURCE[0]%/*}/../.cmake/debian/control" | paste -sd,
+}
+
 # chroot_packages SUITE KIND: prints the packages of a chroot, except the essential ones, separated
 # by commas.
 chroot_packages() {
-  local boost=libboost-dev packages
-  if [ "$1" = bookworm ]; then boost=libboost1.81-dev; fi
+  local packages
   case $2 in
     minimal) packages=ca-certificates ;;
     bare) packages=rdmacm-utils ;;  # without apt
     guest)  # this release's packages, from which test/interop/siw builds its virtual machine
       packages=apt,binutils,busybox-static,cpio,gcc,iproute2,kmod,make,python3,xz-utils
       packages+=,rdmacm-utils,ibverbs-utils,ibverbs-providers,perftest ;;
-    build)
-      packages=cmake,ninja-build,ccache,g++,pkg-config,python3,libssl-dev,libfmt-dev,libcli11-dev
-      packages+=,nlohmann-json3-dev,libpcap-dev,zlib1g-dev,doctest-dev,libibverbs-dev,librdmacm-dev,libdw-dev
-      packages+=,libjs-vega,esbuild,node-react-dom,node-d3-scale,$boost,dpkg-dev,file,xz-utils,zstd
-      packages+=,$(IFS=,; echo "${lab_packages[*]}") ;;
+    build) packages=build-essential,ccache,$(build_dependencies "$1"),file,xz-utils,zstd ;;
     cross)
       packages=$(chroot_packages "$1" build)
-      packages+=,g++-aarch64-linux-gnu,libssl-dev:arm64,zlib1g-dev:arm64,qemu-user ;;
+      packages+=,doctest-dev,pkg-config,g++-aarch64-linux-gnu,libssl-dev:arm64,zlib1g-dev:arm64,qemu-user ;;
   esac
   echo "$packages"
 }

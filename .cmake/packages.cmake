@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-# In a build of the preset `package`, `cpack` makes the Debian packages iwarp, iwarp-dbgsym and
-# libiwarp-dev for the Debian release on which it runs. In a build of the preset `archive`, it makes an
-# archive that needs no other packages, and one with the debugging information. .ci/package runs both builds in a chroot. This file makes no packages for other
-# systems.
-set(CPACK_PACKAGE_NAME iwarp)
-set(CPACK_PACKAGE_VENDOR "the iwarp authors")
-# A package must name a contact. The project has no public address yet, so this address is in the
-# domain .invalid, which is reserved and has no owner.
-set(CPACK_PACKAGE_CONTACT "the iwarp authors <authors@iwarp.invalid>")
-set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
-set(CPACK_PACKAGE_CHECKSUM SHA256)
-set(CPACK_STRIP_FILES ON)
-set(CPACK_VERBATIM_VARIABLES ON)
-set(packaging ${CMAKE_CURRENT_LIST_DIR}/packages)
-
+# Says what is in a release besides the files that the folders install, and builds it with the target
+# all_packaged. `cpack` in a build of the preset `archive` makes an archive that needs no other
+# packages, and one with the debugging information. The Debian packages of the preset `package` come
+# from .cmake/debian. .ci/package runs both builds in a chroot.
 if(IWARP_STATIC_DEPENDENCIES)
+  set(CPACK_PACKAGE_NAME iwarp)
+  set(CPACK_PACKAGE_VENDOR "the iwarp authors")
+  set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+  set(CPACK_PACKAGE_CHECKSUM SHA256)
+  set(CPACK_STRIP_FILES ON)
+  set(CPACK_VERBATIM_VARIABLES ON)
   set(CPACK_GENERATOR TXZ)
   set(CPACK_COMPONENTS_ALL iwarp debug)
   set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
@@ -26,60 +21,7 @@ if(IWARP_STATIC_DEPENDENCIES)
   set(CPACK_THREADS 0)
   install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/CHANGELOG.md DESTINATION .
     COMPONENT iwarp)
-else()
-  set(CPACK_GENERATOR DEB)
-  set(CPACK_COMPONENTS_ALL iwarp debug dev)
-  set(CPACK_DEB_COMPONENT_INSTALL ON)
-  set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-  set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-  # The package version contains the Debian release. An upgrade of Debian then replaces a package that
-  # was built for the older release.
-  set(release 12)
-  if(EXISTS /etc/os-release)
-    file(STRINGS /etc/os-release ids REGEX "^VERSION_ID=")
-    string(REGEX MATCH "[0-9.]+" release "${ids}")
-  endif()
-  if(NOT release)
-    set(release 99)  # testing and unstable have no release number
-  endif()
-  set(CPACK_DEBIAN_PACKAGE_RELEASE 1~deb${release})
-  set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
-
-  set(CPACK_DEBIAN_IWARP_PACKAGE_NAME iwarp)
-  set(CPACK_DEBIAN_IWARP_PACKAGE_SECTION net)
-  set(CPACK_DEBIAN_IWARP_PACKAGE_SHLIBDEPS ON)
-  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib/iwarp)
-  set(CPACK_DEBIAN_IWARP_PACKAGE_RECOMMENDS "libpcap0.8, libdw1t64 | libdw1")
-  set(CPACK_DEBIAN_IWARP_PACKAGE_SUGGESTS "rdmacm-utils, perftest")
-  file(READ ${packaging}/iwarp.txt CPACK_DEBIAN_IWARP_DESCRIPTION)
-
-  set(CPACK_DEBIAN_DEBUG_PACKAGE_NAME iwarp-dbgsym)
-  set(CPACK_DEBIAN_DEBUG_PACKAGE_SECTION debug)
-  set(CPACK_DEBIAN_DEBUG_PACKAGE_DEPENDS
-    "iwarp (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
-  file(READ ${packaging}/iwarp-dbgsym.txt CPACK_DEBIAN_DEBUG_DESCRIPTION)
-
-  set(CPACK_DEBIAN_DEV_PACKAGE_NAME libiwarp-dev)
-  set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
-  set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "libssl-dev, libfmt-dev")
-  # Set this field explicitly, because CMake versions before 3.31 do not write it.
-  set(CPACK_DEBIAN_DEV_PACKAGE_MULTIARCH same)
-  file(READ ${packaging}/libiwarp-dev.txt CPACK_DEBIAN_DEV_DESCRIPTION)
-
-  string(TIMESTAMP date "%a, %d %b %Y 00:00:00 +0000" UTC)
-  set(out ${PROJECT_BINARY_DIR}/debian)
-  foreach(pair IN ITEMS iwarp:iwarp debug:iwarp-dbgsym dev:libiwarp-dev)
-    string(REPLACE ":" ";" pair ${pair})
-    list(GET pair 0 component)
-    list(GET pair 1 package)
-    configure_file(${packaging}/changelog.in ${out}/${package}/changelog.Debian)
-    configure_file(${PROJECT_SOURCE_DIR}/CHANGELOG.md ${out}/${package}/changelog COPYONLY)
-    execute_process(COMMAND gzip -9nf changelog.Debian changelog
-      WORKING_DIRECTORY ${out}/${package} COMMAND_ERROR_IS_FATAL ANY)
-    install(FILES ${out}/${package}/changelog.Debian.gz ${out}/${package}/changelog.gz
-                  ${packaging}/copyright
-      DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
-  endforeach()
+  include(CPack)
 endif()
 
 # Debian packages whose code is compiled into the programs. Their licences must be part of our package.
@@ -107,4 +49,3 @@ endif()
 get_property(layers GLOBAL PROPERTY IWARP_LAYERS)
 list(TRANSFORM layers PREPEND iwarp_)
 add_dependencies(all_packaged ${layers})
-include(CPack)

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Tests the Debian packages for one release. Builds them in the release's chroot, checks them with lintian, installs
-# them with apt in a new chroot together with only their dependencies, uses them as an ordinary user, and purges
-# them.
+# Tests the Debian packages for one release. Makes the source package, runs dpkg-buildpackage on it in the release's
+# chroot, checks all packages with lintian, installs them with apt in a new chroot together with only their
+# dependencies, uses them as an ordinary user, and purges them.
 # Usage: test_debian.sh SOURCE_DIR SUITE
 set -euo pipefail
 source=$1 suite=$2
 source "$source/test/packaging/support.sh"
 
-step "build packages for $suite"
+step "build packages for $suite from the source package"
 "$source/.ci/package" "$suite" package >"$scratch/list"
 mapfile -t packages < <(grep '\.deb$' "$scratch/list")
 [ ${#packages[@]} = 3 ]
@@ -18,7 +18,7 @@ done
 
 if command -v lintian >/dev/null; then
   step lintian
-  lintian --allow-root --fail-on error "${packages[@]}"
+  lintian --allow-root --fail-on error "${packages[@]}" "$(grep '\.dsc$' "$scratch/list")"
 else
   echo "NOT CHECKED: lintian is not installed"
 fi
