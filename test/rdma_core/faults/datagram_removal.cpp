@@ -12,10 +12,10 @@ TEST_CASE(
   const Ud ud;
   ud.post_receives();
   rule("now remove device");
+  CHECK_EQ(ud.build(ud, {1}), EIO);
   ud.told(IBV_EVENT_DEVICE_FATAL);
   for (std::size_t i = 0; i != kReceives; ++i) {
     CHECK_EQ(next(ud.receive_cq).status, IBV_WC_WR_FLUSH_ERR);
   }
-  CHECK_EQ(ud.build(ud, {1}), EIO);
   CHECK_EQ(post_send(ud.qp, {}), EIO);
 }

@@ -168,19 +168,19 @@ TEST_CASE(
   SettledPair pair;
   CHECK_EQ(port_state(pair.a), IBV_PORT_ACTIVE);
   rule("now port down");
+  CHECK_EQ(port_state(pair.a), IBV_PORT_DOWN);
   CHECK_EQ(next_event(pair.a), IBV_EVENT_PORT_ERR);
   CHECK_EQ(next_event(pair.b), IBV_EVENT_PORT_ERR);
-  CHECK_EQ(port_state(pair.a), IBV_PORT_DOWN);
   pair.b.write(0, "........");
   pair.a.write(0, "arrived!");
   write(pair.a, pair.b);
   CHECK(is_empty(pair.a.cq));
   CHECK_EQ(pair.b.text(0, 8), "........");
   rule("now port up");
+  CHECK_EQ(port_state(pair.a), IBV_PORT_ACTIVE);
   CHECK_EQ(next_event(pair.a), IBV_EVENT_PORT_ACTIVE);
   success(pair.a.cq);
   CHECK_EQ(pair.b.text(0, 8), "arrived!");
-  CHECK_EQ(port_state(pair.a), IBV_PORT_ACTIVE);
 }
 
 TEST_CASE("a port that is down for a specified time comes up by itself") {

@@ -86,6 +86,7 @@ TEST_CASE(
   REQUIRE_EQ(pair.a.post_recv(1, 0, 8), 0);
   rule("now remove device");
 
+  CHECK_EQ(pair.a.post_recv(2, 0, 8), EIO);
   CHECK_EQ(next(pair.a.cq).status, IBV_WC_WR_FLUSH_ERR);
   CHECK_EQ(pair.a.take_async_event().event_type, IBV_EVENT_DEVICE_FATAL);
   rdma_cm_event* said = nullptr;
@@ -94,7 +95,6 @@ TEST_CASE(
   CHECK_EQ(said->id, listener);
   REQUIRE_EQ(rdma_ack_cm_event(said), 0);
 
-  CHECK_EQ(pair.a.post_recv(2, 0, 8), EIO);
   CHECK_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 8), EIO);
   CHECK_EQ(pair.a.modify(IBV_QPS_RESET), EIO);
   CHECK_EQ(error_of(ibv_reg_mr(pair.a.pd, pair.a.buffer.data(), 8, 0)), EIO);

@@ -50,7 +50,7 @@ class Socket {
 };
 
 /// Adds a fault rule. The device must be open. When this returns, a rule that counts events is
-/// active. A rule with `now` may still be pending, because another thread executes it.
+/// active, and a rule with `now` has acted.
 inline void rule(const std::string& text) { REQUIRE_EQ(Socket().say(text + "\n"), "ok"); }
 
 /// Checks that `end`, whose peer has gone, sees this when it posts a request: the request fails,

@@ -139,8 +139,12 @@ std::string Clock::answer(std::string_view line) {
   auto rule = parse_rule(line);
   if (!rule) return "error: " + rule.error() + '\n';
   if (!*rule) return "ok\n";
-  const std::string why = injector_.add(std::move(**rule));
-  return why.empty() ? "ok\n" : "error: " + why + '\n';
+  if (const std::string why = injector_.add(std::move(**rule)); !why.empty()) {
+    return "error: " + why + '\n';
+  }
+  // When the client reads "ok", a rule with `now` has acted.
+  net::insist([this] { return injector_.run(); });
+  return "ok\n";
 }
 
 }  // namespace iwarp::rdma_core::fault

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clock: the thread of an Injector. It carries out timed rules, and accepts rules over a Unix
 // socket at the path IWARP_FAULT_SOCKET. Each line that a client sends is either a rule, in the
-// syntax of a plan, or `list`. The Clock answers each line with "ok" or "error: ...". Only the user
-// who runs the program may connect. The mode of the socket and the credentials that the kernel
-// reports for the client ensure that. At most four clients may be connected at a time, and a line
-// has at most 512 octets.
+// syntax of a plan, or `list`. The Clock answers each line with "ok" or "error: ..."; a rule with
+// `now` has acted before the Clock answers "ok". Only the user who runs the program may connect.
+// The mode of the socket and the credentials that the kernel reports for the client ensure that. At
+// most four clients may be connected at a time, and a line has at most 512 octets.
 #pragma once
 
 #include <poll.h>
