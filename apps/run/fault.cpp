@@ -89,9 +89,11 @@ cli::Command fault_command() {
                     "Rules as in a --fault file, each quoted as one argument; without a rule, the "
                     "command lists the rules in effect");
   command.notes =
-      "A rule says when a fault occurs, which queue pair it affects, and which fault it is:\n"
+      "A rule says when a fault occurs, which device and queue pair it affects, and which fault it "
+      "is:\n"
       "  now | after N EVENTS | every N EVENTS | from N to N EVENTS | chance P% EVENTS |\n"
       "  after TIME | every TIME\n"
+      "  device NAME\n"
       "  qp any | qp each | qp N | connection any | connection each | connection N\n"
       "  status STATUS | error | rnr TIME | reset | fail ERRNO | lose | delay TIME |\n"
       "  port down [TIME] | port up | tell EVENT | remove device\n"

@@ -24,6 +24,7 @@ namespace iwarp::rdma_core {
 struct CompChannel;
 struct Context;
 struct Cq;
+class Device;
 struct Mr;
 struct Qp;
 struct Srq;
@@ -63,9 +64,9 @@ class Hooks {
 
   // The library calls the following functions before it carries out a call of the program.
   /// Throws std::system_error if an injected fault makes the registration of memory fail.
-  virtual void registering() { on(&Hooks::registering); }
+  virtual void registering(Context& context) { on(&Hooks::registering, context); }
   /// Throws std::system_error if an injected fault makes the creation of an object fail.
-  virtual void creating() { on(&Hooks::creating); }
+  virtual void creating(Context& context) { on(&Hooks::creating, context); }
   /// Called before a call of the program changes the state of a queue pair or ends a connection.
   virtual void changing_state() { on(&Hooks::changing_state); }
   /// Called before the program's call ends the connection of the queue pair `num`.
@@ -108,10 +109,12 @@ class Hooks {
     if (behind_) behind_->abandon();
   }
 
-  // The following functions change what the device reports about itself.
-  virtual bool is_device_removed() const { return behind_ && behind_->is_device_removed(); }
-  virtual void show_port(ibv_port_attr& port) const {
-    if (behind_) behind_->show_port(port);
+  // The following functions change what a device reports about itself.
+  virtual bool is_removed(const Device& device) const {
+    return behind_ && behind_->is_removed(device);
+  }
+  virtual void show_port(const Device& device, ibv_port_attr& port) const {
+    if (behind_) behind_->show_port(device, port);
   }
 
  protected:

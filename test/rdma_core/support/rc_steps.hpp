@@ -29,6 +29,12 @@ inline ibv_qp_attr rc_attributes(ibv_context* context, const ibv_qp* peer, unsig
   attr.dest_qp_num = peer->qp_num;
   attr.max_rd_atomic = attr.max_dest_rd_atomic = reads;
   attr.ah_attr = {.dlid = port.lid, .port_num = 1};
+  if (port.lid != 0) return attr;
+  // RoCE has no LIDs.
+  attr.ah_attr.is_global = 1;
+  if (ibv_query_gid(context, 1, 0, &attr.ah_attr.grh.dgid) != 0) {
+    throw std::runtime_error("ibv_query_gid");
+  }
   return attr;
 }
 

@@ -67,6 +67,10 @@ TEST_CASE("a rule specifies when, for which queue pairs, and which fault") {
   CHECK(rule("after 1 creation tell GID_CHANGE").act == Act::kTell);
   CHECK(rule("every 1s connection any reset").event == Event::kTime);
   CHECK(rule("now remove device").act == Act::kRemove);
+  CHECK(rule("now remove device").device.empty());
+  CHECK(rule("now device rxe1 remove device").device == "rxe1");
+  CHECK(rule("after 3 sends device rxe1 qp 2 error").subject.number == 2);
+  CHECK(rule("now device rxe1 connection any reset").device == "rxe1");
   const Rule lost = rule("from 10 to 20 datagrams qp 2 lose");
   CHECK(lost.when == When::kRange);
   CHECK(lost.event == Event::kDatagrams);
@@ -107,6 +111,10 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("after 3 sends fail EHOSTUNREACH").starts_with("EHOSTUNREACH is not an error"));
   CHECK(why("now port sideways").starts_with("port sideways is not one of"));
   CHECK(why("now rnr").starts_with("a time from 1us to"));
+  CHECK(why("now device") == "the name of a device is missing");
+  CHECK(why("now device rxe1").starts_with("one of status, fail"));
+  CHECK(why("after 3 octets device rxe1 reset") ==
+        "device is not allowed in a rule that counts octets");
   CHECK(why("now remove device now") == "unexpected \"now\": the rule is already complete");
   CHECK(why("chance 0% sends error").starts_with("0% is not a chance"));
   CHECK(why("chance 100.1% sends error").starts_with("100.1% is not a chance"));
@@ -163,6 +171,11 @@ TEST_CASE("events are counted for all queue pairs together, for each, or for one
   CHECK(due_at(each, 1, 3) == std::vector<std::uint64_t>{2});
   CHECK(due_at(each, 2, 4) == std::vector<std::uint64_t>{2, 4});
   CHECK(due_at(each, 1, 1) == std::vector<std::uint64_t>{4});
+  Book other = book("after 2 completions device rxe1 error");
+  CHECK(other.count(Event::kCompletions, 1, "rxe0").empty());
+  CHECK(other.count(Event::kCompletions, 2, "rxe1").empty());
+  CHECK(other.count(Event::kCompletions, 1, "rxe0").empty());
+  CHECK(other.count(Event::kCompletions, 3, "rxe1").size() == 1);
   Book one = book("after 1 completion qp 2 error");
   CHECK(due_at(one, 1, 10).empty());
   CHECK(due_at(one, 2, 10) == std::vector<std::uint64_t>{1});

@@ -265,9 +265,11 @@ bool forget_qp(verbs::QpNum num) {
 }
 
 // [RCM-342]
-void report_device_removed() {
+void report_removed(const Device& device) {
   const std::lock_guard lock(cm().mutex);
-  const auto tell = [](CmId& id) { queue_event(make_event(id, RDMA_CM_EVENT_DEVICE_REMOVAL)); };
+  const auto tell = [&](CmId& id) {
+    if (&device_of(id) == &device) queue_event(make_event(id, RDMA_CM_EVENT_DEVICE_REMOVAL));
+  };
   for (CmId* id : cm().listening) {
     if (!is_any(id->source())) tell(*id);
   }

@@ -227,7 +227,7 @@ void announce_all(Core& core, verbs::QpNum num);
 /// was waiting.
 bool settle_ending(verbs::QpNum num);
 /// Reports DEVICE_REMOVAL to each id that listens at an address of the device or has a queue pair.
-void report_device_removed();
+void report_removed(const Device& device);
 /// Call when the queue pair is destroyed. Changes the state of its id to kEnded. If the id was
 /// connected, also queues RDMA_CM_EVENT_DISCONNECTED. Calls settle_ending() and returns the result
 /// of that call.

@@ -82,9 +82,9 @@ const char* why_no_datagrams() {
              : nullptr;
 }
 
-bool is_device_removed() {
+bool is_removed(const Device& device) {
   const Core* const core = Core::existing();
-  return core != nullptr && core->hooks() != nullptr && core->hooks()->is_device_removed();
+  return core != nullptr && core->hooks() != nullptr && core->hooks()->is_removed(device);
 }
 
 extern "C" {
@@ -92,10 +92,13 @@ extern "C" {
 #undef ibv_get_device_list
 ibv_device** ibv_get_device_list(int* num_devices) {
   std::span<Device* const> all;
-  if (!is_device_removed()) (void)guarded([&] { all = devices(); });
+  (void)guarded([&] { all = devices(); });
   auto** list = static_cast<ibv_device**>(std::calloc(all.size() + 1, sizeof(ibv_device*)));
-  if (num_devices != nullptr) *num_devices = list != nullptr ? static_cast<int>(all.size()) : 0;
-  if (list != nullptr) std::ranges::transform(all, list, &Device::handle);
+  int count = 0;
+  for (Device* const device : all) {
+    if (list != nullptr && !is_removed(*device)) list[count++] = device->handle();
+  }
+  if (num_devices != nullptr) *num_devices = count;
   return list;
 }
 

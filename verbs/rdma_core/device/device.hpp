@@ -60,7 +60,7 @@ std::span<Device* const> devices();
 Device& device_at(const ibv_gid& ip);
 /// Returns why this process does not support datagrams, or null if it does.
 const char* why_no_datagrams();
-/// Returns whether an injected fault has removed the devices.
-bool is_device_removed();
+/// Returns whether an injected fault has removed the device.
+bool is_removed(const Device& device);
 
 }  // namespace iwarp::rdma_core

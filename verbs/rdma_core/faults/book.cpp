@@ -68,10 +68,11 @@ bool Book::is_due(const Entry& entry, std::uint32_t key, std::uint64_t count) co
   return false;
 }
 
-Hits Book::count(Event event, std::uint32_t subject) {
+Hits Book::count(Event event, std::uint32_t subject, std::string_view device) {
   Hits out;
   for (Entry& entry : entries_) {
-    if (!entry.is_about(event, subject)) continue;
+    const std::string& only = entry.rule->device;
+    if (!entry.is_about(event, subject) || (!only.empty() && only != device)) continue;
     const auto key = entry.key(subject);
     const auto count = ++entry.counts[key];
     if (is_due(entry, key, count)) out.push_back({entry.rule, subject, count});

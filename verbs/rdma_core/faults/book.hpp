@@ -9,6 +9,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -35,9 +36,9 @@ class Book {
   /// rules.
   bool add(Rule rule, Time now);
 
-  /// Counts one event of the queue pair or connection `subject`. Returns the rules that the event
-  /// triggers.
-  Hits count(Event event, std::uint32_t subject);
+  /// Counts one event of the queue pair or connection `subject`, which is on the device `device`.
+  /// Returns the rules that the event triggers.
+  Hits count(Event event, std::uint32_t subject, std::string_view device = {});
   /// Returns how many of the `wanted` octets the connection may send before a rule is due.
   std::uint64_t room(std::uint32_t connection, std::uint64_t wanted) const;
   /// Counts the octets that the connection has sent. Returns the rules that these octets trigger.

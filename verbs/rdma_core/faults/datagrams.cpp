@@ -84,11 +84,13 @@ void HeldDatagrams::forget(std::uint32_t qp_num) {
   std::erase_if(held_, [&](const auto& entry) { return entry.second.qp_num == qp_num; });
 }
 
-std::optional<HeldDatagrams::Time> HeldDatagrams::release(Time now, bool lost) {
+std::optional<HeldDatagrams::Time> HeldDatagrams::release(Time now,
+                                                          const std::set<std::uint32_t>& cut) {
   constexpr Time kAgain = std::chrono::milliseconds(1);
   const std::lock_guard lock(mutex_);
   while (!held_.empty() && held_.begin()->first <= now) {
-    if (!lost && !send(held_.begin()->second)) return now + kAgain;
+    const Held& held = held_.begin()->second;
+    if (!cut.contains(held.qp_num) && !send(held)) return now + kAgain;
     held_.erase(held_.begin());
   }
   return held_.empty() ? std::nullopt : std::optional(held_.begin()->first);

@@ -13,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "iwarp/net/unique_fd.hpp"
@@ -43,9 +44,9 @@ class HeldDatagrams {
   /// Drops the delayed datagrams of a queue pair that was destroyed. None of these is sent after
   /// this function has returned.
   void forget(std::uint32_t qp_num);
-  /// Sends the datagrams that are due, in the order in which they became due. If `lost` is set,
-  /// drops them instead. Returns the time at which the next datagram is due.
-  std::optional<Time> release(Time now, bool lost);
+  /// Sends the datagrams that are due, in the order in which they became due, and drops those of
+  /// the queue pairs `cut`. Returns the time at which the next datagram is due.
+  std::optional<Time> release(Time now, const std::set<std::uint32_t>& cut);
 
  private:
   struct Held {

@@ -6,6 +6,7 @@
 #include "faults/injector.hpp"
 #include "iwarp/verbs/error_guide.hpp"
 #include "objects/calls.hpp"
+#include "objects/objects.hpp"
 #include "objects/work_completion.hpp"
 #include "process/errno_table.hpp"
 #include "qp/rc.hpp"
@@ -18,6 +19,8 @@ static_assert(IBV_WC_WR_FLUSH_ERR == 5 && IBV_WC_RNR_RETRY_EXC_ERR == 13 &&
               IBV_WC_REM_ABORT_ERR == 16 && IBV_WC_GENERAL_ERR == 21);
 static_assert(IBV_EVENT_LID_CHANGE == 11 && IBV_EVENT_SM_CHANGE == 13 &&
               IBV_EVENT_CLIENT_REREGISTER == 17 && IBV_EVENT_GID_CHANGE == 18);
+
+Device& device_of(ibv_context* context) { return Context::of(context).device; }
 
 bool is_receive(ibv_wc_opcode opcode) { return (opcode & IBV_WC_RECV) != 0; }
 
@@ -53,16 +56,17 @@ class FaultHooks final : public Hooks {
 
   int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) override {
     return post_until(
-        wr, bad_wr, [&] { return injector_.posted(Event::kSends, qp->qp_num); },
+        wr, bad_wr,
+        [&] { return injector_.posted(Event::kSends, qp->qp_num, device_of(qp->context)); },
         [&](ibv_send_wr* list) { return behind().post_send(qp, list, bad_wr); });
   }
 
   int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) override {
-    return post_receives(qp->qp_num, &Qp::of(qp), wr, bad_wr,
+    return post_receives(*qp->context, qp->qp_num, &Qp::of(qp), wr, bad_wr,
                          [&](ibv_recv_wr* rest) { return behind().post_recv(qp, rest, bad_wr); });
   }
   int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) override {
-    return post_receives(0, &Srq::of(srq), wr, bad_wr, [&](ibv_recv_wr* rest) {
+    return post_receives(*srq->context, 0, &Srq::of(srq), wr, bad_wr, [&](ibv_recv_wr* rest) {
       return behind().post_srq_recv(srq, rest, bad_wr);
     });
   }
@@ -91,13 +95,16 @@ class FaultHooks final : public Hooks {
 
   int post_built(Qp& qp) override {
     for (std::size_t i = 0; i < qp.staged->requests.size(); ++i) {
-      if (const int code = injector_.posted(Event::kSends, qp.num())) return code;
+      if (const int code = injector_.posted(Event::kSends, qp.num(), qp.context.device))
+        return code;
     }
     return behind().post_built(qp);
   }
 
-  void registering() override { injector_.call(Event::kRegistrations); }
-  void creating() override { injector_.call(Event::kCreations); }
+  void registering(Context& context) override {
+    injector_.call(Event::kRegistrations, context.device);
+  }
+  void creating(Context& context) override { injector_.call(Event::kCreations, context.device); }
 
   void destroying(Srq& srq) override { injector_.gone(srq); }
   void made(Qp& qp) override {
@@ -107,10 +114,10 @@ class FaultHooks final : public Hooks {
   void reset(Qp& qp) override { injector_.reset(qp); }
   void silenced(Qp& qp) override { injector_.gone(qp); }
 
-  bool is_device_removed() const override { return injector_.is_removed(); }
-  void show_port(ibv_port_attr& port) const override {
+  bool is_removed(const Device& device) const override { return injector_.is_removed(device); }
+  void show_port(const Device& device, ibv_port_attr& port) const override {
     constexpr std::uint8_t kDisabled = 3;
-    if (!injector_.is_port_down()) return;
+    if (!injector_.is_port_down(device)) return;
     port.state = IBV_PORT_DOWN;
     port.phys_state = kDisabled;
   }
@@ -120,8 +127,8 @@ class FaultHooks final : public Hooks {
   /// While a rule has withdrawn all receives from the queue, stores the new receives instead, and
   /// posts them later.
   template <typename Post>
-  int post_receives(std::uint32_t qp_num, const void* queue, ibv_recv_wr* wr, ibv_recv_wr** bad_wr,
-                    Post post) {
+  int post_receives(ibv_context& context, std::uint32_t qp_num, const void* queue, ibv_recv_wr* wr,
+                    ibv_recv_wr** bad_wr, Post post) {
     const auto post_or_keep = [&](ibv_recv_wr* list) {
       return guarded([&] {
         for (; list != nullptr; list = list->next) {
@@ -135,7 +142,8 @@ class FaultHooks final : public Hooks {
       });
     };
     return post_until(
-        wr, bad_wr, [&] { return injector_.posted(Event::kReceives, qp_num); }, post_or_keep);
+        wr, bad_wr, [&] { return injector_.posted(Event::kReceives, qp_num, device_of(&context)); },
+        post_or_keep);
   }
 
   int judged(ibv_cq_ex* cq, int code) {

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 #include <ranges>
+#include <set>
 #include <utility>
 
 #include "cm/id.hpp"
@@ -65,6 +66,25 @@ std::string described(const Hit& hit) {
   return "";
 }
 
+/// Returns the devices to which the rule applies.
+std::vector<Device*> devices_of(const Rule& rule) {
+  std::vector<Device*> out;
+  std::ranges::copy_if(devices(), std::back_inserter(out), [&](const Device* device) {
+    return rule.device.empty() || rule.device == device->spec().name;
+  });
+  return out;
+}
+
+/// Returns an error message if the rule names a device that does not exist, else an empty string.
+std::string why_no_device(const Rule& rule) {
+  if (!devices_of(rule).empty()) return {};
+  const auto names = devices() | std::views::transform([](const Device* device) {
+                       return std::string_view(device->spec().name);
+                     });
+  return fmt::format("no device is named \"{}\" (use one of {})", verbs::printable(rule.device),
+                     fmt::join(names, ", "));
+}
+
 /// Moves the queue pairs to the error state. If `is_fatal` is set, also raises IBV_EVENT_QP_FATAL.
 void to_error(Core& core, const std::vector<std::uint32_t>& nums, bool is_fatal) {
   for (const auto num : nums) {
@@ -86,6 +106,12 @@ std::optional<Demand> demand_of(const Settings& settings) {
       log_refusal(fmt::format("{}:{}: {}", out.file, parsed.error().line, parsed.error().why));
       fail(EINVAL);
     }
+    for (const Rule& rule : parsed->rules) {
+      if (const std::string why = why_no_device(rule); !why.empty()) {
+        log_refusal(fmt::format("{}:{}: {}", out.file, rule.line, why));
+        fail(EINVAL);
+      }
+    }
     out.plan = std::move(*parsed);
   }
   out.plan.seed = settings.fault_seed.value_or(out.plan.seed);
@@ -95,6 +121,7 @@ std::optional<Demand> demand_of(const Settings& settings) {
 Injector::Injector(Core& core, Demand demand)
     : core_(core),
       file_(file_name(demand.file)),
+      states_(devices().size()),
       book_(std::move(demand.plan)),
       clock_(*this, std::move(demand.socket)) {}
 
@@ -113,7 +140,7 @@ void Injector::start() {
 
 void Injector::made(const Qp& qp) {
   const std::lock_guard lock(mutex_);
-  known_[qp.abi.qp_base.qp_num] = {.ordinal = ++made_};
+  known_[qp.abi.qp_base.qp_num] = {.device = &qp.context.device, .ordinal = ++made_};
 }
 
 void Injector::reset(const Qp& qp) {
@@ -140,22 +167,21 @@ std::uint32_t Injector::ordinal(std::uint32_t qp_num) const {
 
 // Events of the application
 
-Hits Injector::count(Event event, std::uint32_t qp_num) {
-  const std::lock_guard lock(mutex_);
-  return book_.count(event, ordinal(qp_num));
-}
-
-void Injector::call(Event event) {
-  const int code = posted(event, 0);
+void Injector::call(Event event, const Device& device) {
+  const int code = posted(event, 0, device);
   if (code == 0) return;
   CallSite::explain();  // An injected error is not a mistake of the program.
   fail(code);
 }
 
-int Injector::posted(Event event, std::uint32_t qp_num) {
-  if (removed_.load()) return EIO;
+int Injector::posted(Event event, std::uint32_t qp_num, const Device& device) {
+  if (is_removed(device)) return EIO;
+  const Hits hits = [&] {
+    const std::lock_guard lock(mutex_);
+    return book_.count(event, ordinal(qp_num), device.spec().name);
+  }();
   int code = 0;
-  for (const Hit& hit : count(event, qp_num)) {
+  for (const Hit& hit : hits) {
     log(hit);
     if (hit.rule->act == Act::kFail) {
       code = hit.rule->value;
@@ -171,7 +197,9 @@ ibv_wc_status Injector::polled(std::uint32_t qp_num, bool is_receive, ibv_wc_sta
   {
     const std::lock_guard lock(mutex_);
     const auto it = known_.find(qp_num);
-    hits = book_.count(Event::kCompletions, it != known_.end() ? it->second.ordinal : 0);
+    hits = it != known_.end() ? book_.count(Event::kCompletions, it->second.ordinal,
+                                            it->second.device->spec().name)
+                              : book_.count(Event::kCompletions, 0);
     if (it != known_.end()) {
       bool& failed = is_receive ? it->second.receives_failed : it->second.sends_failed;
       // After an injected failure, reports later successful completions as flushed, as if the queue
@@ -189,6 +217,18 @@ ibv_wc_status Injector::polled(std::uint32_t qp_num, bool is_receive, ibv_wc_sta
     carry_out(hit);
   }
   return status;
+}
+
+bool Injector::is_any_port_down() const {
+  return std::ranges::any_of(states_, [](const DeviceState& state) {
+    return state.port_down.load(std::memory_order_relaxed);
+  });
+}
+
+const Device* Injector::device_of(std::uint32_t qp_num) {
+  const std::lock_guard lock(mutex_);
+  const auto it = known_.find(qp_num);
+  return it != known_.end() ? it->second.device : nullptr;
 }
 
 std::uint64_t Injector::room(std::uint32_t connection, std::uint64_t wanted) {
@@ -212,18 +252,19 @@ bool Injector::passed(std::uint32_t connection, std::uint64_t octets) {
 bool Injector::takes_over(int fd, const msghdr& datagram) {
   Hits hits;
   std::uint32_t ordinal = 0;
+  bool lost = wire_.is_cut(fd);
   {
     const std::lock_guard lock(mutex_);
     const auto it = known_.find(sender_of(datagram));
+    if (it != known_.end()) lost = lost || is_removed(*it->second.device);
     if (it != known_.end() && !std::exchange(it->second.datagram_counted, false)) {
       ordinal = it->second.ordinal;
-      hits = book_.count(Event::kDatagrams, ordinal);
+      hits = book_.count(Event::kDatagrams, ordinal, it->second.device->spec().name);
     }
     std::ranges::copy_if(hits, std::back_inserter(for_clock_), [](const Hit& hit) {
       return hit.rule->act != Act::kLose && hit.rule->act != Act::kDelay;
     });
   }
-  bool lost = is_port_down() || is_removed();
   std::chrono::nanoseconds delay{0};
   for (const Hit& hit : hits) {
     log(hit);
@@ -265,13 +306,16 @@ void Injector::log_full(std::uint32_t ordinal) {
 
 /// Returns the numbers of the queue pairs to which the act of the rule applies. A rule that counts
 /// events applies to the queue pair whose event triggered it. A timed rule applies to the queue
-/// pair that it names, or to all queue pairs if it names none.
+/// pair that it names, or to all queue pairs if it names none, but only if they are on the device
+/// that it names.
 std::vector<std::uint32_t> Injector::queue_pairs(const Hit& hit) {
   const auto ordinal = hit.subject != 0 ? hit.subject : hit.rule->subject.number;
   std::map<std::uint32_t, std::uint32_t> found;  // by ordinal
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [num, known] : known_) {
+      const auto& device = hit.rule->device;
+      if (!device.empty() && device != known.device->spec().name) continue;
       if (ordinal == 0 || known.ordinal == ordinal) found.emplace(known.ordinal, num);
     }
   }
@@ -291,14 +335,13 @@ void Injector::carry_out(const Hit& hit) {
       }
       return clock_.wake();
     case Act::kReset:
-      return wire_.reset(rule.subject.number);
+      return wire_.reset(rule.subject.number, rule.device);
     case Act::kPortDown:
     case Act::kPortUp:
-      return set_port(rule.act == Act::kPortDown, rule.duration);
     case Act::kTell:
-      return core_.service<PortEvents>().tell(static_cast<ibv_event_type>(rule.value));
     case Act::kRemove:
-      return remove_device();
+      for (Device* const device : devices_of(rule)) carry_out(rule, *device);
+      return;
     case Act::kFail:
     case Act::kLose:
     case Act::kDelay:
@@ -306,14 +349,26 @@ void Injector::carry_out(const Hit& hit) {
   }
 }
 
-void Injector::set_port(bool down, std::chrono::nanoseconds duration) {
+/// Carries out the act of a rule on one of the devices to which the rule applies.
+void Injector::carry_out(const Rule& rule, const Device& device) {
+  if (rule.act == Act::kTell) {
+    core_.service<PortEvents>().tell(static_cast<ibv_event_type>(rule.value), &device);
+  } else if (rule.act == Act::kRemove) {
+    remove(device);
+  } else {
+    set_port(device, rule.act == Act::kPortDown, rule.duration);
+  }
+}
+
+void Injector::set_port(const Device& device, bool down, std::chrono::nanoseconds duration) {
+  DeviceState& state = state_of(device);
   {
     const std::lock_guard lock(mutex_);
-    port_up_at_.reset();
-    if (down && duration.count() != 0) port_up_at_ = now() + duration;
+    state.port_up_at.reset();
+    if (down && duration.count() != 0) state.port_up_at = now() + duration;
   }
-  if (port_down_.exchange(down) != down) {
-    core_.service<PortEvents>().tell(down ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE);
+  if (state.port_down.exchange(down) != down) {
+    core_.service<PortEvents>().tell(down ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE, &device);
   }
   clock_.wake();
 }
@@ -321,11 +376,12 @@ void Injector::set_port(bool down, std::chrono::nanoseconds duration) {
 // Removes the device. The order is the same as when the kernel removes a device: first all posted
 // requests are flushed, then the device raises its asynchronous event, and then the CM raises an
 // event for each id.
-void Injector::remove_device() {
-  if (removed_.exchange(true)) return;
-  to_error(core_, queue_pairs({std::make_shared<const Rule>(), 0, 0}), false);
-  core_.service<PortEvents>().tell(IBV_EVENT_DEVICE_FATAL);
-  report_device_removed();
+void Injector::remove(const Device& device) {
+  if (state_of(device).removed.exchange(true)) return;
+  const Rule all{.device = device.spec().name};
+  to_error(core_, queue_pairs({std::make_shared<const Rule>(all), 0, 0}), false);
+  core_.service<PortEvents>().tell(IBV_EVENT_DEVICE_FATAL, &device);
+  report_removed(device);
 }
 
 // The Clock's thread calls the functions below.
@@ -333,30 +389,43 @@ void Injector::remove_device() {
 std::optional<Book::Time> Injector::run() {
   Hits due;
   std::vector<Hit> left;
-  bool port_recovers = false;
+  std::vector<const Device*> recovering;
   {
     const std::lock_guard lock(mutex_);
     due = book_.due(now());
     left = std::exchange(for_clock_, {});
-    port_recovers = port_up_at_ && *port_up_at_ <= now();
+    for (const Device* const device : devices()) {
+      const auto& at = state_of(*device).port_up_at;
+      if (at && *at <= now()) recovering.push_back(device);
+    }
   }
-  if (port_recovers) set_port(false, {});
+  for (const Device* const device : recovering) set_port(*device, false, {});
   for (const Hit& hit : left) carry_out(hit);
   for (const Hit& hit : due) {
     log(hit);
     carry_out(hit);
   }
   const auto of_receives = receives_.release(now());
-  const auto of_datagrams = datagrams_.release(now(), is_port_down() || is_removed());
-  std::optional<Book::Time> next;
-  const std::lock_guard lock(mutex_);
-  for (const auto& at : {of_receives, of_datagrams, book_.next(), port_up_at_}) {
-    if (at && (!next || *at < *next)) next = at;
+  std::set<std::uint32_t> cut;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [num, known] : known_) {
+      if (is_cut(*known.device)) cut.insert(num);
+    }
   }
+  const auto of_datagrams = datagrams_.release(now(), cut);
+  std::optional<Book::Time> next;
+  const auto add = [&](const std::optional<Book::Time>& at) {
+    if (at && (!next || *at < *next)) next = at;
+  };
+  const std::lock_guard lock(mutex_);
+  for (const auto& at : {of_receives, of_datagrams, book_.next()}) add(at);
+  for (const DeviceState& state : states_) add(state.port_up_at);
   return next;
 }
 
 std::string Injector::add(Rule rule) {
+  if (std::string why = why_no_device(rule); !why.empty()) return why;
   const std::lock_guard lock(mutex_);
   return book_.add(std::move(rule), now()) ? "" : "the limit of 1024 rules is reached";
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Injector: carries out a plan on the device of the process. It counts the application's calls. If
+// Injector: carries out a plan on the devices of the process. It counts the application's calls. If
 // a call triggers a rule, the calling thread carries out the act (the fault) of the rule. The acts
 // of timed rules are carried out by the Injector's own thread (faults/clock.hpp). An Injector
 // exists only under `iwarp run --fault` or `--fault-socket`. Otherwise no call is intercepted.
@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "device/device.hpp"
 #include "faults/book.hpp"
 #include "faults/clock.hpp"
 #include "faults/datagrams.hpp"
@@ -52,15 +53,17 @@ class Injector {
   // The functions below count events of the application.
   /// Counts the registration of memory or the creation of an object. Throws std::system_error if a
   /// rule makes the call fail.
-  void call(Event event);
-  /// Counts a posted request or receive. Returns 0, or the errno with which a rule makes the post
-  /// fail.
-  int posted(Event event, std::uint32_t qp_num);
+  void call(Event event, const Device& device);
+  /// Counts a request or receive that is posted to the queue pair, or to a shared receive queue if
+  /// `qp_num` is 0. Returns 0, or the errno with which a rule makes the post fail.
+  int posted(Event event, std::uint32_t qp_num, const Device& device);
   /// Counts a completion that the application polls. Returns the status that the application gets.
   ibv_wc_status polled(std::uint32_t qp_num, bool is_receive, ibv_wc_status status);
   /// Returns whether a rule has removed the device. After that, all posts fail with EIO.
-  bool is_removed() const { return removed_.load(); }
-  bool is_port_down() const { return port_down_.load(std::memory_order_relaxed); }
+  bool is_removed(const Device& device) const { return state_of(device).removed.load(); }
+  bool is_port_down(const Device& device) const {
+    return state_of(device).port_down.load(std::memory_order_relaxed);
+  }
   HeldReceives& receives() { return receives_; }
 
   // The Clock's thread calls the functions below.
@@ -73,6 +76,10 @@ class Injector {
   std::vector<std::string> list();
 
   // The class Wire calls the functions below.
+  /// Returns whether a rule keeps the port of any device down.
+  bool is_any_port_down() const;
+  /// Returns the device of the queue pair, or null if no queue pair has this number.
+  const Device* device_of(std::uint32_t qp_num);
   std::uint64_t room(std::uint32_t connection, std::uint64_t wanted);
   /// Counts octets that the connection has sent. Returns whether the caller must reset the
   /// connection.
@@ -86,6 +93,7 @@ class Injector {
 
  private:
   struct Known {
+    const Device* device = nullptr;
     std::uint32_t ordinal = 0;
     /// Whether a rule has made the completion of a request fail, so that later completions are
     /// reported as flushed.
@@ -94,20 +102,28 @@ class Injector {
     /// Whether the next datagram repeats one that was already counted.
     bool datagram_counted = false;
   };
+  /// What rules have done to a device.
+  struct DeviceState {
+    std::atomic<bool> removed{false};
+    std::atomic<bool> port_down{false};
+    std::optional<Book::Time> port_up_at;  ///< guarded by mutex_
+  };
+  DeviceState& state_of(const Device& device) { return states_[device.spec().index]; }
+  const DeviceState& state_of(const Device& device) const { return states_[device.spec().index]; }
+  bool is_cut(const Device& device) const { return is_port_down(device) || is_removed(device); }
   std::uint32_t ordinal(std::uint32_t qp_num) const;
-  Hits count(Event event, std::uint32_t qp_num);
   void carry_out(const Hit& hit);
+  void carry_out(const Rule& rule, const Device& device);
   void log(const Hit& hit);
   void log_full(std::uint32_t ordinal);
   std::vector<std::uint32_t> queue_pairs(const Hit& hit);
-  void set_port(bool down, std::chrono::nanoseconds duration);
-  void remove_device();
+  void set_port(const Device& device, bool down, std::chrono::nanoseconds duration);
+  void remove(const Device& device);
 
   Core& core_;
   const std::string file_;  ///< name of the file with the plan, or empty if there is no file
   const std::chrono::steady_clock::time_point opened_at_ = std::chrono::steady_clock::now();
-  std::atomic<bool> removed_{false};
-  std::atomic<bool> port_down_{false};
+  std::vector<DeviceState> states_;  ///< one for each device, by DeviceSpec::index
   HeldReceives receives_;
   HeldDatagrams datagrams_;
   Wire wire_{*this};
@@ -117,7 +133,6 @@ class Injector {
   std::unordered_map<std::uint32_t, Known> known_;
   std::uint32_t made_ = 0;
   std::vector<Hit> for_clock_;
-  std::optional<Book::Time> port_up_at_;
   Clock clock_;
 };
 

@@ -251,6 +251,14 @@ Why parse_when(Line& line, Rule& rule) {
   return parse_event(line, rule);
 }
 
+/// Parses a device such as "device rxe0". The caller of the parser knows which devices there are.
+Why parse_device(Line& line, Rule& rule) {
+  if (!line.take("device")) return {};
+  rule.device = line.take();
+  if (rule.device.empty()) return instead_of("the name of a device", "");
+  return rule.event == Event::kOctets ? "device is not allowed in a rule that counts octets" : "";
+}
+
 /// Parses a subject such as "qp any" or "connection 3".
 Why parse_subject(Line& line, Rule& rule, About& about) {
   const bool of_qp = line.peek() == "qp";
@@ -339,6 +347,7 @@ Why parse_act(Line& line, Rule& rule, About about) {
 Why parse_into(Line& line, Rule& rule) {
   About about = About::kNothing;
   if (const Why why = parse_when(line, rule); !why.empty()) return why;
+  if (const Why why = parse_device(line, rule); !why.empty()) return why;
   if (const Why why = parse_subject(line, rule, about); !why.empty()) return why;
   return parse_act(line, rule, about);
 }

@@ -63,6 +63,8 @@ struct Rule {
   /// kChance, the chance in parts per million.
   std::uint64_t count = 0;
   std::uint64_t last = 0;  ///< for kRange, the last number of the range, which begins at `count`
+  /// The name of the device to which the rule applies, or empty if it applies to all devices.
+  std::string device;
   Subject subject;
   Act act = Act::kError;
   /// The argument of `act`: the number of a status, errno or event in the C headers.

@@ -10,7 +10,11 @@
 #include <cerrno>
 #include <span>
 
+#include "cm/address.hpp"
+#include "cm/datagrams.hpp"
+#include "device/device.hpp"
 #include "faults/injector.hpp"
+#include "iwarp/net/insist.hpp"
 #include "iwarp/net/socket_ops.hpp"
 
 namespace iwarp::rdma_core::fault {
@@ -46,6 +50,7 @@ void Wire::attach() {
                                           .receive = receive,
                                           .send_datagrams = send_datagrams,
                                           .receive_datagrams = receive_datagrams,
+                                          .carries = carries,
                                           .cuts_messages = false};
   net::replace_socket_ops(&kFaulty);
 }
@@ -53,6 +58,38 @@ void Wire::attach() {
 void Wire::forget(int fd) {
   const std::lock_guard lock(mutex_);
   connections_.erase(fd);
+  qps_.erase(fd);
+}
+
+void Wire::carries(int fd, std::uint32_t qp_num) {
+  Wire& wire = *attached.load();
+  const std::lock_guard lock(wire.mutex_);
+  net::insist([&] { wire.qps_[fd] = qp_num; });
+}
+
+// Returns the device to which the socket belongs: that of its queue pair or, while a connection
+// has none, the device at its local address. Returns null if there is no such device.
+const Device* Wire::device_of(int fd) {
+  std::uint32_t qp_num = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = qps_.find(fd);
+    if (it != qps_.end()) qp_num = it->second;
+  }
+  if (const Device* const device = injector_.device_of(qp_num)) return device;
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  auto& local = reinterpret_cast<sockaddr&>(address);
+  if (::getsockname(fd, &local, &length) != 0 || is_any(local)) return nullptr;
+  return net::insist([&] { return &device_at(gid_of(local)); });
+}
+
+bool Wire::is_cut(int fd) {
+  if (!injector_.is_any_port_down()) return false;
+  const Device* const device = device_of(fd);
+  if (device != nullptr) return injector_.is_port_down(*device);
+  return std::ranges::all_of(devices(),
+                             [&](const Device* each) { return injector_.is_port_down(*each); });
 }
 
 std::uint32_t Wire::ordinal(int fd) {
@@ -75,13 +112,13 @@ int Wire::accept(int fd, sockaddr* address, socklen_t* length, int flags) {
 
 ssize_t Wire::send(int fd, const msghdr* message, int flags) {
   Wire& wire = *attached.load();
-  if (wire.injector_.is_port_down()) return nothing_passes();
+  if (wire.is_cut(fd)) return nothing_passes();
   return wire.send_some(fd, *message, flags);
 }
 
 ssize_t Wire::receive(int fd, msghdr* message, int flags) {
   Wire& wire = *attached.load();
-  if (wire.injector_.is_port_down()) return nothing_passes();
+  if (wire.is_cut(fd)) return nothing_passes();
   const auto n = net::kernel_socket_ops().receive(fd, message, flags);
   if (n > 0) {
     const int error = errno;
@@ -125,7 +162,11 @@ int Wire::receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags
   constexpr int kRounds = 1024;
   const auto receive = net::kernel_socket_ops().receive_datagrams;
   const int n = receive(fd, messages, count, flags);
-  if (!attached.load()->injector_.is_port_down()) return n;
+  const int error = errno;
+  if (!attached.load()->is_cut(fd)) {
+    errno = error;
+    return n;
+  }
   for (int round = 1, again = n; round != kRounds && again > 0; ++round) {
     again = receive(fd, messages, count, flags);
   }
@@ -159,10 +200,15 @@ ssize_t Wire::send_some(int fd, const msghdr& message, int flags) {
 
 // Compares the cookies of the sockets, because a descriptor may have been reused for another
 // socket, which must not be reset.
-void Wire::reset(std::uint32_t connection) {
-  const std::lock_guard lock(mutex_);
-  for (const auto& [fd, known] : connections_) {
+void Wire::reset(std::uint32_t connection, std::string_view device) {
+  const auto connections = [this] {
+    const std::lock_guard lock(mutex_);
+    return connections_;
+  }();
+  for (const auto& [fd, known] : connections) {
     if (connection != 0 && known.ordinal != connection) continue;
+    const Device* const its = device.empty() ? nullptr : device_of(fd);
+    if (!device.empty() && (its == nullptr || its->spec().name != device)) continue;
     if (const auto socket = same_socket(fd, known.cookie)) break_off(socket.get());
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wire: replaces the system calls with which the driver sends and receives. It counts the octets
 // that connections send, resets a connection after an exact number of octets, loses and delays
-// datagrams, and lets no data pass while the port is down. Connections are numbered in the order in
-// which they send or receive their first octet.
+// datagrams, and lets no data pass while the port of a device is down. Connections are numbered in
+// the order in which they send or receive their first octet.
 #pragma once
 
 #include <sys/socket.h>
@@ -10,7 +10,12 @@
 
 #include <cstdint>
 #include <mutex>
+#include <string_view>
 #include <unordered_map>
+
+namespace iwarp::rdma_core {
+class Device;
+}
 
 namespace iwarp::rdma_core::fault {
 
@@ -25,8 +30,12 @@ class Wire {
   /// Redirects to this object all system calls that the process makes for connections and
   /// datagrams.
   void attach();
-  /// Resets the connection with this ordinal, or all connections if `connection` is 0.
-  void reset(std::uint32_t connection);
+  /// Resets the connection with this ordinal, or all connections if `connection` is 0, but only if
+  /// they belong to `device`, unless `device` is empty.
+  void reset(std::uint32_t connection, std::string_view device);
+  /// Returns whether the port of the socket's device is down. A socket that belongs to no device is
+  /// cut while all ports are down.
+  bool is_cut(int fd);
 
  private:
   struct Connection {
@@ -40,13 +49,16 @@ class Wire {
   static ssize_t receive(int fd, msghdr* message, int flags);
   static int send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags);
   static int receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags);
+  static void carries(int fd, std::uint32_t qp_num);
   void forget(int fd);
   std::uint32_t ordinal(int fd);
+  const Device* device_of(int fd);
   ssize_t send_some(int fd, const msghdr& message, int flags);
 
   Injector& injector_;
   std::mutex mutex_;  ///< no other lock is taken while this mutex is locked
   std::unordered_map<int, Connection> connections_;
+  std::unordered_map<int, std::uint32_t> qps_;  ///< the queue pairs of sockets that have one
   std::uint32_t begun_ = 0;
 };
 

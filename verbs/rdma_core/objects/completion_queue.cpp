@@ -73,7 +73,7 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
                  comp_vector, kCompVectors));
   }
   if (!context.alive()) fail(EINVAL);
-  if (Hooks* const hooks = context.hooks) hooks->creating();
+  if (Hooks* const hooks = context.hooks) hooks->creating(context);
   auto cq = std::make_unique<Cq>(context);
   auto core = context.rnic.create_cq(
       capacity, channel != nullptr ? &CompChannel::of(channel).events : nullptr);

@@ -53,7 +53,7 @@ extern "C" {
 ibv_context* ibv_open_device(ibv_device* of) {
   return guarded_pointer<ibv_context>([of] {
     Device* const device = Device::find(of);
-    if (device == nullptr || is_device_removed()) fail(ENODEV);
+    if (device == nullptr || is_removed(*device)) fail(ENODEV);
     return (new Context(Core::get(), *device))->handle();
   });
 }

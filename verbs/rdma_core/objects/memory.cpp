@@ -77,7 +77,7 @@ int why_not_registered(const std::error_code& error, const void* address, std::s
 net::Memory register_region(Pd& pd, void* address, std::size_t length, std::uint64_t iova,
                             unsigned access) {
   check_alive(pd.context);
-  if (Hooks* const hooks = pd.context.hooks) hooks->registering();
+  if (Hooks* const hooks = pd.context.hooks) hooks->registering(pd.context);
   const std::span octets(static_cast<std::byte*>(address), length);
   auto memory = pd.context.rnic.register_memory(*pd.core, octets, to_access(access),
                                                 net::MemoryOptions{.iova = iova});
@@ -111,7 +111,7 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
 /// region stay the same.
 void change_region(Mr& mr, Pd& pd, unsigned access) {
   check_alive(pd.context);
-  if (Hooks* const hooks = pd.context.hooks) hooks->registering();
+  if (Hooks* const hooks = pd.context.hooks) hooks->registering(pd.context);
   const auto error = mr.core.change(*pd.core, to_access(access));
   if (error) fail(why_not_registered(error, mr.abi.addr, mr.abi.length, mr.iova));
 }
@@ -154,7 +154,7 @@ ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
     Pd& pd = Pd::of(known(handle));
     check_alive(pd.context);
     if (pd.context.device.limits().max_mw == 0) fail(refused("a memory window", "max_mw is 0"));
-    if (Hooks* const hooks = pd.context.hooks) hooks->creating();
+    if (Hooks* const hooks = pd.context.hooks) hooks->creating(pd.context);
     auto memory = pd.context.rnic.allocate_window(*pd.core);
     if (!memory) throw std::system_error(memory.error());
     auto mw = std::make_unique<Mw>(Mw{.pd = pd, .core = std::move(*memory)});
@@ -187,7 +187,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* handle) {
   return guarded_pointer<ibv_pd>([&] {
     Context& context = Context::of(handle);
     check_alive(context);
-    if (Hooks* const hooks = context.hooks) hooks->creating();
+    if (Hooks* const hooks = context.hooks) hooks->creating(context);
     auto core = context.rnic.alloc_pd();
     if (!core) throw std::system_error(core.error());
     std::unique_ptr<Pd> pd(new Pd{.context = context, .core = std::move(*core)});

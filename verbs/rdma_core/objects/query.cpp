@@ -95,7 +95,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std
     const auto wrong_keys =
         Context::of(context).rnic.datagram_counters().dropped_for(verbs::DatagramDrop::kWrongQKey);
     out.qkey_viol_cntr = static_cast<std::uint32_t>(wrong_keys);
-    if (Hooks* const hooks = Context::of(context).hooks) hooks->show_port(out);
+    if (Hooks* const hooks = Context::of(context).hooks) hooks->show_port(device, out);
     give(out, attr, length);
   });
 }

@@ -23,7 +23,7 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
     fail(refused(EINVAL, "max_sge {}: must be at most {}", attr.max_sge, device.max_srq_sge));
   }
   if (!pd.context.alive()) fail(EINVAL);
-  if (Hooks* const hooks = pd.context.hooks) hooks->creating();
+  if (Hooks* const hooks = pd.context.hooks) hooks->creating(pd.context);
   auto srq = std::make_unique<Srq>(pd);
   attr.max_sge = std::max(attr.max_sge, std::uint32_t{1});
   auto core =

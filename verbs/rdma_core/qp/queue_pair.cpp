@@ -121,7 +121,7 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   check_capacities(context.device.limits(), attr.cap, attr.srq != nullptr, by_cm);
   if (!pd.context.alive()) fail(EINVAL);
   Hooks* const hooks = context.hooks;
-  if (hooks != nullptr) hooks->creating();
+  if (hooks != nullptr) hooks->creating(context);
   auto qp = make_qp(attr.qp_type, context);
   qp->pd = &pd;
   qp->send_cq = &Cq::of(known(attr.send_cq));

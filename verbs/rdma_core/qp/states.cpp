@@ -440,7 +440,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
     Hooks* const hooks = self.context.hooks;
-    const bool is_removed = hooks != nullptr && hooks->is_device_removed();
+    const bool is_removed = hooks != nullptr && hooks->is_removed(self.context.device);
     if (is_removed) CallSite::explain();  // An injected removal is not a mistake of the program.
     if (!self.context.alive() || is_removed) return EIO;
     if (hooks != nullptr) hooks->changing_state();

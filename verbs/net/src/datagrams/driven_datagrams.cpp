@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <new>
 
+#include "iwarp/net/socket_ops.hpp"
 #include "iwarp/verbs/errors.hpp"
 #include "iwarp/verbs/receive_queue.hpp"
 
@@ -163,6 +164,7 @@ std::error_code DrivenDatagrams::join(const IpAddress& group, unsigned interface
 DrivenDatagrams::Door& DrivenDatagrams::add_door(DatagramSocket socket) {
   socket.request_room(kReceiveRoom);
   Door& door = *doors_.emplace_back(std::make_unique<Door>(worker_, std::move(socket), *this));
+  socket_ops().carries(door.socket.fd(), core_.init().num);
   for (const auto& set : sets_) watch(door, set);
   return door;
 }

@@ -43,6 +43,7 @@ DrivenConnection::~DrivenConnection() = default;
 std::shared_ptr<DrivenConnection> DrivenConnection::make(Registry& registry, Worker& worker,
                                                          Setup setup) {
   auto self = std::make_shared<DrivenConnection>(Private{}, registry, worker, setup);
+  if (setup.qp != nullptr) socket_ops().carries(setup.socket.get(), setup.qp->num());
   self->active_ = std::make_unique<Active>(worker, std::move(setup), *self);
   return self;
 }

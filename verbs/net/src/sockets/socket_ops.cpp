@@ -53,7 +53,8 @@ const SocketOps& kernel_socket_ops() {
                                      .send = send_message,
                                      .receive = receive_message,
                                      .send_datagrams = send_datagrams,
-                                     .receive_datagrams = receive_datagrams};
+                                     .receive_datagrams = receive_datagrams,
+                                     .carries = [](int, std::uint32_t) {}};
   return kKernel;
 }
 

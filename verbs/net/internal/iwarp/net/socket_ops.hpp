@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include <cstdint>
+
 namespace iwarp::net {
 
 /// The calls do the same as the system calls of similar names: they return -1 and set errno on
@@ -20,6 +22,9 @@ struct SocketOps {
   // without a timeout.
   int (*send_datagrams)(int fd, mmsghdr* messages, unsigned count, int flags);
   int (*receive_datagrams)(int fd, mmsghdr* messages, unsigned count, int flags);
+  /// Called when the socket begins to carry the data of the queue pair `qp_num`; must not throw.
+  /// The kernel's table does nothing.
+  void (*carries)(int fd, std::uint32_t qp_num);
   /// Whether send_datagrams() takes messages that the kernel cuts into datagrams (UDP_SEGMENT).
   bool cuts_messages = true;
 };
