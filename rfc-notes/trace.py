@@ -4,7 +4,8 @@
 
   trace.py            check; exit 1 if a mark, a row or the table in README.md is wrong
   trace.py --update   rewrite the status table in README.md
-  trace.py --promote  set to done every deferred row whose id both the code and a test mention
+  trace.py --promote  set to done every row whose id both the code and a test mention, if it is deferred, or partial
+                      only because no test cited it
   trace.py --missing  list what each open row lacks
 
 requirements/README.md has the rules for marks and rows.
@@ -16,10 +17,12 @@ import signal
 import sys
 
 CODE = ("mpa", "ddp", "rdmap", "verbs", "apps")
-TESTS = ("test",)
+TESTS = ("test", "apps/judge")
+CASES = ("apps/conform", "apps/judge")  # their tables cite rows without brackets: "MPA-15 MPA-16"
 SUFFIXES = {".cpp", ".hpp", ".c", ".h", ".py", ".sh"}
 STATUSES = ("done", "partial", "documented", "deferred", "not-applicable")
-LEVELS_NEEDING_BOTH = ("MUST", "MUST NOT")
+LEVELS_NEEDING_BOTH = ("MUST", "MUST NOT", "(page)", "(rule)")
+UNTESTED = "no test cites it yet"  # the note of a row that only lacks a test
 BEGIN, END = "<!-- status:begin -->", "<!-- status:end -->"
 
 
@@ -54,27 +57,51 @@ def read_rows(root, problems):
     return rows
 
 
-def read_marks(root, folders, suffixes, rows, problems):
-    """Returns {id: first place} for all marks below the folders. Adds a problem for each wrong mark."""
-    prefixes = "|".join(sorted({row_id.split("-")[0] for row_id in rows}))
-    mark = re.compile(r"\[((?:%s)-\d[^\]]*)\]" % prefixes)
-    marks = {}
+def texts(root, folders, suffixes):
+    """Yields path and text of each file below the folders with one of the suffixes. The judge is no part of `apps`: its
+    cases test."""
     for folder in folders:
         for path in sorted((root / folder).rglob("*")):
-            if path.suffix not in suffixes or not path.is_file():
-                continue
-            text = path.read_text(errors="replace")
-            for found in mark.finditer(text):
-                where = f"{path.relative_to(root)}:{text.count(chr(10), 0, found.start()) + 1}"
-                # A list of ids may continue on the next comment line or in the next string literal.
-                for token in (part.strip(" \t\n/*\"") for part in found[1].split(",")):
-                    if token in rows:
-                        marks.setdefault(token, where)
-                    elif re.fullmatch(r"[A-Z]+-\d+", token):
-                        problems.append(f"{where}: [{token}] is no requirement")
-                    else:
-                        problems.append(f"{where}: [{found[1]}] is not a list of ids")
+            is_case = folder == "apps" and "judge" in path.relative_to(root).parts
+            if path.suffix in suffixes and path.is_file() and not is_case:
+                yield path, path.read_text(errors="replace")
+
+
+def id_pattern(rows):
+    return r"(?:%s)-\d" % "|".join(sorted({row_id.split("-")[0] for row_id in rows}))
+
+
+def read_marks(root, folders, suffixes, rows, problems):
+    """Returns {id: first place} for all marks below the folders. Adds a problem for each wrong mark."""
+    mark = re.compile(r"\[(%s[^\]]*)\]" % id_pattern(rows))
+    marks = {}
+    for path, text in texts(root, folders, suffixes):
+        for found in mark.finditer(text):
+            where = f"{path.relative_to(root)}:{text.count(chr(10), 0, found.start()) + 1}"
+            # A list of ids may continue on the next comment line or in the next string literal.
+            for token in (part.strip(" \t\n/*\"") for part in found[1].split(",")):
+                if token in rows:
+                    marks.setdefault(token, where)
+                elif re.fullmatch(r"[A-Z]+-\d+", token):
+                    problems.append(f"{where}: [{token}] is no requirement")
+                else:
+                    problems.append(f"{where}: [{found[1]}] is not a list of ids")
     return marks
+
+
+def read_cases(root, rows, problems):
+    """Returns {id: first place} for the columns of tables of cases, for example "MPA-15 MPA-16"."""
+    column = re.compile(r'"(%s\d*(?: %s\d*)*)"' % (id_pattern(rows), id_pattern(rows)))
+    cited = {}
+    for path, text in texts(root, CASES, SUFFIXES):
+        for found in column.finditer(text):
+            where = f"{path.relative_to(root)}:{text.count(chr(10), 0, found.start()) + 1}"
+            for row_id in found[1].split():
+                if row_id in rows:
+                    cited.setdefault(row_id, where)
+                else:
+                    problems.append(f"{where}: {row_id} is no requirement")
+    return cited
 
 
 def lacking(row, code, tests):
@@ -102,7 +129,7 @@ def check_row(root, row, code, tests):
 
 
 def status_table(rows):
-    lines = ["| Source | Rules | " + " | ".join(STATUSES) + " | MUST not done |",
+    lines = ["| Source | Rules | " + " | ".join(STATUSES) + " | required, not done |",
              "|---|" + "--:|" * (len(STATUSES) + 2)]
     total = [0] * (len(STATUSES) + 2)
     for path in dict.fromkeys(row.path for row in rows.values()):
@@ -128,7 +155,8 @@ def with_table(readme, rows):
 
 def promote(rows, code, tests):
     promoted = [row for row in rows.values()
-                if row.status == "deferred" and not lacking(row, code, tests)]
+                if (row.status == "deferred" or (row.status, row.note) == ("partial", UNTESTED))
+                and not lacking(row, code, tests)]
     for path in {row.path for row in promoted}:
         lines = path.read_text().splitlines()
         for row in (r for r in promoted if r.path == path):
@@ -156,7 +184,7 @@ def main():
 
     rows = read_rows(root, problems)
     code = read_marks(root, CODE, SUFFIXES, rows, problems)
-    tests = read_marks(root, TESTS, SUFFIXES, rows, problems)
+    tests = read_marks(root, TESTS, SUFFIXES, rows, problems) | read_cases(root, rows, problems)
     read_marks(root, ("rfc-notes", *CODE, *TESTS), {".md"}, rows, problems)
     readme_path = root / "README.md"
     readme = readme_path.read_text() if readme_path.is_file() else ""

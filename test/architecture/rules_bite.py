@@ -18,6 +18,7 @@ NET, VERBS, HPP, PAGE = "verbs/net/src/", "verbs/include/iwarp/verbs/", "mpa/inc
 A, B, CALLS, BITE, PY = "mpa/src/a.cpp", "verbs/b.cpp", "test/rdma_core/a.cpp", "test/net/a.cpp", "test/a.py"
 ROOMS, TOYS, SOLUTIONS = "verbs/net/README.md", "rfc-notes/requirements/toys.md", "rfc-notes/course/solutions.md"
 PING, ABI, CODE = "apps/ping/CMakeLists.txt", "test/rdma_core/abi/test_abi.py", '#include "{}"\n'.format
+JUDGE = "apps/judge/a.cpp"
 TABLE, IWARP, COMMIT = "test/architecture/lines.txt", "build/release/apps/iwarp", ".git/message"
 ROW, FIGURE = "T\n| TOY-1 | 1 | MUST | x | y | {} |\n".format, "<!-- figure: {} -->\n```{}\n```\n<!-- end -->\n".format
 ANSWER, PICTURE = "## 1. One\n\n`{}`<!-- answer: x 1 {} -->\n".format, "<!-- picture: 2007 bars 0 -->\n![a](a.png)\n"
@@ -94,9 +95,11 @@ CHECKS = (
         CALLS: {'// ibv_one()\nCHECK("ibv_one()");\n': "ibv_one is done, but", "ibv_one();\n": "ibv_three, inline in",
                 "ibv_three();\n": "ibv_post_wq_recv cannot be reached"}, ABI: {"": "ibv_two is of kind errno"}}),
     ("rfc-notes/trace.py --promote", {
-        TOYS: ROW("deferred | later"), A: "// [TOY-1]\n", BITE: '"[TOY-1]"\n',
+        TOYS: ROW("deferred | later") + "| TOY-2 | a(3) | (page) | x | y | partial | no test cites it yet |\n",
+        A: "// [TOY-1, TOY-2]\n", BITE: '"[TOY-1]"\n', JUDGE: '"TOY-2"\n',
         "README.md": "<!-- status:begin -->\n<!-- status:end -->\n"}, {
-        A: {"": "but no code"}, BITE: {"": "but no test", "[TOY-1..3]": "not a list", "[TOY-1, TOY-2]": "[TOY-2] is"},
+        A: {"": "but no code"}, BITE: {"": "but no test", "[TOY-1..3]": "not a list", "[TOY-1, TOY-3]": "[TOY-3] is"},
+        JUDGE: {'"TOY-1"': "TOY-2 is done, but no test", '"TOY-2 TOY-3"': "TOY-3 is no"},
         TOYS: {ROW("partial | "): "partial without", ROW("done"): "6 column", ROW("finished | x"): "unknown status",
                ROW("done | ") * 2: "already in", ROW("done | ").replace("1 | 1 | MUST", "3 | 1 | MAY"): "but nothing",
                ROW("documented | see b.md"): "names no file", ROW("documented | see README.md"): "does not mention"}}),
