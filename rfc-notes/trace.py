@@ -19,7 +19,7 @@ import sys
 CODE = ("mpa", "ddp", "rdmap", "verbs", "apps")
 TESTS = ("test", "apps/judge")
 CASES = ("apps/conform", "apps/judge")  # their tables cite rows without brackets: "MPA-15 MPA-16"
-SUFFIXES = {".cpp", ".hpp", ".c", ".h", ".py", ".sh"}
+SUFFIXES = {".cpp", ".hpp", ".c", ".h", ".py", ".sh", ".def"}
 STATUSES = ("done", "partial", "documented", "deferred", "not-applicable")
 LEVELS_NEEDING_BOTH = ("MUST", "MUST NOT", "(page)", "(rule)")
 UNTESTED = "no test cites it yet"  # the note of a row that only lacks a test

@@ -288,6 +288,7 @@ bool Stream::start_response() {
 }
 
 bool Stream::start_read_response(const ReadRequest& r) {
+  // [IBV-153]
   if (r.size != 0) {  // An empty Read is answered without a check. [RDMAP-40] [RDMAP-41] [SEC-19]
     const auto source = ulp_.read_source(r.source_stag, r.source_to, r.size);
     ulp_.release_source();

@@ -20,6 +20,7 @@ class Devices(Case):
         if pathlib.Path("/dev/infiniband").exists():
             self.skipTest("passed, but this machine has /dev/infiniband")
 
+    # [IBV-19]
     def test_devinfo(self):
         result = self.run_program("ibv_devinfo", "-v")
         for line in (r"hca_id:\s+iwarp0", rf"transport:\s+{TRANSPORT[self.persona]}",
@@ -30,6 +31,7 @@ class Devices(Case):
             self.assertRegex(result.out, rf"(?m)^\s*{line}$")
         self.assert_silent(result)
 
+    # [IBV-2, IBV-9]
     def test_devinfo_finds_it_by_name_and_lists_it(self):
         self.assertIn("iwarp0", self.run_program("ibv_devinfo", "-d", "iwarp0").out)
         self.assertRegex(self.run_program("ibv_devinfo", "-l").out, r"1 HCA found:\s+iwarp0")

@@ -31,6 +31,7 @@ class Looking(Case):
         self.assert_silent(result)
         return result.out
 
+    # [IBV-80]
     def test_usual_commands(self):
         device = "/sys/class/infiniband/iwarp0"
         for persona, (node_type, gid_type, hca_type) in FACTS.items():
@@ -88,6 +89,7 @@ class Looking(Case):
             said = self.see("ibv_devinfo", persona=persona)
             self.assertIn(f"node_guid:\t\t\t{guid}", said)
 
+    # [IBV-91]
     def test_the_rate_is_that_of_the_api(self):
         def check(**how):
             for persona in FACTS:

@@ -63,6 +63,7 @@ class TwoHosts(Case):
 class ChangingInterfaces(Case):
     """Changes the interfaces of a host while a program waits for asynchronous events."""
 
+    # [IBV-83, IBV-114, IBV-608]
     def test_events_and_state_of_the_port(self):
         for options in ((), ("--as", "roce")):
             with self.subTest(options=options), two_hosts() as names:

@@ -178,6 +178,7 @@ void for_each_way(Check check) {
 
 }  // namespace
 
+// [IBV-303, IBV-304]
 TEST_CASE(
     "the requests before one that this end cannot execute are carried out and complete [VRB-14] "
     "[VRB-43] [VRB-54]") {

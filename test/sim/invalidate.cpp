@@ -41,6 +41,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-185, IBV-186]
 TEST_CASE(
     "Write, Read back, Send with Invalidate, and a Write to the invalid STag: 1/1/00 [RDMAP-57] "
     "[RDMAP-58] [RDMAP-110] [RDMAP-112] [DDP-89] [DDP-96] [DDP-91] [VRB-47] [SEC-13]") {

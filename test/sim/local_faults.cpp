@@ -48,6 +48,7 @@ const std::array kBadSources{
 
 }  // namespace
 
+// [IBV-126, IBV-315]
 TEST_CASE(
     "a Send from memory without the right registration is a local protection error [VRB-28] "
     "[VRB-54] [RDMAP-91] [RDMAP-92]") {
@@ -160,6 +161,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-132]
 TEST_CASE(
     "the sink of a Read or an atomic must be locally writable [EXT-60] [VRB-28] [VRB-30] "
     "[VRB-54]") {
@@ -175,6 +177,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-314]
 TEST_CASE(
     "with ORD 0 a Read or an atomic completes in error instead of waiting for ever [VRB-46]") {
   for (const bool atomic : {false, true}) {
@@ -188,6 +191,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-131, IBV-316]
 TEST_CASE(
     "a receive into memory that may not be written is a local protection error, and the peer "
     "receives 1/0/00 [VRB-28] [VRB-54]") {
@@ -208,6 +212,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-326, IBV-542]
 TEST_CASE(
     "a receive is checked only for the octets that are placed, with and without an SRQ [VRB-28]") {
   struct Row {
@@ -254,6 +259,7 @@ TEST_CASE("an Immediate consumes a receive whose memory cannot be used [EXT-50]"
   CHECK(completed(pair, *pair.b) == "10 success, 11 local protection error");
 }
 
+// [IBV-197, IBV-318]
 TEST_CASE("a window that cannot be bound is a bind error [VRB-35] [VRB-54]") {
   Connected pair;
   Region* region = pair.a->memory(64, kEverything);  // The region does not allow windows.
@@ -293,6 +299,7 @@ TEST_CASE("the program may end the stream: 0/0/00, Error at both ends [VRB-9] [V
   CHECK(text(pair.a->completions()) == "10 work request flushed");
 }
 
+// [IBV-291]
 TEST_CASE(
     "a completion queue that overflows ends its queue pairs and is reported once; a stream of the "
     "same end on another queue continues [RDMAP-117] [SEC-29]") {

@@ -19,6 +19,7 @@ std::string ids(const std::vector<WorkCompletion>& list) {
 
 }  // namespace
 
+// [IBV-476]
 TEST_CASE(
     "forty Reads over an ORD of four are all accepted, wait, and complete in order [VRB-23] "
     "[RDMAP-82] [RDMAP-83] [RDMAP-68] [RDMAP-73] [RDMAP-78]") {
@@ -42,6 +43,7 @@ TEST_CASE(
   CHECK(pair.b->completions().empty());  // The responder's program never sees the Read. [RDMAP-32]
 }
 
+// [IBV-296, IBV-299]
 TEST_CASE(
     "mixed Reads and Writes complete in the order posted, and a Read sees the Writes before it "
     "[VRB-43] [VRB-45] [RDMAP-69] [RDMAP-73]") {
@@ -66,6 +68,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-522]
 TEST_CASE("a fenced Send starts only when the Reads and atomics before it are complete [VRB-50]") {
   struct Row {
     bool atomic;
@@ -110,6 +113,7 @@ TEST_CASE("a local fence waits for everything before it [VRB-50]") {
   CHECK(ids(pair.a->completions()) == "1 2 ");
 }
 
+// [IBV-293, IBV-294, IBV-391, IBV-524]
 TEST_CASE(
     "unsignaled requests complete without a completion, and errors always have one [VRB-39] "
     "[VRB-51]") {
@@ -125,6 +129,7 @@ TEST_CASE(
   CHECK(completed(pair) == "20 remote access error");
 }
 
+// [IBV-507, IBV-508, IBV-544]
 TEST_CASE("lists of sixteen elements are gathered and scattered octet for octet [VRB-40]") {
   const verbs::QpInit init{.limits = {.max_send_sge = 16, .max_recv_sge = 16}};
   Connected pair({}, {}, {.seed = 8, .max_segment = 333}, init, init);
@@ -154,6 +159,7 @@ TEST_CASE("lists of sixteen elements are gathered and scattered octet for octet 
   CHECK(to->address[at] == std::byte{0});
 }
 
+// [IBV-153, IBV-514]
 TEST_CASE(
     "requests of length zero work, and check no STag [RDMAP-28] [RDMAP-38] [RDMAP-40] [RDMAP-41] "
     "[RDMAP-56] [DDP-46] [SEC-19] [VRB-33]") {
@@ -183,6 +189,7 @@ TEST_CASE(
   CHECK(received[1].wr_id == 11);
 }
 
+// [IBV-458]
 TEST_CASE("requests posted before the connection exists wait for it [VRB-6]") {
   Pair pair;
   const auto [mine, inbox] = regions(pair, 64);
@@ -195,6 +202,7 @@ TEST_CASE("requests posted before the connection exists wait for it [VRB-6]") {
   CHECK(text(pair.b->completions()) == "10 success");
 }
 
+// [IBV-226, IBV-525]
 TEST_CASE(
     "a solicited Send or Immediate and its completion are marked, and the notification follows "
     "[RDMAP-53] [EXT-55] [VRB-52]") {
@@ -219,6 +227,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-298]
 TEST_CASE("a receive completes after every Write before its Send [VRB-44] [RDMAP-74]") {
   Connected pair({}, {}, {.seed = 6, .max_segment = 97});
   const auto [mine, theirs] = regions(pair, 5000);

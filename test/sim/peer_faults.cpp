@@ -66,6 +66,7 @@ const std::array kCases{
 
 }  // namespace
 
+// [IBV-133, IBV-151, IBV-327]
 TEST_CASE(
     "a Write without permission ends in the right DDP code and changes nothing [DDP-24] [DDP-73] "
     "[DDP-74] [DDP-75] [DDP-76] [DDP-77] [DDP-78] [DDP-79] [DDP-83] [DDP-84] [DDP-85] [RDMAP-93] "
@@ -88,6 +89,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-127, IBV-134]
 TEST_CASE(
     "a Read without permission ends in the right RDMAP code [RDMAP-39] [RDMAP-94] [RDMAP-101] "
     "[RDMAP-102] [RDMAP-103] [RDMAP-104] [RDMAP-105] [VRB-32]") {
@@ -115,6 +117,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-474]
 TEST_CASE(
     "a queue pair that allows no inbound Writes, Reads or atomics refuses all of them [EXT-67] "
     "[VRB-30]") {

@@ -64,6 +64,7 @@ TEST_CASE(
   CHECK(s.srq.size() == 1);
 }
 
+// [IBV-377]
 TEST_CASE("an error of one queue pair leaves the shared receives to the other [VRB-19]") {
   Shared s;
   s.post_receives(0, 4);
@@ -138,6 +139,7 @@ TEST_CASE("in Error a queue pair reports once that it consumes no more shared re
   }
 }
 
+// [IBV-381]
 TEST_CASE(
     "for the buffers, the protection domain of the shared queue counts, not that of the queue pair "
     "[VRB-19] [VRB-1]") {

@@ -44,7 +44,8 @@ std::unique_ptr<Hooks> make_hooks(Core& core, const Settings& chosen,
   return hooks;
 }
 
-/// Returns the limits of the RNIC, which all devices of the process share.
+/// Returns the limits of the RNIC, which all devices of the process share. [IBV-25, IBV-29, IBV-31,
+/// IBV-32, IBV-38, IBV-43]
 net::RnicOptions options_of(std::span<Device* const> devices) {
   net::RnicOptions out{.max_pds = 0,
                        .max_regions = 0,
@@ -67,6 +68,9 @@ net::RnicOptions options_of(std::span<Device* const> devices) {
 
 constexpr const char* kNoXrc = "iWARP has no XRC";
 
+// Every pointer that is not set stays null. The inline functions of verbs.h then return EOPNOTSUPP,
+// or null with this errno. [IBV-67, IBV-121, IBV-123, IBV-170, IBV-173, IBV-175, IBV-379, IBV-411,
+// IBV-414, IBV-415, IBV-417, IBV-419, IBV-420, IBV-426]
 void fill_slots(verbs_context& context) {
   context.sz = sizeof context;
   context.query_port = query_port;
@@ -77,7 +81,7 @@ void fill_slots(verbs_context& context) {
   context.create_srq_ex = create_srq_ex;
   context.get_srq_num = get_srq_num;
   // Sets open_xrcd only to log why the call fails. If this pointer were null, the inline function
-  // in the header would fail without calling the library.
+  // in the header would fail without calling the library. [IBV-412]
   context.open_xrcd = [](ibv_context*, ibv_xrcd_init_attr*) -> ibv_xrcd* {
     errno = refused("ibv_open_xrcd", kNoXrc);
     return nullptr;

@@ -47,6 +47,7 @@ TEST_CASE("the memory where libmlx5 looks for a provider contains zeros") {
   CHECK(std::ranges::count(behind, '\0') == kLooked);
 }
 
+// [IBV-3, IBV-13]
 TEST_CASE("the context is of the extended kind and contains its size") {
   const Device device;
   const verbs_context* const extended = verbs_get_ctx(device.context);
@@ -86,6 +87,7 @@ TEST_CASE("the function for the type of a GID has a private version node for eve
   }
 }
 
+// [IBV-422, IBV-423, IBV-424]
 TEST_CASE("there are no vendor options, and the order in which data is written is not guaranteed") {
   ibv_ece ece{.vendor_id = 1, .options = 2, .comp_mask = 0};
   CHECK(ibv_query_ece(nullptr, &ece) == 0);
@@ -97,6 +99,7 @@ TEST_CASE("there are no vendor options, and the order in which data is written i
   CHECK(ibv_query_qp_data_in_order(nullptr, IBV_WR_RDMA_WRITE, 0) == 0);
 }
 
+// [IBV-69, IBV-73]
 TEST_CASE("a fork needs no preparation") {
   std::array<char, 16> memory{};
   CHECK(ibv_is_fork_initialized() == IBV_FORK_UNNEEDED);

@@ -107,6 +107,7 @@ class Abi(Case):
 
 
 class Names(Abi):
+    # [IBV-78]
     def test_every_name_of_the_table_is_found_with_its_version(self):
         result = self.exports("resolve", self.ibverbs, input=TABLE.read_text())
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
@@ -229,6 +230,7 @@ class Refusals(Abi):
         self.assertEqual(list(out), names)
         return out, result.stderr.splitlines()
 
+    # [IBV-17, IBV-119, IBV-146, IBV-158, IBV-179]
     def test_each_kind_of_refusal_has_its_result_and_its_line(self):
         """A function that only providers call returns ENOSYS, and says nothing. Of a function that returns an errno, only
         the result counts."""
@@ -255,6 +257,7 @@ class Refusals(Abi):
         self.assertEqual(len(results), len(names))
         self.assertEqual(lines, [])
 
+    # [IBV-120, IBV-159]
     def test_what_is_nothing_returns_and_says_nothing(self):
         names = self.refused("nothing")
         self.assertIn("verbs_register_driver_34@IBVERBS_PRIVATE_34", names)

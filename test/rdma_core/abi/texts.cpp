@@ -88,6 +88,7 @@ void copy(const char* name, void (*function)(To*, const From*)) {
 
 }  // namespace
 
+// [IBV-312, IBV-615, IBV-616, IBV-617, IBV-618, IBV-619, IBV-620, IBV-621]
 int main() {
   texts("wc", ibv_wc_status_str, IBV_WC_TM_RNDV_INCOMPLETE);
   texts("node", ibv_node_type_str, IBV_NODE_UNSPECIFIED);

@@ -45,6 +45,7 @@ std::uint32_t absent(const ibv_qp*) { return 1; }
 
 }  // namespace
 
+// [IBV-300]
 TEST_CASE("a peer that is destroyed right after the last Send has still acknowledged it") {
   constexpr std::uint64_t kSends = 16;
   for (int round = 0; round < 50; ++round) {
@@ -78,6 +79,7 @@ TEST_CASE(
   CHECK_GE(std::chrono::steady_clock::now() - left, 2s);
 }
 
+// [IBV-322, IBV-453, IBV-462]
 TEST_CASE(
     "after a peer disconnects no event is raised: receives stay posted, and the next request "
     "fails") {
@@ -111,6 +113,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-459]
 TEST_CASE("a disconnect before RTS is discovered in RTS") {
   End a;
   End b;
@@ -150,6 +153,7 @@ TEST_CASE("a peer that disconnects between its Request and its RTR causes no eve
   CHECK_EQ(statuses(a.cq, 2), "2 transport retry counter exceeded; 9 Work Request Flushed Error; ");
 }
 
+// [IBV-303, IBV-304, IBV-323, IBV-324]
 TEST_CASE("rnr_retry of the receiver: none, and for ever") {
   for (const std::uint8_t retries : {std::uint8_t{0}, kForEver}) {
     CAPTURE(int{retries});

@@ -33,6 +33,7 @@ void read_with_wrong_key(Pair& pair) {
 
 }  // namespace
 
+// [IBV-258, IBV-320, IBV-593, IBV-601]
 TEST_CASE("a Read of memory without read access ends the stream at both ends") {
   const iwarp::test::CapturedStderr said;
   SettledPair pair;
@@ -47,6 +48,7 @@ TEST_CASE("a Read of memory without read access ends the stream at both ends") {
   CHECK(said.comes_to_have("this end refused the peer's RDMA Read (8 bytes, rkey 0x"));
 }
 
+// [IBV-290, IBV-605]
 TEST_CASE("an overflow of the completion queue is reported") {
   const iwarp::test::CapturedStderr said;
   SettledPair pair({}, {.cqe = 1});
@@ -62,6 +64,7 @@ TEST_CASE("an overflow of the completion queue is reported") {
   CHECK(said.comes_to_have("a completion queue of this end overflowed ("));
 }
 
+// [IBV-496]
 TEST_CASE("destroying a queue pair waits until an event that was read is acknowledged") {
   SettledPair pair;
   read_with_wrong_key(pair);
@@ -81,6 +84,7 @@ TEST_CASE("destroying a queue pair waits until an event that was read is acknowl
   ibv_ack_async_event(&event);
 }
 
+// [IBV-15, IBV-600]
 TEST_CASE("a device may be closed while objects exist, about which events still arrive") {
   auto* pair = new Pair;  // never destroyed, as in programs that return from main()
   pair->settle();

@@ -12,6 +12,7 @@
 
 using namespace data;
 
+// [IBV-30, IBV-231, IBV-232, IBV-233, IBV-235]
 TEST_CASE("a completion queue has at least the requested size, and impossible sizes are refused") {
   ibv_context* context = open_device();
   ibv_device_attr device{};
@@ -31,6 +32,7 @@ TEST_CASE("a completion queue has at least the requested size, and impossible si
   CHECK_EQ(ibv_close_device(context), 0);
 }
 
+// [IBV-238, IBV-239, IBV-240, IBV-241, IBV-242, IBV-305]
 TEST_CASE("a completion queue can be enlarged, and shrunk to the completions that it holds") {
   End end({.cqe = 2});
   REQUIRE_EQ(end.modify(IBV_QPS_INIT), 0);
@@ -46,6 +48,7 @@ TEST_CASE("a completion queue can be enlarged, and shrunk to the completions tha
   CHECK_EQ(end.cq->cqe, 2);
 }
 
+// [IBV-118, IBV-212, IBV-236, IBV-350]
 TEST_CASE("objects in use cannot be destroyed") {
   End end({.shared_receives = true});
   CHECK_EQ(ibv_destroy_cq(end.cq), EBUSY);
@@ -56,6 +59,7 @@ TEST_CASE("objects in use cannot be destroyed") {
   CHECK_EQ(errno, EBUSY);
 }
 
+// [IBV-271, IBV-272, IBV-274, IBV-296]
 TEST_CASE("many completions are polled at a time, in order") {
   Options options;
   options.cap.max_send_wr = 64;
@@ -77,6 +81,7 @@ TEST_CASE("many completions are polled at a time, in order") {
   wait_until(poll_all, "a completion is missing");
 }
 
+// [IBV-222, IBV-223, IBV-224, IBV-225]
 TEST_CASE("an armed queue notifies once, and not about completions that were queued before") {
   Pair pair;
   REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
@@ -96,6 +101,7 @@ TEST_CASE("an armed queue notifies once, and not about completions that were que
   CHECK_FALSE(is_readable(pair.a.channel->fd));
 }
 
+// [IBV-226, IBV-228, IBV-525]
 TEST_CASE("a queue armed for solicited completions notifies about these and about errors") {
   for (const auto opcode : {IBV_WR_SEND, IBV_WR_SEND_WITH_IMM, IBV_WR_RDMA_WRITE_WITH_IMM}) {
     CAPTURE(opcode);
@@ -118,6 +124,7 @@ TEST_CASE("a queue armed for solicited completions notifies about these and abou
   }
 }
 
+// [IBV-214]
 TEST_CASE("a channel may be non-blocking") {
   End end;
   const int flags = fcntl(end.channel->fd, F_GETFL);
@@ -127,6 +134,7 @@ TEST_CASE("a channel may be non-blocking") {
   CHECK_EQ(error_of(ibv_get_cq_event(end.channel, &cq, &context)), EAGAIN);
 }
 
+// [IBV-218]
 TEST_CASE("one channel serves several queues, and drops one that is destroyed") {
   Pair pair;
   End& a = pair.a;
@@ -149,6 +157,7 @@ TEST_CASE("one channel serves several queues, and drops one that is destroyed") 
   a.take_event();
 }
 
+// [IBV-213, IBV-217]
 TEST_CASE("destroying a queue waits for acknowledgements, says so, and tolerates too many") {
   const iwarp::test::CapturedStderr said;
   Pair pair;
@@ -172,6 +181,7 @@ TEST_CASE("destroying a queue waits for acknowledgements, says so, and tolerates
   ibv_ack_cq_events(cq, 100);
 }
 
+// [IBV-243]
 TEST_CASE("event moderation is refused") {
   End end;
   ibv_modify_cq_attr attr{.attr_mask = IBV_CQ_ATTR_MODERATE, .moderate = {1, 1}};

@@ -23,6 +23,7 @@ void write(Pair& pair, std::uint64_t id) {
 
 }  // namespace
 
+// [IBV-252, IBV-256, IBV-257, IBV-258, IBV-259, IBV-260, IBV-262, IBV-264]
 TEST_CASE("each field of a completion is read with a call") {
   Pair pair(kExtended);
   CHECK_EQ(start(pair.a.cq_ex), ENOENT);
@@ -54,6 +55,7 @@ TEST_CASE("each field of a completion is read with a call") {
   }
 }
 
+// [IBV-254, IBV-255, IBV-269]
 TEST_CASE("several completions are read between start and end, and ibv_poll_cq() works too") {
   Pair pair(kExtended);
   for (std::uint64_t i = 0; i < 4; ++i) write(pair, i);
@@ -83,6 +85,7 @@ TEST_CASE("a thread that never ends a poll does not keep other threads from poll
   CHECK_EQ(got, 3);
 }
 
+// [IBV-270]
 TEST_CASE("threads that poll the same queue read complete completions") {
   Pair pair(kExtended);
   constexpr std::uint64_t kCount = 400;
@@ -110,6 +113,7 @@ TEST_CASE("threads that poll the same queue read complete completions") {
   CHECK_EQ(sum.load(), kCount * (kCount - 1) / 2);
 }
 
+// [IBV-246, IBV-247, IBV-248, IBV-251, IBV-253]
 TEST_CASE("unsupported fields and flags are refused") {
   ibv_context* context = open_device();
   for (const std::uint64_t flag :

@@ -84,6 +84,7 @@ int as_child(Pair& pair) {
 
 }  // namespace
 
+// [IBV-75]
 TEST_CASE("a child cannot use inherited objects, and destroying them does not affect the parent" *
           doctest::skip(kThreadSanitizer)) {
   SettledPair pair;

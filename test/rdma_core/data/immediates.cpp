@@ -152,6 +152,8 @@ void exchange(Pair& pair, bool by_calls, bool write, const Form& form, unsigned 
 
 }  // namespace
 
+// [IBV-260, IBV-279, IBV-280, IBV-282, IBV-371, IBV-507, IBV-508, IBV-510, IBV-512, IBV-526,
+// IBV-527, IBV-540]
 TEST_CASE("immediate data arrives with its payload, with a Send and after a Write, in every form") {
   for (const bool by_calls : {false, true}) {
     for (const bool shared : {false, true}) {
@@ -182,6 +184,7 @@ TEST_CASE("immediate data arrives with its payload, with a Send and after a Writ
   }
 }
 
+// [IBV-387]
 TEST_CASE("more inline payload than the queue pair accepts is refused with immediate data too") {
   Pair pair;
   const Form too_long{"too long", true, {{0, 129}}};

@@ -14,6 +14,8 @@ void check_not_supported(Call call) {
   CHECK_EQ(error_of(call()), EOPNOTSUPP);
 }
 
+// [IBV-121, IBV-123, IBV-173, IBV-175, IBV-411, IBV-412, IBV-414, IBV-415, IBV-417, IBV-419,
+// IBV-420]
 TEST_CASE("objects that cannot be created are null, and errno says that they are not supported") {
   const End end;
   ibv_context* const context = end.context;
@@ -42,6 +44,7 @@ TEST_CASE("objects that cannot be created are null, and errno says that they are
   check_not_supported([&] { return ibv_create_wq(context, &wq); });
 }
 
+// [IBV-67, IBV-170, IBV-379, IBV-426]
 TEST_CASE("operations that are not supported return an errno and change nothing") {
   const End end({.shared_receives = true});
   ibv_context* const context = end.context;

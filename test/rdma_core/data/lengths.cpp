@@ -64,6 +64,7 @@ int receive(End& end, const Lengths& lengths) {
 
 }  // namespace
 
+// [IBV-87, IBV-533]
 TEST_CASE("a message of max_msg_sz is accepted, a longer one refused, for each kind of request") {
   End end({.extended = true});
   ibv_port_attr port{};

@@ -6,6 +6,7 @@
 
 using namespace data;
 
+// [IBV-278, IBV-281, IBV-515, IBV-516, IBV-518]
 TEST_CASE("atomics add and swap, and return the old value in host byte order") {
   Pair pair;
   pair.b.word(64) = 1000;
@@ -34,6 +35,7 @@ TEST_CASE("atomics add and swap, and return the old value in host byte order") {
   CHECK_EQ(pair.a.post(wr), EINVAL);
 }
 
+// [IBV-185, IBV-186, IBV-284, IBV-519, IBV-520, IBV-521]
 TEST_CASE("a window of type 2 grants access to memory until it is invalidated") {
   Pair pair;
   ibv_mw* mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_2));
@@ -71,6 +73,7 @@ TEST_CASE("a window of type 2 grants access to memory until it is invalidated") 
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
+// [IBV-184, IBV-189, IBV-190]
 TEST_CASE("a window of type 1 is bound, bound again, and unbound") {
   Pair pair;
   ibv_mw* mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_1));
@@ -103,6 +106,7 @@ TEST_CASE("a window of type 1 is bound, bound again, and unbound") {
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
+// [IBV-506]
 TEST_CASE("operations that iWARP has no message for are refused") {
   End end;
   CHECK_EQ(end.post({.opcode = IBV_WR_TSO}), EOPNOTSUPP);
@@ -110,6 +114,7 @@ TEST_CASE("operations that iWARP has no message for are refused") {
   CHECK_EQ(end.post({.opcode = IBV_WR_DRIVER1}), EINVAL);
 }
 
+// [IBV-477]
 TEST_CASE("max_dest_rd_atomic is reported as set, and 0 refuses Reads and atomics") {
   for (const std::uint8_t depth : std::array<std::uint8_t, 2>{0, 4}) {
     End a;

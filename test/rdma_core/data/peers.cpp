@@ -10,6 +10,7 @@ namespace {
 
 using namespace data;
 
+// [IBV-470, IBV-473]
 TEST_CASE("only a connection from the peer's address with both numbers and both PSNs is accepted") {
   End a;
   End b;
@@ -73,6 +74,7 @@ TEST_CASE("a peer with wrong PSNs is not accepted, and with the right ones it is
   }
 }
 
+// [IBV-472]
 TEST_CASE("PSNs have 24 bits") {
   End a;
   End b;

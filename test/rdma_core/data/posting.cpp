@@ -8,6 +8,7 @@
 
 using namespace data;
 
+// [IBV-206, IBV-502]
 TEST_CASE("requests before a refused bind are posted") {
   Pair pair;
   pair.a.write(0, "before");
@@ -30,6 +31,7 @@ TEST_CASE("requests before a refused bind are posted") {
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
+// [IBV-384, IBV-501]
 TEST_CASE("a list longer than a batch is posted completely") {
   const Options options{.cap = {.max_send_wr = 100, .max_recv_wr = 1, .max_send_sge = 16}};
   Pair pair(options);
@@ -53,6 +55,7 @@ TEST_CASE("a list longer than a batch is posted completely") {
     CHECK_EQ(pair.b.text(16 * i, 16), "0123456789abcdef");
 }
 
+// [IBV-28, IBV-281, IBV-513, IBV-531]
 TEST_CASE("a Read has up to max_sge_rd buffers, or none, and one completion") {
   ibv_device_attr device{};
   REQUIRE_EQ(ibv_query_device(End().context, &device), 0);
@@ -85,6 +88,7 @@ TEST_CASE("a Read has up to max_sge_rd buffers, or none, and one completion") {
   CHECK_EQ(post_send(pair.a.qp, wr), EINVAL);
 }
 
+// [IBV-509, IBV-514, IBV-543]
 TEST_CASE("an empty buffer needs no key, neither in sends nor in receives") {
   for (const bool shared : {false, true}) {
     CAPTURE(shared);

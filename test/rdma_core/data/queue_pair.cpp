@@ -30,6 +30,7 @@ int creation_error(End& end, ibv_qp_init_attr attr) {
 
 }  // namespace
 
+// [IBV-394, IBV-395, IBV-396, IBV-397]
 TEST_CASE("only reliable connections exist") {
   End end;
   auto attr = basic(end);
@@ -42,6 +43,7 @@ TEST_CASE("only reliable connections exist") {
   CHECK_EQ(creation_error(end, attr), EOPNOTSUPP);
 }
 
+// [IBV-26, IBV-27, IBV-383, IBV-388, IBV-389, IBV-398, IBV-488]
 TEST_CASE("sizes are checked, and the actual sizes are at least the requested ones") {
   End end;
   ibv_device_attr device{};
@@ -79,6 +81,7 @@ TEST_CASE("sizes are checked, and the actual sizes are at least the requested on
   CHECK_EQ(ibv_destroy_qp(qp), 0);
 }
 
+// [IBV-382, IBV-390]
 TEST_CASE("the handle has the values that programs read from it") {
   End end;
   CHECK_EQ(end.qp->context, end.context);
@@ -93,6 +96,7 @@ TEST_CASE("the handle has the values that programs read from it") {
   CHECK_EQ(end.qp->qp_num >> 24, 0);
 }
 
+// [IBV-400]
 TEST_CASE("objects of two contexts of a device may be combined") {
   End one;
   End other;
@@ -105,6 +109,7 @@ TEST_CASE("objects of two contexts of a device may be combined") {
 /// reports INIT, because its new queue pairs already accept receives.
 ibv_qp_state as_told(ibv_qp_state state) { return state == IBV_QPS_RESET ? IBV_QPS_INIT : state; }
 
+// [IBV-399, IBV-443, IBV-486, IBV-493]
 TEST_CASE("a new queue pair is in RESET, and passes through the states") {
   End end;
   CHECK_EQ(end.qp->state, IBV_QPS_RESET);
@@ -139,6 +144,7 @@ TEST_CASE("a send queue cannot be drained, because no caller would wait for IBV_
   CHECK_EQ(end.state(), IBV_QPS_RTS);
 }
 
+// [IBV-33, IBV-34, IBV-451, IBV-465, IBV-478, IBV-482, IBV-485, IBV-487]
 TEST_CASE("attributes are checked and can be read back") {
   End end;
   ibv_qp_attr attr{};
@@ -175,6 +181,7 @@ TEST_CASE("once connected, a query returns the attributes that the program has s
   CHECK_EQ(now.max_rd_atomic, 16);
 }
 
+// [IBV-275, IBV-306, IBV-317, IBV-458]
 TEST_CASE("in ERR all posted requests are flushed, and so are later ones") {
   End end;
   REQUIRE_EQ(end.modify(IBV_QPS_INIT), 0);
@@ -192,7 +199,7 @@ TEST_CASE("in ERR all posted requests are flushed, and so are later ones") {
 }
 
 // With acknowledged completions, the peer stays in RTS until one of its requests fails; see
-// acknowledged.cpp.
+// acknowledged.cpp. [IBV-456]
 TEST_CASE("the peer of a queue pair that moves to ERR or is destroyed moves to ERR as well") {
   if (is_acknowledged()) return;
   SettledPair pair;
@@ -205,6 +212,7 @@ TEST_CASE("the peer of a queue pair that moves to ERR or is destroyed moves to E
   CHECK_EQ(next(pair.b.cq).wr_id, 2);
 }
 
+// [IBV-309, IBV-310]
 TEST_CASE("flushed completions of a queue pair are dropped at RESET and at destruction") {
   End end;
   REQUIRE_EQ(end.modify(IBV_QPS_INIT), 0);
@@ -215,6 +223,7 @@ TEST_CASE("flushed completions of a queue pair are dropped at RESET and at destr
   CHECK(is_empty(end.cq));
 }
 
+// [IBV-307, IBV-309]
 TEST_CASE("completions can be polled after the queue pair is destroyed") {
   Pair pair;
   REQUIRE_EQ(ibv_req_notify_cq(pair.b.cq, 0), 0);
@@ -227,6 +236,7 @@ TEST_CASE("completions can be polled after the queue pair is destroyed") {
   CHECK(is_empty(pair.b.cq));
 }
 
+// [IBV-327, IBV-474, IBV-475]
 TEST_CASE("a peer may do what both the queue pair and the region allow") {
   SettledPair pair;
   ibv_qp_attr attr{};
@@ -267,6 +277,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-404, IBV-407, IBV-410]
 TEST_CASE("extended attributes that iWARP does not have are refused") {
   End end;
   ibv_qp_init_attr_ex attr{};

@@ -10,6 +10,7 @@ namespace {
 
 using namespace data;
 
+// [IBV-81]
 TEST_CASE("every object has a unique handle") {
   const End end({.shared_receives = true});
   ibv_mw* const mw = must(ibv_alloc_mw(end.pd, IBV_MW_TYPE_1));
@@ -131,6 +132,7 @@ TEST_CASE("a bind uses the values in the caller's structures, which may be copie
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
+// [IBV-190, IBV-207]
 TEST_CASE("a window of type 1 cannot be zero-based") {
   Pair pair;
   ibv_mw* const mw = must(ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_1));
@@ -145,6 +147,7 @@ TEST_CASE("a window of type 1 cannot be zero-based") {
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
+// [IBV-205]
 TEST_CASE("a local invalidate that is refused is a memory management error") {
   Pair pair;
   ibv_mw* const mw = must(ibv_alloc_mw(pair.a.pd, IBV_MW_TYPE_2));
@@ -163,6 +166,7 @@ TEST_CASE("a copy of a handle whose object has been destroyed is ENOENT") {
   check_makes_nothing([&] { return ibv_alloc_mw(&copy, IBV_MW_TYPE_2); });
 }
 
+// [IBV-160, IBV-165]
 TEST_CASE("a region that would be re-registered with no memory stays unchanged") {
   const End end;
   const auto rereg = [&](int flags, void* at, std::size_t length, int access) {
@@ -180,6 +184,7 @@ TEST_CASE("a region that would be re-registered with no memory stays unchanged")
   CHECK_EQ(end.mr->length, end.buffer.size());
 }
 
+// [IBV-209, IBV-561, IBV-562]
 TEST_CASE(
     "a window has its new key once its bind is posted, and is invalidated, by any of the calls") {
   Pair pair({.extended = true});
@@ -206,6 +211,7 @@ TEST_CASE(
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
+// [IBV-24, IBV-47, IBV-63, IBV-77, IBV-79, IBV-82, IBV-91]
 TEST_CASE("the device and its port have the attributes that programs look for") {
   const End end;
   ibv_device_attr device{};
@@ -231,6 +237,7 @@ TEST_CASE("the device and its port have the attributes that programs look for") 
   CHECK_EQ(ibv_query_port(end.context, 2, &port), EINVAL);
 }
 
+// [IBV-319, IBV-517]
 TEST_CASE("an atomic whose target is not aligned is an invalid request, whatever its lkey") {
   for (const bool wrong_lkey : {false, true}) {
     CAPTURE(wrong_lkey);

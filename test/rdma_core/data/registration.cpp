@@ -15,6 +15,7 @@ using namespace data;
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
+// [IBV-128, IBV-139, IBV-144]
 TEST_CASE("a peer addresses a region with the address that the program specified") {
   Pair pair;
   constexpr std::uint64_t kIova = 0x1000;
@@ -34,6 +35,7 @@ TEST_CASE("a peer addresses a region with the address that the program specified
   }
 }
 
+// [IBV-163, IBV-164, IBV-169]
 TEST_CASE("a region keeps its specified address when only its rights change") {
   Pair pair;
   constexpr std::uint64_t kIova = 0x1000;
@@ -51,6 +53,7 @@ TEST_CASE("a region keeps its specified address when only its rights change") {
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
+// [IBV-134, IBV-163]
 TEST_CASE("a revoked access right is gone when the call returns, and the key does not change") {
   Pair pair;
   ibv_mr* const mr = must(ibv_reg_mr(pair.b.pd, pair.b.buffer.data(), 64, End::kAllRights));
@@ -63,6 +66,7 @@ TEST_CASE("a revoked access right is gone when the call returns, and the key doe
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
+// [IBV-162, IBV-169]
 TEST_CASE("a region that moves to another protection domain keeps its key") {
   Pair pair;
   ibv_pd* const other = must(ibv_alloc_pd(pair.b.context));
@@ -77,6 +81,7 @@ TEST_CASE("a region that moves to another protection domain keeps its key") {
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
+// [IBV-152, IBV-202]
 TEST_CASE("every operation reaches the last octets of a region that ends at 2^64") {
   constexpr std::size_t kLength = 4096;
   constexpr std::uint64_t kIova = 0 - std::uint64_t{kLength};
@@ -113,6 +118,7 @@ TEST_CASE("every operation reaches the last octets of a region that ends at 2^64
 }
 
 // [RCM-259]
+// [IBV-149, IBV-150]
 TEST_CASE("memory that the program does not have, or may not write, causes EFAULT") {
   const End end;
   const auto size = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -133,6 +139,7 @@ TEST_CASE("memory that the program does not have, or may not write, causes EFAUL
   CHECK_EQ(error_of(size, 0), EFAULT);
 }
 
+// [IBV-137]
 TEST_CASE("the offset of a zero-based region counts from 0, whatever address was specified") {
   Pair pair;
   ibv_mr* const mr = must(ibv_reg_mr_iova2(pair.b.pd, pair.b.buffer.data(), 64, 0x77,
@@ -144,6 +151,7 @@ TEST_CASE("the offset of a zero-based region counts from 0, whatever address was
   CHECK_EQ(ibv_dereg_mr(mr), 0);
 }
 
+// [IBV-138, IBV-140, IBV-142]
 TEST_CASE("unknown or contradictory access rights are refused, but unknown optional ones are not") {
   const End end;
   void* const at = const_cast<std::byte*>(end.buffer.data());
@@ -168,6 +176,7 @@ TEST_CASE("unknown or contradictory access rights are refused, but unknown optio
   CHECK_EQ(error_of(End::kAllRights | IBV_ACCESS_ON_DEMAND), EOPNOTSUPP);
 }
 
+// [IBV-186, IBV-261, IBV-555]
 TEST_CASE("the completion of a Send with Invalidate contains the key that it invalidated") {
   Pair pair({.extended = true, .extended_cq = true});
   ibv_mw* const mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_2));

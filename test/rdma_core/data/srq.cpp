@@ -15,6 +15,7 @@ ibv_srq* make(End& end, std::uint32_t max_wr, std::uint32_t max_sge = 1) {
 
 }  // namespace
 
+// [IBV-324, IBV-510]
 TEST_CASE("a Send waits for a receive that is posted later, to the shared queue or to its own") {
   for (const auto opcode : {IBV_WR_SEND, IBV_WR_SEND_WITH_IMM}) {
     for (const bool is_shared : {false, true}) {
@@ -36,6 +37,7 @@ TEST_CASE("a Send waits for a receive that is posted later, to the shared queue 
   }
 }
 
+// [IBV-355, IBV-356, IBV-357, IBV-364, IBV-365, IBV-606]
 TEST_CASE("one event reports that fewer receives than the limit remain") {
   Pair pair({}, kShared);
   for (std::uint64_t i = 0; i < 4; ++i) REQUIRE_EQ(pair.b.post_recv(i, 0, 16), 0);
@@ -60,6 +62,7 @@ TEST_CASE("one event reports that fewer receives than the limit remain") {
   CHECK_EQ(attr.srq_limit, 0);
 }
 
+// [IBV-305, IBV-376]
 TEST_CASE("a queue pair in error consumes no more from the shared queue, and reports that once") {
   SettledPair pair({}, kShared);
   REQUIRE_EQ(pair.b.post_recv(1, 0, 16), 0);
@@ -77,6 +80,7 @@ TEST_CASE("a queue pair in error consumes no more from the shared queue, and rep
   CHECK(is_empty(pair.b.cq));
 }
 
+// [IBV-44, IBV-45, IBV-349, IBV-359, IBV-361, IBV-363, IBV-366]
 TEST_CASE("sizes of shared receive queues are checked") {
   End end;
   ibv_device_attr device{};
@@ -96,6 +100,7 @@ TEST_CASE("sizes of shared receive queues are checked") {
   CHECK_EQ(ibv_destroy_srq(srq), 0);
 }
 
+// [IBV-370, IBV-385]
 TEST_CASE("a full receive queue returns ENOMEM, shared or not") {
   for (const bool is_shared : {false, true}) {
     End end({.shared_receives = is_shared});
@@ -104,6 +109,7 @@ TEST_CASE("a full receive queue returns ENOMEM, shared or not") {
   }
 }
 
+// [IBV-374, IBV-375]
 TEST_CASE("a queue pair with a shared receive queue has no queue of its own") {
   Options options = kShared;
   // ibv_create_qp(3): these capacities are ignored.
@@ -112,6 +118,7 @@ TEST_CASE("a queue pair with a shared receive queue has no queue of its own") {
   CHECK_EQ(post_recv(end.qp, {}), EINVAL);
 }
 
+// [IBV-351, IBV-352]
 TEST_CASE("only basic shared receive queues exist") {
   End end;
   ibv_srq_init_attr_ex attr{.attr = {.max_wr = 1, .max_sge = 1},

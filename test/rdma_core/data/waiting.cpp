@@ -28,6 +28,7 @@ void count_signal(int /*number*/) {
   ++(::syscall(SYS_gettid) == program_thread ? signals_here : signals_elsewhere);
 }
 
+// [IBV-215]
 TEST_CASE("frequent signals interrupt only the program's thread, and no transfer fails") {
   Pair pair;
   pair.a.write(0, "stormy");

@@ -29,6 +29,7 @@ void set_sge(ibv_qp_ex* qp, const ibv_sge& sge) {
 
 }  // namespace
 
+// [IBV-409, IBV-571]
 TEST_CASE("a queue pair has builders only if the program requested them") {
   End plain;
   CHECK_EQ(ibv_qp_to_qp_ex(plain.qp), nullptr);
@@ -36,6 +37,8 @@ TEST_CASE("a queue pair has builders only if the program requested them") {
   CHECK_NE(ibv_qp_to_qp_ex(with.qp), nullptr);
 }
 
+// [IBV-545, IBV-546, IBV-550, IBV-553, IBV-554, IBV-556, IBV-557, IBV-558, IBV-559, IBV-560,
+// IBV-564]
 TEST_CASE("all kinds of requests are posted with the last call") {
   Pair pair(extended());
   ibv_qp_ex* qp = builder(pair.a);
@@ -82,6 +85,7 @@ TEST_CASE("all kinds of requests are posted with the last call") {
   CHECK_EQ(success(pair.b.cq).imm_data, 40);
 }
 
+// [IBV-565]
 TEST_CASE("inline payload may be reused before the last call") {
   Pair pair(extended());
   ibv_qp_ex* qp = builder(pair.a);
@@ -113,6 +117,7 @@ TEST_CASE("the builder of an unsupported operation is null") {
   CHECK((builder(pair.a)->wr_atomic_write == nullptr));
 }
 
+// [IBV-548, IBV-549, IBV-563, IBV-566, IBV-567, IBV-569, IBV-573]
 TEST_CASE("either all built requests are posted, or none") {
   Pair pair(extended());
   ibv_qp_ex* qp = builder(pair.a);
@@ -153,6 +158,7 @@ TEST_CASE("either all built requests are posted, or none") {
   CHECK_EQ(success(pair.a.cq).wr_id, 2);
 }
 
+// [IBV-547]
 TEST_CASE("a list that was begun is aborted or abandoned without harm") {
   Pair pair(extended());
   ibv_qp_ex* qp = builder(pair.a);

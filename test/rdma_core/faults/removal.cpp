@@ -71,6 +71,7 @@ TEST_CASE("a process without free descriptors retries periodically, and then lis
 }
 
 // [RCM-342]
+// [IBV-4, IBV-13, IBV-610]
 TEST_CASE(
     "a device removal is reported to all objects, new calls are refused, and objects can be "
     "destroyed") {

@@ -88,6 +88,7 @@ void connect(const ByHand& own, const ByHand& peer) {
   own.connect(peer.qp->qp_num);
 }
 
+// [IBV-308, IBV-313, IBV-320, IBV-328, IBV-444, IBV-492]
 TEST_CASE(
     "when an error can be polled, its queue pair and that of the peer that caused it are in ERR") {
   const Device device;
@@ -114,6 +115,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-315, IBV-322, IBV-611]
 TEST_CASE("a request with a wrong L_Key fails, but its peer keeps its state and its receives") {
   const Device device;
   const Buffer memory(device.pd.get(), 64);
@@ -150,7 +152,7 @@ void settle(const Device& device) {
   REQUIRE(next(peer.cq).status == IBV_WC_SUCCESS);
 }
 
-// IBTA volume 1, section 9.9.2: only a queue pair's own errors move it to Error.
+// IBTA volume 1, section 9.9.2: only a queue pair's own errors move it to Error. [IBV-455, IBV-500]
 TEST_CASE("the peer of an end that departs stays in RTS with its receives, whatever its timeout") {
   const Device device;
   const Buffer memory(device.pd.get(), 64, kAllRights);
@@ -201,7 +203,7 @@ TEST_CASE("an end that moves to ERR while it is being connected does not move it
   }
 }
 
-// IBTA volume 1, section 10.3.1: an immediate error.
+// IBTA volume 1, section 10.3.1: an immediate error. [IBV-306, IBV-457, IBV-574]
 TEST_CASE("RESET refuses receives, and all states before RTS refuse requests") {
   const Device device;
   const Buffer memory(device.pd.get(), 64);
@@ -238,7 +240,7 @@ TEST_CASE("RESET refuses receives, and all states before RTS refuse requests") {
   CHECK(ud.receive(memory.sge()) == 0);
 }
 
-// IBTA volume 1, section 10.3.1.6
+// IBTA volume 1, section 10.3.1.6 [IBV-447, IBV-461]
 TEST_CASE("a failed request of UC stops only its send queue, until the program moves it to RTS") {
   const Device device;
   const Buffer memory(device.pd.get(), 64);
@@ -271,6 +273,7 @@ TEST_CASE("a failed request of UC stops only its send queue, until the program m
   CHECK(own.state() == IBV_QPS_RESET);
 }
 
+// [IBV-504]
 TEST_CASE("UC has no requests that need a response") {
   const Device device;
   const Buffer memory(device.pd.get(), 64);
@@ -292,7 +295,8 @@ TEST_CASE("UC has no requests that need a response") {
   CHECK(error_of(ibv_create_qp_ex(device.context.get(), &init)) == EOPNOTSUPP);
 }
 
-// IBTA volume 1, section 11.6.3: an event reports an error that no completion reports.
+// IBTA volume 1, section 11.6.3: an event reports an error that no completion reports. [IBV-313,
+// IBV-316, IBV-319, IBV-321, IBV-323, IBV-325, IBV-601, IBV-612]
 TEST_CASE("errors of a receive and a missing receive raise no event at the responder") {
   const Device device;
   const Buffer memory(device.pd.get(), 64);  // no remote write access
@@ -350,6 +354,7 @@ void check_refused(const ByHand& of, std::uint32_t peer, std::initializer_list<R
   }
 }
 
+// [IBV-399, IBV-427, IBV-428, IBV-430, IBV-433]
 TEST_CASE("each transition requires every attribute that ibv_modify_qp(3) lists") {
   const Device device;
   const ByHand own(device);
@@ -370,6 +375,8 @@ TEST_CASE("each transition requires every attribute that ibv_modify_qp(3) lists"
   }
 }
 
+// [IBV-427, IBV-429, IBV-436, IBV-437, IBV-438, IBV-439, IBV-440, IBV-441, IBV-442, IBV-443,
+// IBV-444, IBV-445, IBV-446, IBV-450, IBV-451]
 TEST_CASE("a transition accepts its required and optional attributes, and no others") {
   const Device device;
   const ByHand rc(device);

@@ -49,6 +49,7 @@ constexpr std::array<Notice, 2> kNotices{
     [](const End& end) { End::next(end.receive_cq); }};
 
 // [RCM-138]
+// [IBV-311]
 TEST_CASE("a receive of the client completes after ESTABLISHED") {
   for (int i = 0; i < kRaces; ++i) {
     for (const Notice notice : kNotices) {
@@ -137,6 +138,7 @@ TEST_CASE("the state in ibv_qp changes when the program reads the connection eve
   CHECK_EQ(qp->state, IBV_QPS_RTS);
 }
 
+// [IBV-493]
 TEST_CASE("the state in ibv_qp is the one that the program set, until it queries the state") {
   Waiting meeting;
   meeting.connect();

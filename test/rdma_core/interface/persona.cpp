@@ -34,6 +34,7 @@ struct Own : VerbsEnd {
   Own& operator=(const Own&) = delete;
 };
 
+// [IBV-77, IBV-84, IBV-93]
 TEST_CASE("the device is an InfiniBand channel adapter with an Ethernet link") {
   REQUIRE(kSet == 0);
   const Context context = open_device();

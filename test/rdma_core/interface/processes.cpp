@@ -54,6 +54,7 @@ void ping(Pair& pair) {
   require_in_child(End::next(pair.client.send_cq).status == IBV_WC_SUCCESS);
 }
 
+// [IBV-70]
 TEST_CASE("a child creates objects of its own, and those of the parent still work") {
   CHECK(ibv_fork_init() == 0);
   Pair pair;

@@ -29,6 +29,7 @@ bool equal(const ibv_gid& a, const ibv_gid& b) {
   return std::equal(std::begin(a.raw), std::end(a.raw), std::begin(b.raw));
 }
 
+// [IBV-10, IBV-11]
 TEST_CASE("the GUID of the device equals its attribute, and the index counts from 0") {
   const Context context = open_device();
   ibv_device_attr attr{};
@@ -48,6 +49,7 @@ TEST_CASE("the connection manager lists the same device") {
   CHECK(list.get()[1] == nullptr);
 }
 
+// [IBV-86, IBV-110, IBV-111, IBV-112]
 TEST_CASE("there is one P_Key; another index or port returns -1 and sets errno") {
   const Context context = open_device();
   CHECK(port_of(context.get()).pkey_tbl_len == 1);
@@ -66,6 +68,7 @@ TEST_CASE("there is one P_Key; another index or port returns -1 and sets errno")
   }
 }
 
+// [IBV-85, IBV-97, IBV-99, IBV-100, IBV-101, IBV-105, IBV-115]
 TEST_CASE("a GID is the same when queried by index, with its properties, and in the table") {
   const Context context = open_device();
   const auto length = static_cast<std::size_t>(port_of(context.get()).gid_tbl_len);
@@ -100,6 +103,7 @@ TEST_CASE("a GID is the same when queried by index, with its properties, and in 
   }
 }
 
+// [IBV-85, IBV-97, IBV-102, IBV-104, IBV-106, IBV-107, IBV-108]
 TEST_CASE("a missing GID returns -1, an errno, or a negative errno, depending on the call") {
   const Context context = open_device();
   const int length = port_of(context.get()).gid_tbl_len;
@@ -117,6 +121,7 @@ TEST_CASE("a missing GID returns -1, an errno, or a negative errno, depending on
   CHECK(ibv_query_gid_table(context.get(), &entry, 1, 1) == -EOPNOTSUPP);
 }
 
+// [IBV-109]
 TEST_CASE("a program with shorter or longer table entries gets the members that fit") {
   const Context context = open_device();
   ibv_gid_entry whole{};
@@ -137,6 +142,7 @@ TEST_CASE("a program with shorter or longer table entries gets the members that 
   CHECK(equal(gids[0], whole.gid));
 }
 
+// [IBV-622]
 TEST_CASE("the transports and ports that the headers' helpers derive are correct") {
   CHECK(ibv_is_qpt_supported(1U << IBV_QPT_RC, IBV_QPT_RC) == 1);
   CHECK(ibv_is_qpt_supported(1U << IBV_QPT_RC, IBV_QPT_UD) == 0);

@@ -237,6 +237,7 @@ void fail(ibv_qp* qp) {
   }
 }
 
+// [IBV-595, IBV-596]
 TEST_CASE("threads that wait for several devices find an event whenever one is readable") {
   constexpr int kEvents = 500;
   for (const std::uint32_t events : kTriggers) {
@@ -260,6 +261,7 @@ TEST_CASE("threads that wait for several devices find an event whenever one is r
   }
 }
 
+// [IBV-598]
 TEST_CASE("a device is not readable for events of a destroyed queue pair") {
   for (const std::uint32_t events : kTriggers) {
     CAPTURE(events);

@@ -148,6 +148,7 @@ const std::array kBadSteps{
             R"(cur_qp_state INIT: the queue pair is in RTR \(.*\))"},
 };
 
+// [IBV-427, IBV-450, IBV-463, IBV-465, IBV-466, IBV-469, IBV-471, IBV-478, IBV-479]
 TEST_CASE("a refused step of a queue pair changes nothing and names the attribute and its range") {
   for (const BadStep& bad : kBadSteps) {
     check_line(said_about([&] {
@@ -269,6 +270,8 @@ const std::array kBadCalls{
 };
 
 // [RCM-100, RCM-123]
+// [IBV-94, IBV-97, IBV-138, IBV-233, IBV-235, IBV-349, IBV-386, IBV-387, IBV-388, IBV-398, IBV-506,
+// IBV-532]
 TEST_CASE("a refused call names the argument, its value and what is allowed, once for each place") {
   for (const BadCall& bad : kBadCalls) {
     check_line(said_about([&] {
@@ -279,6 +282,7 @@ TEST_CASE("a refused call names the argument, its value and what is allowed, onc
   }
 }
 
+// [IBV-104, IBV-112, IBV-118, IBV-236]
 TEST_CASE("calls with which programs probe the device are silent") {
   CHECK(said_about([] {
           Hand hand;

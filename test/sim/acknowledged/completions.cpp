@@ -7,6 +7,7 @@
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT
 
+// [IBV-300]
 TEST_CASE(
     "a Write completes when the peer has placed it, not when it has been sent [RDMAP-41] "
     "[VRB-45]") {

@@ -35,6 +35,7 @@ using Places = std::vector<int>;
 
 }  // namespace
 
+// [IBV-113]
 TEST_CASE("a GID keeps its index while others are added in front of it, removed, and added again") {
   GidTable table;
   CHECK((arranged(table, {1, 2}) == Places{1, 2}));

@@ -19,6 +19,7 @@ bool push(CompletionQueue& cq, std::uint64_t id, bool solicited = false) {
   return CompletionQueuePort::push(cq, {.wr_id = id}, solicited, {});
 }
 
+// [IBV-271, IBV-272]
 TEST_CASE("completions are returned once, oldest first, up to the requested number [VRB-51]") {
   CompletionQueue cq(8, nullptr);
   std::array<WorkCompletion, 3> out;
@@ -49,6 +50,7 @@ TEST_CASE(
   CHECK(cq.poll(out) == 0);
 }
 
+// [IBV-272]
 TEST_CASE("completions keep their order while the queue grows [VRB-51]") {
   CompletionQueue cq(1000, nullptr);
   std::vector<WorkCompletion> out(1000);
@@ -83,6 +85,7 @@ TEST_CASE("a queue can be resized unless it holds more completions than the new 
   CHECK(cq.overflowed());
 }
 
+// [IBV-223]
 TEST_CASE("arming for the next completion notifies once per arming [VRB-52]") {
   int told = 0;
   CompletionQueue cq(8, [&told] { ++told; });
@@ -122,6 +125,7 @@ TEST_CASE(
   CHECK(told == 3);
 }
 
+// [IBV-219, IBV-224]
 TEST_CASE("poll, arm, poll again: a completion that arrives in between is not lost [VRB-52]") {
   int told = 0;
   CompletionQueue cq(8, [&told] { ++told; });

@@ -186,6 +186,7 @@ TEST_CASE("a delivered datagram has a GRH before it, which names the sender") {
   CHECK(end.memory[39] == std::byte{1});
 }
 
+// [IBV-578]
 TEST_CASE("over IPv6 the GRH is the IPv6 header itself") {
   End end;
   REQUIRE(!end.receive());
@@ -265,6 +266,7 @@ TEST_CASE(
   CHECK(end.qp.deliver_waiting());
 }
 
+// [IBV-587]
 TEST_CASE("a queue pair receives a group's datagrams from attaching until detaching") {
   End end;
   auto head = header();
@@ -280,6 +282,7 @@ TEST_CASE("a queue pair receives a group's datagrams from attaching until detach
   CHECK(end.dropped(DatagramDrop::kWrongQp) == 1);
 }
 
+// [IBV-580]
 TEST_CASE("a datagram that is longer than the next receive is dropped, and the receive stays") {
   SharedReceiveQueue queue(kDomain, {}, {});
   for (SharedReceiveQueue* const shared : {static_cast<SharedReceiveQueue*>(nullptr), &queue}) {
@@ -324,6 +327,7 @@ TEST_CASE("a receive into memory that is not registered completes with the error
   CHECK(end.qp.state() == DatagramState::kReady);
 }
 
+// [IBV-526]
 TEST_CASE("a datagram arrives as it was sent, from a list of buffers or inline") {
   End from(kPeer);
   End to(kOwn);

@@ -139,6 +139,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-502]
 TEST_CASE(
     "a list stops at the first bad request; earlier ones stay posted and are counted [VRB-41]") {
   Fixture f(limits({.max_send_wr = 8, .max_send_sge = 1}));
@@ -153,6 +154,7 @@ TEST_CASE(
   CHECK(posted == 0);
 }
 
+// [IBV-302, IBV-384, IBV-532]
 TEST_CASE(
     "a queue accepts requests up to its depth, and more after completions are polled [VRB-42]") {
   Fixture f(limits({.max_send_wr = 3, .max_recv_wr = 2}));

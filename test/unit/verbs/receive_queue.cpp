@@ -10,6 +10,7 @@
 namespace iwarp::verbs {
 namespace {
 
+// [IBV-538]
 TEST_CASE("receives are returned in the order posted, with their lists [VRB-38]") {
   ReceiveQueue queue(3, 2);
   std::array<std::byte, 8> memory{};
@@ -50,6 +51,7 @@ TEST_CASE("withdrawn receives free their slots, and can be posted again") {
   CHECK(first.wr_id == 1);
 }
 
+// [IBV-539]
 TEST_CASE("a request above a limit is refused and changes nothing [VRB-53] [DDP-38]") {
   ReceiveQueue queue(2, 2);
   const std::array<Sge, 3> three{};

@@ -7,6 +7,7 @@
 namespace iwarp::verbs {
 namespace {
 
+// [IBV-130, IBV-131, IBV-132, IBV-133, IBV-134, IBV-135]
 TEST_CASE(
     "each right grants exactly its own kind of access [VRB-30] [RDMAP-111] [SEC-18] [EXT-67]") {
   struct Row {
@@ -33,6 +34,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-126, IBV-127]
 TEST_CASE(
     "an STag of one protection domain gives no access from another, locally or remotely [VRB-1] "
     "[RDMAP-107] [SEC-3] [SEC-8] [DDP-86] [DDP-93] [DDP-102] [RDMAP-122]") {
@@ -57,6 +59,7 @@ TEST_CASE(
   CHECK(table.ask(other, stag_of(region), at, 1) == "granted");
 }
 
+// [IBV-151, IBV-152]
 TEST_CASE("bounds are exact to the octet, at both ends [VRB-32] [SEC-12] [RDMAP-109] [DDP-95]") {
   for (const bool zero_based : {false, true}) {
     Table table;
@@ -78,6 +81,7 @@ TEST_CASE("bounds are exact to the octet, at both ends [VRB-32] [SEC-12] [RDMAP-
   }
 }
 
+// [IBV-144]
 TEST_CASE("a region with a virtual address of its own is addressed by it, remotely and locally") {
   for (const std::uint64_t iova : {std::uint64_t{0}, std::uint64_t{0x1000}, UINT64_MAX - 199}) {
     CAPTURE(iova);

@@ -143,6 +143,7 @@ TEST_CASE("a registration or binding waits until no reader pins the entry") {
   CHECK(!table.bind(kPd, kQp, binding(opened, base)));
 }
 
+// [IBV-183, IBV-194, IBV-201]
 TEST_CASE(
     "a bound window grants its part to its stream, with its rights only [VRB-35] [VRB-36] "
     "[DDP-87]") {
@@ -167,6 +168,7 @@ TEST_CASE(
   CHECK(table.ask(local(Access::kNone), stag, at, 1) == "right");
 }
 
+// [IBV-136, IBV-193, IBV-199, IBV-203]
 TEST_CASE("every rule of binding causes its own refusal, which changes nothing [VRB-35] [VRB-27]") {
   struct Row {
     const char* name;
@@ -228,6 +230,7 @@ TEST_CASE("every rule of binding causes its own refusal, which changes nothing [
   CHECK(table.bind(kPd, kQp, what) == Errc::kNotBindable);
 }
 
+// [IBV-156, IBV-205]
 TEST_CASE("which end may invalidate which STag [VRB-34] [RDMAP-58] [RDMAP-113] [SEC-28]") {
   struct Row {
     const char* name;
@@ -282,6 +285,7 @@ TEST_CASE("the stream invalidates a valid window, the domain an invalid one [VRB
   CHECK(table.invalidate(2, kQp, stag_of(opened), false) == Invalidated::kRefused);
 }
 
+// [IBV-148]
 TEST_CASE("a region with bound windows can be neither invalidated nor destroyed [VRB-34]") {
   Table table;
   Region* region = table.add(kAllRights | Access::kRemoteInvalidate);
@@ -318,6 +322,7 @@ TEST_CASE(
   CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kDone);
 }
 
+// [IBV-184, IBV-204]
 TEST_CASE(
     "a window of type 1 belongs to its domain, can be bound again while bound, and length 0 "
     "unbinds it") {

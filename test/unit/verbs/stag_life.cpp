@@ -44,6 +44,7 @@ TEST_CASE("a random source that repeats itself and returns 0 still gives distinc
   CHECK(seen.count(0) == 0);
 }
 
+// [IBV-31]
 TEST_CASE(
     "the table accepts as many STags as its capacity, and freed room can be used again [RDMAP-121] "
     "[SEC-2] [VRB-28]") {
@@ -89,6 +90,7 @@ TEST_CASE("repeated registration and deregistration reuses the same entries [SEC
   CHECK(entries.size() < 2000);
 }
 
+// [IBV-147, IBV-157]
 TEST_CASE("a freed STag is invalid in every call, and not drawn again soon [SEC-11]") {
   // Every second random number is 7.
   std::uint32_t draws = 0;

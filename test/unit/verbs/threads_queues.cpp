@@ -17,6 +17,7 @@
 namespace iwarp::verbs {
 namespace {
 
+// [IBV-219]
 TEST_CASE("a consumer that arms, polls and sleeps misses no completion [VRB-52]") {
   constexpr std::uint64_t kTotal = 20'000;
   std::mutex mutex;
@@ -82,6 +83,7 @@ TEST_CASE(
   CHECK_FALSE(receives.overflowed());
 }
 
+// [IBV-372]
 TEST_CASE("two streams that consume from one shared queue get every receive once [VRB-19]") {
   constexpr std::uint64_t kTotal = 20'000;
   SharedReceiveQueue srq(1, {.max_wr = 32, .max_sge = 1}, nullptr);

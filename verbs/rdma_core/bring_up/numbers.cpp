@@ -29,6 +29,7 @@ bool is_absent(const std::error_code& error) {
 
 }  // namespace
 
+// [IBV-390]
 std::uint32_t QpNumbers::take(const std::function<std::vector<OobAddress>()>& at) {
   const auto known = std::ranges::find_if(ports_, [](const Port& p) { return !p.taken.all(); });
   Port& port = known != ports_.end() ? *known : open(at());

@@ -49,7 +49,7 @@ bool is_psn(std::uint32_t said, std::uint32_t awaited) {
 }
 
 /// Returns whether the request `said` contains the numbers and PSNs in `awaited`, which the program
-/// has set for the peer of its queue pair.
+/// has set for the peer of its queue pair. [IBV-473]
 bool says(const OobRequest& said, const OobRequest& awaited) {
   return said.from == awaited.from && said.to == awaited.to && said.sq_psn == awaited.sq_psn &&
          is_psn(said.rq_psn, awaited.rq_psn);
@@ -136,10 +136,12 @@ void OutOfBand::release_number(std::uint32_t number) {
 
 // States of the queue pair ------------------------------------------------------------------------
 
+// [IBV-459, IBV-460]
 int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
   AwaitedPeer awaited;
   const std::uint32_t number = number_of(qp);
   if (const int code = find_peer(qp.context.device.port(), attr, number, awaited)) return code;
+  // [IBV-477]
   if (qp.abi.qp_base.qp_type == IBV_QPT_RC) awaited.ird = attr.max_dest_rd_atomic;
   const bool to_itself =
       attr.dest_qp_num == number && same_ip(awaited.route.own.ip, awaited.route.peer.ip);
@@ -163,6 +165,7 @@ int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
   return 0;
 }
 
+// [IBV-469, IBV-470, IBV-472]
 int OutOfBand::find_peer(const Port& own, const ibv_qp_attr& attr, std::uint32_t number,
                          AwaitedPeer& out) const {
   if (peers_ == OutOfBandPeers::kOff) {

@@ -58,6 +58,7 @@ int leave_group(CmId& id, const sockaddr* address) {
 }  // namespace
 extern "C" {
 
+// [IBV-591]
 int rdma_join_multicast(rdma_cm_id* id, sockaddr* address, void* context) {
   const CallSite here(__builtin_return_address(0), "rdma_join_multicast");
   return cm_result([&] { return join_group(CmId::of(id), address, context); });

@@ -14,7 +14,8 @@ namespace {
 // LinkUp and Disabled, as values of ibv_port_attr::phys_state.
 constexpr std::uint8_t kLinkUp = 5;
 constexpr std::uint8_t kLinkDisabled = 3;
-// The capabilities of this stack: those of rxe, except SRQ_RESIZE.
+// The capabilities of this stack: those of rxe, except SRQ_RESIZE. [IBV-48, IBV-49, IBV-51, IBV-52,
+// IBV-53, IBV-55]
 constexpr unsigned kCapabilities =
     IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_AUTO_PATH_MIG |
     IBV_DEVICE_CHANGE_PHY_PORT | IBV_DEVICE_UD_AV_PORT_ENFORCE | IBV_DEVICE_PORT_ACTIVE_EVENT |
@@ -115,7 +116,8 @@ void apply(const std::array<AttributeRow<Attr>, kSize>& rows, const Values& valu
   }
 }
 
-/// Returns the attributes of a device without a profile: the limits of this stack.
+/// Returns the attributes of a device without a profile: the limits of this stack. [IBV-23, IBV-24,
+/// IBV-35, IBV-36, IBV-39, IBV-42, IBV-46, IBV-47]
 ibv_device_attr own_attributes(bool is_rnic) {
   ibv_device_attr out{};
   out.max_mr_size = ~std::uint64_t{0};
@@ -135,7 +137,7 @@ ibv_device_attr own_attributes(bool is_rnic) {
   // Atomic operations (RFC 7306) are atomic among all queue pairs of this device. They are also
   // atomic with respect to the program's own accesses to the memory. That is the level
   // IBV_ATOMIC_GLOB, but this function reports IBV_ATOMIC_HCA, the only level for which programs
-  // check.
+  // check. [IBV-37, IBV-79]
   out.atomic_cap = settings().connection.startup.extensions ? IBV_ATOMIC_HCA : IBV_ATOMIC_NONE;
   out.max_mw = kMaxMr;
   out.max_ah = is_rnic ? 0 : kMaxAh;
@@ -155,6 +157,7 @@ ibv_device_attr device_attributes(const Profile& profile) {
   return out;
 }
 
+// [IBV-83, IBV-84, IBV-91, IBV-92, IBV-93, IBV-96]
 ibv_port_attr port_attributes(const Profile& profile, const Port& port) {
   ibv_port_attr out{};
   out.max_mtu = IBV_MTU_4096;

@@ -21,6 +21,7 @@ void copy_text(const std::string& text, std::span<char> out) {
 
 }  // namespace
 
+// [IBV-20, IBV-76, IBV-77, IBV-80, IBV-622]
 Device::Device(DeviceSpec spec)
     : spec_(std::move(spec)),
       limits_(device_attributes(profile())),
@@ -90,6 +91,7 @@ bool is_removed(const Device& device) {
 extern "C" {
 
 #undef ibv_get_device_list
+// [IBV-1, IBV-2, IBV-3, IBV-4]
 ibv_device** ibv_get_device_list(int* num_devices) {
   std::span<Device* const> all;
   (void)guarded([&] { all = devices(); });
@@ -102,10 +104,13 @@ ibv_device** ibv_get_device_list(int* num_devices) {
   return list;
 }
 
+// [IBV-6]
 void ibv_free_device_list(ibv_device** list) { std::free(static_cast<void*>(list)); }
 
+// [IBV-9]
 const char* ibv_get_device_name(ibv_device* of) { return of->name; }
 
+// [IBV-11, IBV-12]
 int ibv_get_device_index(ibv_device* of) { return static_cast<int>(Device::of(of).spec().index); }
 
 }  // extern "C"

@@ -7,6 +7,7 @@
 
 namespace iwarp::rdma_core {
 
+// [IBV-113]
 void GidTable::arrange(Port& port) {
   const auto is_in = [](const std::vector<PortGid>& rows, const PortGid& row) {
     return std::ranges::any_of(rows, [&](const PortGid& other) {

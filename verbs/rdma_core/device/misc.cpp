@@ -68,12 +68,13 @@ int ibv_read_sysfs_file(const char* dir, const char* file, char* buf, std::size_
 }
 
 // The functions for fork(2) do nothing, because in this library registered memory is ordinary
-// memory whose pages a fork may copy.
+// memory whose pages a fork may copy. [IBV-69, IBV-70, IBV-71, IBV-73]
 int ibv_fork_init() { return 0; }
 ibv_fork_status ibv_is_fork_initialized() { return IBV_FORK_UNNEEDED; }
 int ibv_dontfork_range(void* /*base*/, std::size_t /*size*/) { return 0; }
 int ibv_dofork_range(void* /*base*/, std::size_t /*size*/) { return 0; }
 
+// [IBV-112]
 int ibv_get_pkey_index(ibv_context* context, std::uint8_t port, __be16 pkey) {
   __be16 found = 0;
   for (int index = 0; ibv_query_pkey(context, port, index, &found) == 0; ++index) {
@@ -97,13 +98,13 @@ int private_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned
 IWARP_IN_PRIVATE_NODES(ibv_query_gid_type)
 
 // Returns 0, which means that the order in which payload is written is not guaranteed. The reason
-// is that verified placement (decision 0003) copies the payload with memcpy().
+// is that verified placement (decision 0003) copies the payload with memcpy(). [IBV-424, IBV-425]
 int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*op*/, std::uint32_t /*flags*/) {
   return 0;
 }
 
 // Enhanced connection establishment (ECE) negotiates vendor options. This device has none, so
-// ibv_query_ece() returns none, and ibv_set_ece() accepts none.
+// ibv_query_ece() returns none, and ibv_set_ece() accepts none. [IBV-422, IBV-423]
 int ibv_query_ece(ibv_qp* /*qp*/, ibv_ece* ece) {
   *ece = {};
   return 0;

@@ -374,6 +374,7 @@ std::vector<std::string> interfaces_with_addresses() {
   return out;
 }
 
+// [IBV-592]
 std::vector<unsigned> interfaces_of_groups(const Port& port, bool ipv4) {
   std::vector<unsigned> out;
   for (const PortGid& entry : port.gids) {

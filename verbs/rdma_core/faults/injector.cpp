@@ -375,7 +375,7 @@ void Injector::set_port(const Device& device, bool down, std::chrono::nanosecond
 
 // Removes the device. The order is the same as when the kernel removes a device: first all posted
 // requests are flushed, then the device raises its asynchronous event, and then the CM raises an
-// event for each id.
+// event for each id. [IBV-610]
 void Injector::remove(const Device& device) {
   if (state_of(device).removed.exchange(true)) return;
   const Rule all{.device = device.spec().name};

@@ -34,13 +34,15 @@ std::atomic<int>& handles() {
   return count;
 }
 
+// [IBV-345]
 int refuse_on_rnic(const char* what) {
   if (settings().persona == Persona::kRoce) return 0;
   return refused(what, "iWARP supports only connections (use --as roce for datagrams)");
 }
 
 /// Returns the path to the peer that `attr` names. Throws std::system_error with EINVAL if `attr`
-/// has no global route: RoCE has no LIDs, so a peer can only be named by its GID.
+/// has no global route: RoCE has no LIDs, so a peer can only be named by its GID. [IBV-94, IBV-116,
+/// IBV-333, IBV-334, IBV-335, IBV-336, IBV-337]
 verbs::DatagramPath path_of(const ibv_ah_attr& attr, Device& device) {
   if (attr.port_num != kPortNumber) {
     fail(refused(EINVAL, "port_num {}: must be 1 (the device has one port)", attr.port_num));
@@ -89,6 +91,7 @@ Ends ends_of(const ibv_grh& grh) {
   return out;
 }
 
+// [IBV-340, IBV-343]
 int attr_of(Device& device, std::uint8_t port, const ibv_wc& wc, const ibv_grh* grh,
             ibv_ah_attr& out) {
   if (port != kPortNumber || grh == nullptr || (wc.wc_flags & IBV_WC_GRH) == 0) return EINVAL;
@@ -128,6 +131,7 @@ ibv_gid sender_of(const ibv_grh& grh) { return ends_of(grh).peer; }
 
 extern "C" {
 
+// [IBV-41, IBV-331]
 ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   const CallSite here(__builtin_return_address(0), "ibv_create_ah");
   return guarded_pointer<ibv_ah>([&]() -> ibv_ah* {
@@ -151,6 +155,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   });
 }
 
+// [IBV-332]
 int ibv_destroy_ah(ibv_ah* ah) {
   return guarded_call([&] {
     if (const int code = refuse_on_rnic("ibv_destroy_ah")) return code;
@@ -163,6 +168,7 @@ int ibv_destroy_ah(ibv_ah* ah) {
   });
 }
 
+// [IBV-341]
 int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv_grh* grh,
                         ibv_ah_attr* attr) {
   const int code = guarded([&] {
@@ -172,6 +178,7 @@ int ibv_init_ah_from_wc(ibv_context* context, std::uint8_t port, ibv_wc* wc, ibv
   return code == 0 ? 0 : minus_one(code);
 }
 
+// [IBV-342]
 ibv_ah* ibv_create_ah_from_wc(ibv_pd* pd, ibv_wc* wc, ibv_grh* grh, std::uint8_t port) {
   return guarded_pointer<ibv_ah>([&]() -> ibv_ah* {
     ibv_ah_attr attr{};

@@ -52,6 +52,7 @@ bool has_interrupting_handler() {
 
 extern "C" {
 
+// [IBV-210, IBV-211]
 ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   return guarded_pointer<ibv_comp_channel>([&] {
     auto* channel = new CompChannel{.context{Context::of(context)}};
@@ -61,6 +62,7 @@ ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   });
 }
 
+// [IBV-212]
 int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
   CompChannel& self = CompChannel::of(channel);
   if (std::atomic_ref(channel->refcnt).load() != 0) return EBUSY;
@@ -68,6 +70,7 @@ int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
   return 0;
 }
 
+// [IBV-213, IBV-214, IBV-215, IBV-221]
 int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) {
   const CallSite here(__builtin_return_address(0));
   CompChannel& self = CompChannel::of(channel);
@@ -92,6 +95,7 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) 
   return 0;
 }
 
+// [IBV-216]
 void ibv_ack_cq_events(ibv_cq* cq, unsigned count) {
   acknowledge(cq->mutex, cq->cond, cq->comp_events_completed, count);
 }

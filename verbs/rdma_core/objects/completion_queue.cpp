@@ -37,7 +37,7 @@ int poll_batches(Cq& cq, int count, ibv_wc* wc) {
 }
 
 // Removes the asynchronous events of the queue that the program has not read yet, and waits until
-// the program has acknowledged all events that it has read.
+// the program has acknowledged all events that it has read. [IBV-217, IBV-218]
 void settle_events(Cq& cq) {
   auto& abi = cq.abi;
   cq.async_events.settle(cq.context, abi, abi.async_events_completed, "ibv_destroy_cq",
@@ -52,7 +52,7 @@ void settle_events(Cq& cq) {
 // Returns the capacity of a queue for which the program has requested `cqe` entries: the smallest
 // power of two that is at least `cqe`, as in rdma-core's providers. So the queue does not overflow
 // if the program causes slightly more completions than the number of entries that it has requested.
-// Throws std::system_error with EINVAL if `cqe` is out of range.
+// Throws std::system_error with EINVAL if `cqe` is out of range. [IBV-30, IBV-235, IBV-242]
 std::uint32_t capacity_for(const Context& context, std::uint32_t cqe) {
   const int most = context.device.limits().max_cqe;
   if (cqe == 0 || cqe > static_cast<unsigned>(most)) {
@@ -64,6 +64,7 @@ std::uint32_t capacity_for(const Context& context, std::uint32_t cqe) {
 
 }  // namespace
 
+// [IBV-231, IBV-232, IBV-233, IBV-234]
 Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
               std::uint32_t comp_vector) {
   const std::uint32_t capacity = capacity_for(context, cqe);
@@ -105,6 +106,7 @@ void notify_watcher(Cq& cq) {
   if (cq.is_watched.exchange(false)) cq.context.core.recheck();
 }
 
+// [IBV-269, IBV-271]
 int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
   Cq& self = Cq::of(cq);
   if (!self.context.alive()) return 0;
@@ -114,6 +116,7 @@ int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) {
   return got;
 }
 
+// [IBV-230]
 int req_notify_cq(ibv_cq* cq, int solicited_only) {
   Cq& self = Cq::of(cq);
   if (!self.context.alive()) return EIO;
@@ -121,6 +124,7 @@ int req_notify_cq(ibv_cq* cq, int solicited_only) {
   return 0;
 }
 
+// [IBV-243]
 int modify_cq(ibv_cq*, ibv_modify_cq_attr*) {
   return refused("ibv_modify_cq", "this device does not moderate completion events");
 }
@@ -137,6 +141,7 @@ ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_
   });
 }
 
+// [IBV-238]
 int ibv_resize_cq(ibv_cq* cq, int cqe) {
   const CallSite here(__builtin_return_address(0), "ibv_resize_cq");
   return guarded_call([&] {
@@ -150,6 +155,7 @@ int ibv_resize_cq(ibv_cq* cq, int cqe) {
   });
 }
 
+// [IBV-236]
 int ibv_destroy_cq(ibv_cq* cq) {
   const CallSite here(__builtin_return_address(0));
   return guarded_call([&] {

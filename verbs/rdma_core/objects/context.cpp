@@ -22,6 +22,7 @@ Context::Context(Core& core_of_process, Device& its_device)
   ibv_context& context = abi.context;
   context.device = device.handle();
   context.cmd_fd = -1;  // the device takes no commands
+  // [IBV-16]
   context.async_fd = async.fd();
   context.num_comp_vectors = kCompVectors;
   context.abi_compat = __VERBS_ABI_IS_EXTENDED;
@@ -50,6 +51,7 @@ ibv_context* default_context(Device& device) {
 
 extern "C" {
 
+// [IBV-13, IBV-14]
 ibv_context* ibv_open_device(ibv_device* of) {
   return guarded_pointer<ibv_context>([of] {
     Device* const device = Device::find(of);
@@ -58,6 +60,7 @@ ibv_context* ibv_open_device(ibv_device* of) {
   });
 }
 
+// [IBV-15]
 int ibv_close_device(ibv_context* handle) {
   Context& context = Context::of(handle);
   if (context.users.load() == 0) leave(context);

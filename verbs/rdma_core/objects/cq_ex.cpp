@@ -12,6 +12,7 @@
 namespace iwarp::rdma_core {
 namespace {
 
+// [IBV-246, IBV-247, IBV-248, IBV-249, IBV-250]
 void check(const ibv_cq_init_attr_ex& attr) {
   if ((attr.wc_flags & ~std::uint64_t{IBV_WC_STANDARD_FLAGS}) != 0) {
     fail(refused("a flag in wc_flags outside IBV_WC_STANDARD_FLAGS",
@@ -32,6 +33,7 @@ const verbs::WorkCompletion& current(ibv_cq_ex* cq) { return Cq::of(cq).wc; }
 
 void end_poll(ibv_cq_ex* cq) { Cq::of(cq).poller.give(); }
 
+// [IBV-257, IBV-259, IBV-260, IBV-261, IBV-262, IBV-263, IBV-264, IBV-265]
 void fill_calls(ibv_cq_ex& cq) {
   cq.start_poll = start_poll;
   cq.next_poll = next_poll;
@@ -50,6 +52,7 @@ void fill_calls(ibv_cq_ex& cq) {
 
 }  // namespace
 
+// [IBV-254, IBV-256]
 int next_poll(ibv_cq_ex* handle) {
   Cq& cq = Cq::of(handle);
   const bool found = cq.context.alive() && cq.core->poll(std::span(&cq.wc, 1)) == 1;
@@ -63,7 +66,7 @@ int next_poll(ibv_cq_ex* handle) {
 }
 
 // Locks out other threads until ibv_end_poll(), because the object has room for only one completion
-// (Cq::wc) from which the program reads fields.
+// (Cq::wc) from which the program reads fields. [IBV-252, IBV-253, IBV-255, IBV-270]
 int start_poll(ibv_cq_ex* handle, ibv_poll_cq_attr* attr) {
   if (attr != nullptr && attr->comp_mask != 0) return EINVAL;
   Cq& cq = Cq::of(handle);
@@ -73,10 +76,12 @@ int start_poll(ibv_cq_ex* handle, ibv_poll_cq_attr* attr) {
   return code;
 }
 
+// [IBV-258]
 std::uint32_t read_vendor_err(ibv_cq_ex* cq) {
   return wc_vendor_err(Cq::of(cq).context.core, current(cq));
 }
 
+// [IBV-244, IBV-245, IBV-251]
 ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
   const CallSite here(__builtin_return_address(0), "ibv_create_cq_ex");
   return guarded_pointer<ibv_cq_ex>([&] {

@@ -21,8 +21,9 @@ constexpr unsigned kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRI
                                   IBV_ACCESS_ON_DEMAND | IBV_ACCESS_HUGETLB;
 constexpr unsigned kNeedsLocalWrite = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
 
-/// Returns 0 if a region may have these access flags, otherwise an errno.
-/// [RCM-258, RCM-261, RCM-263]
+/// Returns 0 if a region may have these access flags, otherwise an errno. [RCM-258, RCM-261,
+/// RCM-263]
+/// [IBV-138, IBV-139, IBV-140, IBV-142, IBV-143]
 int check_access(unsigned flags) {
   // Removes the optional flags, which the verbs interface permits a device to ignore.
   flags &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
@@ -42,7 +43,7 @@ int check_access(unsigned flags) {
 
 Access to_access(unsigned flags) {
   // Never grants the peer the right to invalidate the region. A peer may invalidate only a window,
-  // because a window belongs to one stream and a region does not. [RDMAP-113]
+  // because a window belongs to one stream and a region does not. [RDMAP-113] [IBV-156]
   auto out = remote_access(flags);
   if ((flags & IBV_ACCESS_LOCAL_WRITE) != 0) out = out | Access::kLocalWrite;
   if ((flags & IBV_ACCESS_MW_BIND) != 0) out = out | Access::kBindWindow;
@@ -56,7 +57,8 @@ void check_alive(const Context& context) {
 }
 
 /// Returns the errno for a region that the core has refused with `error`. As in the kernel, the
-/// errno is EFAULT if the address range is valid but is not mapped or not writable.
+/// errno is EFAULT if the address range is valid but is not mapped or not writable. [IBV-149,
+/// IBV-150]
 int why_not_registered(const std::error_code& error, const void* address, std::size_t length,
                        std::uint64_t iova) {
   const auto wraps = [length](std::uint64_t from) { return from + length - 1 < from; };
@@ -85,6 +87,7 @@ net::Memory register_region(Pd& pd, void* address, std::size_t length, std::uint
   return std::move(*memory);
 }
 
+// [IBV-128, IBV-129]
 ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::uint64_t iova,
                         unsigned access) {
   return guarded_pointer<ibv_mr>([&]() -> ibv_mr* {
@@ -108,7 +111,7 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
 }
 
 /// Changes the access rights or the protection domain of a region. The address and the STag of the
-/// region stay the same.
+/// region stay the same. [IBV-162, IBV-169]
 void change_region(Mr& mr, Pd& pd, unsigned access) {
   check_alive(pd.context);
   if (Hooks* const hooks = pd.context.hooks) hooks->registering(pd.context);
@@ -126,7 +129,7 @@ void await_posted(const Context& context) {
 
 /// Moves the region to other memory, possibly with another protection domain and other access
 /// rights. Registers the new memory before it deregisters the old memory. If the new registration
-/// fails, the old one stays valid.
+/// fails, the old one stays valid. [IBV-161]
 int move_region(Mr& mr, Pd& pd, void* address, std::size_t length, std::uint64_t iova,
                 unsigned access) {
   auto memory = register_region(pd, address, length, iova, access);
@@ -137,13 +140,14 @@ int move_region(Mr& mr, Pd& pd, void* address, std::size_t length, std::uint64_t
 }
 
 /// Returns the address that requests use for the first byte of the region: 0 with
-/// IBV_ACCESS_ZERO_BASED, and otherwise `address`.
+/// IBV_ACCESS_ZERO_BASED, and otherwise `address`. [IBV-137]
 std::uint64_t default_iova(const void* address, unsigned access) {
   return (access & IBV_ACCESS_ZERO_BASED) != 0 ? 0 : reinterpret_cast<std::uintptr_t>(address);
 }
 
 }  // namespace
 
+// [IBV-180, IBV-181, IBV-182]
 ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
   const CallSite here(__builtin_return_address(0), "ibv_alloc_mw");
   return guarded_pointer<ibv_mw>([&] {
@@ -168,6 +172,7 @@ ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
   });
 }
 
+// [IBV-187]
 int dealloc_mw(ibv_mw* handle) {
   return guarded_call([&] {
     Mw& mw = Mw::of(known(handle));
@@ -183,6 +188,7 @@ int dealloc_mw(ibv_mw* handle) {
 
 extern "C" {
 
+// [IBV-117]
 ibv_pd* ibv_alloc_pd(ibv_context* handle) {
   return guarded_pointer<ibv_pd>([&] {
     Context& context = Context::of(handle);
@@ -197,6 +203,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* handle) {
 }
 
 // [RCM-265]
+// [IBV-118]
 int ibv_dealloc_pd(ibv_pd* handle) {
   return guarded_call([&] {
     Pd& pd = Pd::of(known(handle));
@@ -217,6 +224,7 @@ ibv_mr* ibv_reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
 }
 
 #undef ibv_reg_mr_iova
+// [IBV-144, IBV-145]
 ibv_mr* ibv_reg_mr_iova(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                         int access) {
   const CallSite here(__builtin_return_address(0), "ibv_reg_mr_iova");
@@ -231,6 +239,7 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uin
   return register_memory(pd, address, length, iova, access);
 }
 
+// [IBV-160, IBV-163, IBV-164, IBV-165, IBV-168]
 int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::size_t length,
                  int new_access) {
   const CallSite here(__builtin_return_address(0), "ibv_rereg_mr");
@@ -290,6 +299,7 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
 }
 
 // [RCM-264]
+// [IBV-147, IBV-148]
 int ibv_dereg_mr(ibv_mr* handle) {
   const CallSite here(__builtin_return_address(0));
   return guarded_call([&] {

@@ -34,7 +34,7 @@ PortEvents::PortEvents() : netlink_(watch_interfaces()) {
 }
 
 // Does not parse the messages, which may also be lost (ENOBUFS), but compares each port with
-// what it was before them.
+// what it was before them. [IBV-114, IBV-608]
 void PortEvents::check() {
   std::array<char, 8192> messages{};
   while (::recv(netlink_.get(), messages.data(), messages.size(), 0) > 0 || errno == ENOBUFS ||
@@ -54,6 +54,7 @@ void PortEvents::check() {
   }
 }
 
+// [IBV-614]
 void PortEvents::tell(ibv_event_type type, const Device* device) {
   const std::lock_guard lock(mutex_);
   for (Context* const context : contexts_) {

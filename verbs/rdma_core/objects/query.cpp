@@ -44,6 +44,7 @@ ibv_device_attr attributes_of(Device& device) {
   return out;
 }
 
+// [IBV-115]
 ibv_gid_type type_of(GidType type) {
   switch (type) {
     case GidType::kV1:
@@ -68,7 +69,7 @@ ibv_gid_entry entry_of(const PortGid& entry, std::uint32_t index) {
 }
 
 /// Returns the entry, or nullopt if the index is not less than gid_tbl_len. The last entries of the
-/// table may be unused.
+/// table may be unused. [IBV-85]
 std::optional<PortGid> entry_at(Device& device, std::uint64_t index) {
   const Port port = device.port();
   if (index < port.gids.size()) return port.gids[index];
@@ -87,6 +88,7 @@ int get_gid(Device& device, std::uint32_t port_number, std::uint32_t index, ibv_
 
 }  // namespace
 
+// [IBV-82, IBV-89]
 int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std::size_t length) {
   if (port != kPortNumber) return EINVAL;
   return guarded([&] {
@@ -100,6 +102,7 @@ int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std
   });
 }
 
+// [IBV-56, IBV-57, IBV-58, IBV-59, IBV-60, IBV-61, IBV-62, IBV-63, IBV-64, IBV-65, IBV-66]
 int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input,
                     ibv_device_attr_ex* attr, std::size_t length) {
   if (input != nullptr && input->comp_mask != 0) return EINVAL;
@@ -116,14 +119,17 @@ int query_device_ex(ibv_context* context, const ibv_query_device_ex_input* input
 extern "C" {
 
 #undef ibv_query_port
+// [IBV-95]
 int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_attr* attr) {
   return query_port(context, port, reinterpret_cast<ibv_port_attr*>(attr), kOldPortAttr);
 }
 
+// [IBV-19, IBV-21]
 int ibv_query_device(ibv_context* context, ibv_device_attr* attr) {
   return guarded([&] { *attr = attributes_of(Context::of(context).device); });
 }
 
+// [IBV-97, IBV-98]
 int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid) {
   const CallSite here(__builtin_return_address(0), "ibv_query_gid");
   const int code = guarded([&] {
@@ -140,6 +146,7 @@ int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* g
   return code == 0 ? 0 : minus_one(code);
 }
 
+// [IBV-99, IBV-100, IBV-101, IBV-102, IBV-103, IBV-104, IBV-109]
 int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index,
                       ibv_gid_entry* entry, std::uint32_t flags, std::size_t entry_size) {
   if (flags != 0) return EOPNOTSUPP;
@@ -151,6 +158,7 @@ int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t in
   });
 }
 
+// [IBV-105, IBV-106, IBV-107, IBV-108]
 ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t max_entries,
                              std::uint32_t flags, std::size_t entry_size) {
   if (flags != 0) return -EOPNOTSUPP;
@@ -170,6 +178,7 @@ ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::
   return code == 0 ? static_cast<ssize_t>(count) : -code;
 }
 
+// [IBV-86, IBV-110, IBV-111]
 int ibv_query_pkey(ibv_context* context, std::uint8_t port, int index, __be16* pkey) {
   const int code = guarded([&] {
     Device& device = Context::of(context).device;
@@ -181,6 +190,7 @@ int ibv_query_pkey(ibv_context* context, std::uint8_t port, int index, __be16* p
   return code == 0 ? 0 : minus_one(code);
 }
 
+// [IBV-10]
 __be64 ibv_get_device_guid(ibv_device* of) {
   __be64 out = 0;
   guarded([&] { out = Device::of(of).port().guid; });

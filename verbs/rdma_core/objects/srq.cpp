@@ -14,6 +14,7 @@
 namespace iwarp::rdma_core {
 namespace {
 
+// [IBV-44, IBV-45, IBV-346, IBV-347, IBV-348, IBV-349]
 Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
   const ibv_device_attr& device = pd.context.device.limits();
   if (attr.max_wr == 0 || attr.max_wr > static_cast<unsigned>(device.max_srq_wr)) {
@@ -43,6 +44,7 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
 }  // namespace
 
 // [RCM-222]
+// [IBV-351, IBV-352, IBV-353, IBV-354]
 ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
   const CallSite here(__builtin_return_address(0), "ibv_create_srq_ex");
   return guarded_pointer<ibv_srq>([&]() -> ibv_srq* {
@@ -57,6 +59,7 @@ ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
   });
 }
 
+// [IBV-366]
 int get_srq_num(ibv_srq*, std::uint32_t*) {
   return refused("ibv_get_srq_num", "only XRC shared receive queues have a number");
 }
@@ -69,6 +72,7 @@ ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attr) {
       [&] { return &create_srq(Pd::of(known(pd)), attr->srq_context, attr->attr)->abi; });
 }
 
+// [IBV-350]
 int ibv_destroy_srq(ibv_srq* srq) {
   return guarded_call([&] {
     Srq& self = Srq::of(known(srq));
@@ -93,6 +97,7 @@ int ibv_destroy_srq(ibv_srq* srq) {
   });
 }
 
+// [IBV-355, IBV-359, IBV-361, IBV-362, IBV-363]
 int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) {
   const CallSite here(__builtin_return_address(0), "ibv_modify_srq");
   return guarded_call([&] {
@@ -113,6 +118,7 @@ int ibv_modify_srq(ibv_srq* srq, ibv_srq_attr* attr, int mask) {
   });
 }
 
+// [IBV-364, IBV-365]
 int ibv_query_srq(ibv_srq* srq, ibv_srq_attr* attr) {
   return guarded_call([&] {
     Srq& self = Srq::of(known(srq));

@@ -26,6 +26,7 @@ bool with_immediate(const verbs::WorkCompletion& wc) {
 
 }  // namespace
 
+// [IBV-276]
 ibv_wc_status wc_status(WcStatus status) {
   // In the order of the enumerators of WcStatus.
   static constexpr std::array kStatuses{
@@ -37,6 +38,7 @@ ibv_wc_status wc_status(WcStatus status) {
   return kStatuses[static_cast<std::size_t>(status)];
 }
 
+// [IBV-278, IBV-279]
 ibv_wc_opcode wc_opcode(const verbs::WorkCompletion& wc) {
   switch (wc.opcode) {
     case WcOpcode::kSend:
@@ -65,6 +67,7 @@ ibv_wc_opcode wc_opcode(const verbs::WorkCompletion& wc) {
   return IBV_WC_SEND;
 }
 
+// [IBV-280, IBV-281]
 std::uint32_t wc_byte_len(const verbs::WorkCompletion& wc) {
   const bool alone = with_immediate(wc) && wc.opcode == WcOpcode::kRecvImmediate;
   return alone ? length_of_write(wc.immediate, wc.written) : wc.byte_len;
@@ -78,6 +81,7 @@ std::uint8_t wc_sl(const verbs::WorkCompletion& wc) {
   return kUdp | (wc.over_ipv4 ? kIpv4 : kIpv6);
 }
 
+// [IBV-283, IBV-286, IBV-289]
 unsigned wc_flags(const verbs::WorkCompletion& wc) {
   if (is_datagram(wc)) {
     return wc.opcode == WcOpcode::kRecvDatagramImmediate ? IBV_WC_GRH | IBV_WC_WITH_IMM
@@ -87,6 +91,7 @@ unsigned wc_flags(const verbs::WorkCompletion& wc) {
   return wc.invalidated ? IBV_WC_WITH_INV : 0;
 }
 
+// [IBV-282, IBV-284]
 std::uint32_t wc_data(const verbs::WorkCompletion& wc) {
   if (is_datagram(wc)) return htonl(static_cast<std::uint32_t>(wc.immediate));
   return with_immediate(wc) ? decode_immediate(wc.immediate).imm_data : wc.invalidated_stag.value;
@@ -109,6 +114,7 @@ void report_failure(Core& core, const verbs::WorkCompletion& wc) {
   });
 }
 
+// [IBV-274, IBV-275, IBV-277, IBV-285]
 void convert(Core& core, const verbs::WorkCompletion& from, ibv_wc& to) {
   report_failure(core, from);
   to.wr_id = from.wr_id;

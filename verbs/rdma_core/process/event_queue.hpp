@@ -60,6 +60,7 @@ class EventQueue {
   /// EAGAIN if the program has made the descriptor non-blocking. Fails with EINTR if a signal
   /// interrupts the wait, and the handler of this signal was installed without SA_RESTART.
   /// [RCM-12, RCM-13, RCM-15]
+  /// [IBV-594, IBV-595, IBV-596]
   std::expected<T, int> get() {
     const Reader reader(readers_);
     for (;;) {
@@ -86,7 +87,7 @@ class EventQueue {
   bool is_awaited() const { return readers_.load() != 0; }
 
   /// Removes the events for which `gone` returns true, and subtracts them from the count of the
-  /// descriptor. Returns the number of events that were removed.
+  /// descriptor. Returns the number of events that were removed. [IBV-598]
   template <typename Predicate>
   std::size_t remove(Predicate gone) {
     const std::lock_guard lock(mutex_);

@@ -21,7 +21,7 @@ struct Handles {
 
 // Returns the only table of the process. Handlers of pthread_atfork(3) lock its mutex during a
 // fork, so that the child finds the mutex unlocked. The table is never destroyed, because some
-// programs destroy their objects while the process exits.
+// programs destroy their objects while the process exits. [IBV-75]
 Handles& handles() {
   static Handles* const kHandles = [] {
     static auto* made = new Handles;
@@ -40,6 +40,7 @@ Handles& handles() {
 
 }  // namespace
 
+// [IBV-81]
 std::uint32_t add_handle(const void* object, const ibv_context* context) {
   Handles& all = handles();
   const std::lock_guard lock(all.mutex);

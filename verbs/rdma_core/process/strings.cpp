@@ -138,16 +138,20 @@ ibv_rate rate_of(int Rate::* key, int value) {
 
 extern "C" {
 
+// [IBV-312]
 const char* ibv_wc_status_str(ibv_wc_status status) {
   return text_of(kWcStatus, status, "unknown");
 }
 
+// [IBV-616]
 const char* ibv_node_type_str(ibv_node_type type) { return text_of(kNodeType, type, "unknown"); }
 
+// [IBV-617]
 const char* ibv_port_state_str(ibv_port_state state) {
   return text_of(kPortState, state, "unknown");
 }
 
+// [IBV-615]
 const char* ibv_event_type_str(ibv_event_type event) {
   return text_of(kAsyncEvent, event, "unknown");
 }
@@ -157,14 +161,18 @@ const char* rdma_event_str(rdma_cm_event_type event) {
   return text_of(kCmEvent, event, "UNKNOWN EVENT");
 }
 
+// [IBV-620]
 int ibv_rate_to_mult(ibv_rate rate) { return look_up(&Rate::rate, rate, &Rate::mult, kNone); }
 
+// [IBV-621]
 ibv_rate mult_to_ibv_rate(int mult) {
   return mult == kNone ? IBV_RATE_MAX : rate_of(&Rate::mult, mult);
 }
 
+// [IBV-618]
 int ibv_rate_to_mbps(ibv_rate rate) { return look_up(&Rate::rate, rate, &Rate::mbps, kNone); }
 
+// [IBV-619]
 ibv_rate mbps_to_ibv_rate(int mbps) { return rate_of(&Rate::mbps, mbps); }
 
 }  // extern "C"

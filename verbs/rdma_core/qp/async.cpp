@@ -16,6 +16,7 @@ namespace {
 
 using verbs::AsyncEventType;
 
+// [IBV-290, IBV-605]
 void report_overflow(Cq& cq, verbs::QpNum of) {
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "cq_overflow",
@@ -41,6 +42,7 @@ void log_overdue(const Qp& qp) {
        .fields = {{"qp", qp.num()}}});
 }
 
+// [IBV-606]
 void report_limit(Srq& srq) {
   srq.async_events.push(srq.pd.context,
                         {.element = {.srq = &srq.abi}, .event_type = IBV_EVENT_SRQ_LIMIT_REACHED});
@@ -110,6 +112,7 @@ std::unique_ptr<Service> make_async_events(Core& core, Persona persona) {
 
 extern "C" {
 
+// [IBV-593]
 int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   Context& self = Context::of(context);
   if (!self.alive()) return minus_one(EIO);
@@ -120,6 +123,7 @@ int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
   return 0;
 }
 
+// [IBV-597]
 void ibv_ack_async_event(ibv_async_event* event) {
   switch (event->event_type) {
     case IBV_EVENT_CQ_ERR: {

@@ -59,6 +59,7 @@ class Batch {
 /// `posted` to the number of requests that it has posted, and return an errno if it has not posted
 /// all of them. For `make`, see Batch::add(). Returns 0 or an errno. If it fails, it sets `wr` to
 /// the first request of the list that was not posted; all requests before that one were posted.
+/// [IBV-501, IBV-502]
 template <typename Wr, typename Make, typename Post>
 int post_in_batches(ibv_send_wr*& wr, Make make, Post post) {
   Batch<Wr> batch;
@@ -82,7 +83,7 @@ int post_in_batches(ibv_send_wr*& wr, Make make, Post post) {
 }
 
 /// Posts the receives in order. Returns 0 or an errno. If it fails, `wr` becomes the first receive
-/// that was not posted.
+/// that was not posted. [IBV-536, IBV-537]
 template <typename Queue>
 int post_receives(Queue& queue, ibv_recv_wr*& wr) {
   for (; wr != nullptr; wr = wr->next) {

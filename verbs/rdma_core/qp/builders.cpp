@@ -50,6 +50,7 @@ void build(ibv_qp_ex* qp, Function function) {
   if (s.error == 0) s.error = code;
 }
 
+// [IBV-550]
 template <typename Fill>
 void add(ibv_qp_ex* qp, ibv_wr_opcode opcode, Fill fill) {
   build(qp, [&](Qp::Staged& s) {
@@ -63,22 +64,27 @@ void add(ibv_qp_ex* qp, ibv_wr_opcode opcode, Fill fill) {
   });
 }
 
+// [IBV-553]
 void wr_send(ibv_qp_ex* qp) {
   add(qp, IBV_WR_SEND, [](ibv_send_wr&) {});
 }
 
+// [IBV-554]
 void wr_send_imm(ibv_qp_ex* qp, __be32 imm_data) {
   add(qp, IBV_WR_SEND_WITH_IMM, [=](ibv_send_wr& wr) { wr.imm_data = imm_data; });
 }
 
+// [IBV-555]
 void wr_send_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
   add(qp, IBV_WR_SEND_WITH_INV, [=](ibv_send_wr& wr) { wr.invalidate_rkey = rkey; });
 }
 
+// [IBV-562]
 void wr_local_inv(ibv_qp_ex* qp, std::uint32_t rkey) {
   add(qp, IBV_WR_LOCAL_INV, [=](ibv_send_wr& wr) { wr.invalidate_rkey = rkey; });
 }
 
+// [IBV-561]
 void wr_bind_mw(ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind_info* info) {
   add(qp, IBV_WR_BIND_MW, [=](ibv_send_wr& wr) {
     wr.bind_mw.mw = mw;
@@ -87,6 +93,7 @@ void wr_bind_mw(ibv_qp_ex* qp, ibv_mw* mw, std::uint32_t rkey, const ibv_mw_bind
   });
 }
 
+// [IBV-556, IBV-558]
 template <ibv_wr_opcode kOpcode>
 void wr_tagged(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote_addr) {
   add(qp, kOpcode, [=](ibv_send_wr& wr) {
@@ -95,6 +102,7 @@ void wr_tagged(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote_addr) {
   });
 }
 
+// [IBV-557]
 void wr_rdma_write_imm(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote_addr,
                        __be32 imm_data) {
   add(qp, IBV_WR_RDMA_WRITE_WITH_IMM, [=](ibv_send_wr& wr) {
@@ -104,6 +112,7 @@ void wr_rdma_write_imm(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote_a
   });
 }
 
+// [IBV-559]
 void wr_atomic_cmp_swp(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote_addr,
                        std::uint64_t compare, std::uint64_t swap) {
   add(qp, IBV_WR_ATOMIC_CMP_AND_SWP, [=](ibv_send_wr& wr) {
@@ -114,6 +123,7 @@ void wr_atomic_cmp_swp(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote_a
   });
 }
 
+// [IBV-560]
 void wr_atomic_fetch_add(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote_addr,
                          std::uint64_t value) {
   add(qp, IBV_WR_ATOMIC_FETCH_AND_ADD, [=](ibv_send_wr& wr) {
@@ -123,12 +133,14 @@ void wr_atomic_fetch_add(ibv_qp_ex* qp, std::uint32_t rkey, std::uint64_t remote
   });
 }
 
+// [IBV-563]
 void wr_send_tso(ibv_qp_ex* qp, void*, std::uint16_t, std::uint16_t) {
   build(qp, [](Qp::Staged&) {
     return refused("ibv_wr_send_tso", "iWARP sends no raw packets that need segmentation");
   });
 }
 
+// [IBV-568]
 void wr_set_ud_addr(ibv_qp_ex* qp, ibv_ah* ah, std::uint32_t qpn, std::uint32_t qkey) {
   build(qp, [&](Qp::Staged& s) {
     if (s.requests.empty() || qp->qp_base.qp_type != IBV_QPT_UD) return EINVAL;
@@ -140,12 +152,14 @@ void wr_set_ud_addr(ibv_qp_ex* qp, ibv_ah* ah, std::uint32_t qpn, std::uint32_t 
   });
 }
 
+// [IBV-569]
 void wr_set_xrc_srqn(ibv_qp_ex* qp, std::uint32_t) {
   build(qp, [](Qp::Staged&) { return EINVAL; });
 }
 
 // Buffers of the current request ------------------------------------------------------------------
 
+// [IBV-564, IBV-567]
 void wr_set_sge_list(ibv_qp_ex* qp, std::size_t count, const ibv_sge* list) {
   build(qp, [&](Qp::Staged& s) {
     if (s.requests.empty() || count > kMaxSge) return EINVAL;
@@ -163,6 +177,7 @@ void wr_set_sge(ibv_qp_ex* qp, std::uint32_t lkey, std::uint64_t address, std::u
 }
 
 // Copies the payload now, because the program may overwrite its buffers before ibv_wr_complete().
+// [IBV-565, IBV-566]
 void wr_set_inline_data_list(ibv_qp_ex* qp, std::size_t count, const ibv_data_buf* list) {
   const std::size_t limit = Qp::of(qp).cap.max_inline_data;
   build(qp, [&](Qp::Staged& s) {
@@ -190,12 +205,14 @@ void wr_set_inline_data(ibv_qp_ex* qp, void* address, std::size_t length) {
 
 // Start and end -----------------------------------------------------------------------------------
 
+// [IBV-552]
 void wr_start(ibv_qp_ex* qp) {
   Qp::of(qp).builder.take();
   // Removes the requests of an earlier ibv_wr_start() that the program has not completed.
   staged(qp).clear();
 }
 
+// [IBV-547]
 void wr_abort(ibv_qp_ex* qp) {
   staged(qp).clear();
   Qp::of(qp).builder.give();
@@ -213,7 +230,8 @@ int convert(Qp::Staged& s, std::vector<Wr>& ready, Make make) {
   return 0;
 }
 
-/// Converts all staged requests and posts them, or posts none if any of them is invalid.
+/// Converts all staged requests and posts them, or posts none if any of them is invalid. [IBV-545,
+/// IBV-546, IBV-548, IBV-549, IBV-551, IBV-572]
 int commit(Qp& qp) {
   Qp::Staged& s = *qp.staged;
   if (s.error != 0) return s.error;
@@ -289,6 +307,7 @@ void enable_builders(Qp& qp) {
   abi.wr_set_xrc_srqn = wr_set_xrc_srqn;
 }
 
+// [IBV-409, IBV-571]
 extern "C" ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* qp) {
   Qp& self = Qp::of(qp);
   return self.staged != nullptr ? &self.abi : nullptr;

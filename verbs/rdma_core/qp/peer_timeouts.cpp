@@ -23,6 +23,7 @@ constexpr bool has(int said, int bits) { return (said & bits) == bits; }
 
 }  // namespace
 
+// [IBV-324, IBV-480]
 verbs::PeerTimeouts peer_timeouts(const ibv_qp_attr& attr, int said) {
   verbs::PeerTimeouts out;
   const unsigned timeout = attr.timeout & kMaxTimeout;

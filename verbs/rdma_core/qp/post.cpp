@@ -38,7 +38,7 @@ int why_not(const std::error_code& error, std::span<const verbs::SendWr> request
 }
 
 // Posts the request that binds a window of type 1. The program may bind the window again without
-// unbinding it first. A bind of length 0 unbinds the window.
+// unbinding it first. A bind of length 0 unbinds the window. [IBV-189, IBV-191, IBV-208]
 int post_bind(RcQp& qp, ibv_mw& mw, const ibv_mw_bind& bind) {
   const std::uint32_t rkey = ibv_inc_rkey(mw.rkey);
   verbs::SendWr wr{.wr_id = bind.wr_id, .flags = to_flags(bind.send_flags)};
@@ -71,6 +71,7 @@ int RcQp::bind(ibv_mw& mw, const ibv_mw_bind& bind) {
   return takes_requests() ? post_bind(*this, mw, bind) : EINVAL;
 }
 
+// [IBV-574]
 int RcQp::post_staged() {
   if (!takes_requests()) return EINVAL;
   const auto error = sender().post_all(staged->ready);
@@ -107,6 +108,7 @@ int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
 }
 
 // [RCM-269]
+// [IBV-367, IBV-368]
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   Srq& self = Srq::of(srq);
   int code = EIO;
@@ -120,6 +122,7 @@ int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   return code;
 }
 
+// [IBV-198]
 int bind_mw(ibv_qp* qp, ibv_mw* mw, ibv_mw_bind* bind) {
   const CallSite here(__builtin_return_address(0), "ibv_bind_mw");
   Qp& self = Qp::of(qp);

@@ -62,6 +62,7 @@ bool fits_row(const EventRow& row, const rdmap::Terminate& terminate) {
 
 }  // namespace
 
+// [IBV-328, IBV-599, IBV-600, IBV-601, IBV-611, IBV-612, IBV-613]
 std::optional<ibv_event_type> event_of(const verbs::AsyncEvent& event, Persona persona) {
   const bool is_roce = persona == Persona::kRoce;
   const bool by_peer = event.type == verbs::AsyncEventType::kTerminateReceived;
@@ -73,6 +74,7 @@ std::optional<ibv_event_type> event_of(const verbs::AsyncEvent& event, Persona p
   return is_roce ? row->roce : row->rnic;
 }
 
+// [IBV-325]
 bool is_receiver_not_ready(const rdmap::Terminate& sent) {
   return sent.fault == ddp::kUntaggedNoBuffer && needs_receive(rdmap::subject_of(sent).kind);
 }

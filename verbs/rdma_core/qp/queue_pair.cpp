@@ -22,6 +22,7 @@
 namespace iwarp::rdma_core {
 namespace {
 
+// [IBV-394, IBV-395, IBV-396, IBV-397]
 void check_type(ibv_qp_type type, Persona persona) {
   switch (type) {
     case IBV_QPT_RC:
@@ -44,6 +45,7 @@ void check_type(ibv_qp_type type, Persona persona) {
 }
 
 // As ibv_create_qp(3) says, the capacities of receives are ignored if the queue pair uses an SRQ.
+// [IBV-26, IBV-27, IBV-374, IBV-388]
 void check_capacities(const ibv_device_attr& device, ibv_qp_cap cap, bool shared_receives,
                       bool by_cm) {
   if (shared_receives) cap.max_recv_wr = cap.max_recv_sge = 0;
@@ -71,7 +73,8 @@ void check_capacities(const ibv_device_attr& device, ibv_qp_cap cap, bool shared
 constexpr std::uint32_t kMinInline = 64;
 
 // Returns the capacities of a new queue pair: at least the requested ones. A queue has room for at
-// least one request or receive, because the core does not support queues of size 0.
+// least one request or receive, because the core does not support queues of size 0. [IBV-387,
+// IBV-389]
 ibv_qp_cap granted(const ibv_qp_cap& asked, bool shared_receives) {
   const auto one = [](std::uint32_t n) { return std::max(n, std::uint32_t{1}); };
   ibv_qp_cap out{.max_send_wr = one(asked.max_send_wr),
@@ -98,6 +101,7 @@ void fill_handle(Qp& qp, const ibv_qp_init_attr& attr, verbs::QpNum num) {
   init_acks(abi.mutex, abi.cond);
 }
 
+// [IBV-237, IBV-499]
 void count_users(const Qp& qp, int by) {
   qp.pd->users.fetch_add(by);
   qp.send_cq->users.fetch_add(by);
@@ -110,6 +114,7 @@ std::unique_ptr<Qp> make_qp(ibv_qp_type type, Context& context) {
   return std::make_unique<RcQp>(context);
 }
 
+// [IBV-382, IBV-383, IBV-392, IBV-398, IBV-400]
 Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   check_type(attr.qp_type, context.persona);
   if (attr.send_cq == nullptr || attr.recv_cq == nullptr) {
@@ -142,6 +147,7 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
 constexpr std::uint64_t kAnswered = IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
                                     IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 
+// [IBV-402, IBV-403, IBV-404, IBV-405, IBV-406, IBV-407, IBV-408]
 void check_extensions(const ibv_qp_init_attr_ex& attr, Persona persona) {
   constexpr std::uint32_t kKnown =
       IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
@@ -187,6 +193,7 @@ bool is_about(const ibv_async_event& event, const Qp& qp) {
 
 }  // namespace
 
+// [IBV-401]
 ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
   const CallSite here(__builtin_return_address(0), "ibv_create_qp_ex");
   return guarded_pointer<ibv_qp>([&]() -> ibv_qp* {
@@ -203,12 +210,14 @@ void push_event(Qp& qp, ibv_event_type type) {
   qp.async_events.push(qp.context, {.element = {.qp = qp.handle()}, .event_type = type});
 }
 
+// [IBV-496]
 void settle_events(Qp& qp) {
   ibv_qp& abi = qp.abi.qp_base;
   qp.async_events.settle(qp.context, abi, abi.events_completed, "ibv_destroy_qp",
                          [&qp](const ibv_async_event& event) { return is_about(event, qp); });
 }
 
+// [IBV-376]
 void report_last_wqe(Qp& qp) {
   if (qp.srq == nullptr || qp.state.load() != IBV_QPS_ERR) return;
   const std::lock_guard lock(qp.mutex);
@@ -226,6 +235,7 @@ ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
   });
 }
 
+// [IBV-494, IBV-495]
 int ibv_destroy_qp(ibv_qp* qp) {
   const CallSite here(__builtin_return_address(0));
   return guarded_call([&] {

@@ -95,9 +95,10 @@ struct Qp : QpFields {
   virtual int convert_staged() = 0;
   /// Posts the requests that convert_staged() has converted, or none if the core refuses one.
   virtual int post_staged() = 0;
+  // [IBV-192]
   virtual int bind(ibv_mw& /*mw*/, const ibv_mw_bind& /*bind*/) { return EINVAL; }
   /// attach() joins a multicast group on the network interfaces with the indices `on`, and detach()
-  /// leaves the group.
+  /// leaves the group. [IBV-589]
   virtual int attach(const verbs::IpAddress& /*group*/, std::span<const unsigned> /*on*/) {
     return EINVAL;
   }

@@ -33,6 +33,7 @@ void RcQp::enter() {
   context.core.add(num(), *this);
 }
 
+// [IBV-497, IBV-498]
 void RcQp::end() {
   const auto number = num();
   Core& device = context.core;

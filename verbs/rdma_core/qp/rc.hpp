@@ -53,7 +53,7 @@ struct RcQp final : Qp {
   }
   /// Return whether ibv_post_send() and ibv_post_recv() accept work in the current state. With
   /// InfiniBand, a queue pair in RESET accepts none, and a queue pair before RTS accepts no
-  /// requests (volume 1, section 10.3.1). An RNIC accepts both in every state.
+  /// requests (volume 1, section 10.3.1). An RNIC accepts both in every state. [IBV-457, IBV-458]
   bool takes_requests() const {
     return state.load(std::memory_order_relaxed) >= IBV_QPS_RTS || is_rnic();
   }

@@ -19,6 +19,7 @@ using verbs::WrOpcode;
 
 constexpr std::uint32_t kAtomicWord = 8;
 
+// [IBV-506]
 int refuse_opcode(ibv_wr_opcode opcode) {
   switch (opcode) {
     case IBV_WR_TSO:
@@ -45,6 +46,7 @@ void take_away(SendFlags& flags, SendFlags flag) {
   flags = static_cast<SendFlags>(static_cast<unsigned>(flags) & ~static_cast<unsigned>(flag));
 }
 
+// [IBV-521]
 void make_invalidate(SendWr& out, std::uint32_t rkey) {
   out.opcode = WrOpcode::kLocalInvalidate;
   out.invalidate = verbs::Stag{rkey};
@@ -74,6 +76,7 @@ int make_write_immediate(SendWr& out, std::uint32_t imm_data) {
   return 0;
 }
 
+// [IBV-518]
 int make_atomic(SendWr& out, verbs::Sge& word) {
   if (word.length < kAtomicWord) {
     return refused(EINVAL,
@@ -86,6 +89,7 @@ int make_atomic(SendWr& out, verbs::Sge& word) {
   return 0;
 }
 
+// [IBV-534]
 int make_tagged(SendWr& out, const ibv_send_wr& wr, WrOpcode opcode) {
   out.opcode = opcode;
   out.remote = {.rkey = verbs::Stag{wr.wr.rdma.rkey}, .to = wr.wr.rdma.remote_addr};
@@ -109,12 +113,13 @@ int make_word(SendWr& out, const ibv_send_wr& wr, verbs::Sge* word) {
 }
 
 /// Returns whether a type of queue pair supports the opcode. UC supports no opcode that needs a
-/// response.
+/// response. [IBV-504]
 bool has_request(ibv_qp_type type, ibv_wr_opcode opcode) {
   return type != IBV_QPT_UC || (opcode != IBV_WR_RDMA_READ && opcode != IBV_WR_ATOMIC_CMP_AND_SWP &&
                                 opcode != IBV_WR_ATOMIC_FETCH_AND_ADD);
 }
 
+// [IBV-503]
 int fill(SendWr& out, const ibv_send_wr& wr, std::span<verbs::Sge> sges) {
   switch (wr.opcode) {
     case IBV_WR_SEND:
@@ -156,6 +161,7 @@ verbs::Sge to_sge(const ibv_sge& sge) {
           .lkey = verbs::Stag{sge.lkey}};
 }
 
+// [IBV-570]
 SendFlags to_flags(unsigned send_flags) {
   auto out = SendFlags::kNone;
   if ((send_flags & IBV_SEND_FENCE) != 0) out = out | SendFlags::kFence;
@@ -165,6 +171,7 @@ SendFlags to_flags(unsigned send_flags) {
   return out;
 }
 
+// [IBV-206, IBV-207, IBV-520]
 int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bind_info& info) {
   const auto access = window_access(info.mw_access_flags);
   if (!access) {
@@ -191,6 +198,7 @@ int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bi
   return 0;
 }
 
+// [IBV-28, IBV-87, IBV-533]
 int make_request(const Qp& qp, SendWr& out, const ibv_send_wr& wr, std::span<verbs::Sge> sges) {
   if (!has_request(qp.abi.qp_base.qp_type, wr.opcode)) {
     return refused(EINVAL, "opcode {}: UC supports neither Reads nor atomics",
@@ -201,6 +209,7 @@ int make_request(const Qp& qp, SendWr& out, const ibv_send_wr& wr, std::span<ver
   return length > qp.max_message ? refuse_length(length, qp.max_message) : 0;
 }
 
+// [IBV-190]
 void bind_posted(ibv_mw& mw, std::uint32_t rkey) {
   constexpr std::uint32_t kKey = 0xFF;
   mw.rkey = (mw.rkey & ~kKey) | (rkey & kKey);

@@ -41,6 +41,7 @@ void set_shown_state(RcQp& qp, ibv_qp_state state) {
   qp.abi.qp_base.state = state;
 }
 
+// [IBV-482, IBV-483]
 int check(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_CAP) != 0) {
     return refused(
@@ -61,7 +62,7 @@ bool is_drain(const ibv_qp_attr& attr, int mask) {
 /// has ended, because a completion may tell the program of the end before the dispatcher stores
 /// ERR. Returns SQE instead of RTS while a failed request has stopped the send queue. For an RNIC,
 /// returns SQD while the core closes a connection of the CM. Call with the queue pair's mutex
-/// locked.
+/// locked. [IBV-308, IBV-455, IBV-456, IBV-492, IBV-500]
 ibv_qp_state state_of(const RcQp& qp) {
   const ibv_qp_state stored = qp.state.load();
   if (stored == IBV_QPS_ERR) return stored;
@@ -86,7 +87,7 @@ ibv_qp_state state_of(const RcQp& qp) {
 }
 
 /// Returns the state that ibv_query_qp() reports. For the queue pair of an RNIC, this is INIT
-/// instead of RESET, because a new queue pair of an RNIC accepts receives at once.
+/// instead of RESET, because a new queue pair of an RNIC accepts receives at once. [IBV-399]
 ibv_qp_state reported(const RcQp& qp, ibv_qp_state state) {
   return qp.is_rnic() && state == IBV_QPS_RESET ? IBV_QPS_INIT : state;
 }
@@ -125,6 +126,7 @@ int check_step(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   if (by_cm && is_in(step_before) && is_step(step_before, attr.qp_state, rules, mask)) return 0;
   const ibv_qp_state from = state_of(qp);
   if (!is_in(from)) return refuse_state(attr, reported(qp, from));
+  // [IBV-451]
   return check_step(from, (mask & IBV_QP_STATE) != 0 ? attr.qp_state : from, rules, mask);
 }
 
@@ -133,6 +135,7 @@ void take_over(int mask, int bit, T& to, const T& from) {
   if ((mask & bit) != 0) to = from;
 }
 
+// [IBV-484]
 void remember(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_RESET) return;
   const std::lock_guard lock(qp.mutex);
@@ -190,6 +193,7 @@ void abort(RcQp& qp) {
   }
 }
 
+// [IBV-453, IBV-462]
 int reset(RcQp& qp) {
   const auto until = std::chrono::steady_clock::now() + 1s;
   abort(qp);
@@ -268,6 +272,7 @@ bool is_in_error(const verbs::QpAttributes& core) {
   return blames || core.terminate_received || core.local_error;
 }
 
+// [IBV-454]
 int RcQp::to_error() {
   {
     const std::lock_guard lock(mutex);
@@ -286,6 +291,7 @@ int RcQp::to_error() {
   return 0;
 }
 
+// [IBV-427]
 int RcQp::modify(const ibv_qp_attr& attr, int mask) {
   if (const int code = check(*this, attr, mask)) return code;
   if (const int code = check_step(*this, attr, mask)) return code;
@@ -303,6 +309,7 @@ int RcQp::modify(const ibv_qp_attr& attr, int mask) {
   return 0;
 }
 
+// [IBV-486]
 ibv_qp_state RcQp::describe(ibv_qp_attr& attr) const {
   const ibv_qp_state known = state_of(*this);
   attr.qp_state = reported(*this, known);
@@ -416,6 +423,7 @@ void qp_peer_departed(RcQp& qp) {
   qp.link_step(LinkEvent::kOver);  // wakes up a reset() that waits for the end of the connection
 }
 
+// [IBV-322]
 void qp_retry_exceeded(RcQp& qp) {
   qp_disconnected(qp);
   verbs::QueuePairPort::announce_unanswered(*qp.core);
@@ -454,6 +462,7 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
   });
 }
 
+// [IBV-485, IBV-487, IBV-488, IBV-490, IBV-493]
 int ibv_query_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init_attr) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));

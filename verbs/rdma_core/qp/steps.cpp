@@ -56,6 +56,8 @@ constexpr Step plain(ibv_qp_state from, ibv_qp_state to) {
   return {from, to, kNothing, kNothing, kNothing, kAnything};
 }
 
+// [IBV-428, IBV-429, IBV-430, IBV-431, IBV-432, IBV-433, IBV-434, IBV-437, IBV-438, IBV-439,
+// IBV-440, IBV-441, IBV-442, IBV-447]
 constexpr std::array kSteps{
     plain(IBV_QPS_RESET, IBV_QPS_RESET),
     Step{IBV_QPS_RESET, IBV_QPS_INIT, kInit, kInit, Attributes{kPortAndKey | IBV_QP_QKEY, 0},
@@ -134,6 +136,7 @@ constexpr unsigned kMost3Bits = 7;
 constexpr unsigned kMost5Bits = 31;
 constexpr unsigned kMostQpNum = 0xFFFFFF;
 constexpr const char* kOnePort = "the device has one port";
+// [IBV-33, IBV-34, IBV-463, IBV-465, IBV-466, IBV-471, IBV-478, IBV-479]
 constexpr std::array kRanges{
     Range{IBV_QP_PORT, "port_num", field<&ibv_qp_attr::port_num>, kPortNumber, kPortNumber,
           kOnePort},
@@ -216,6 +219,7 @@ const char* remedy_for(ibv_qp_state from, ibv_qp_state to) {
 
 }  // namespace
 
+// [IBV-436, IBV-443, IBV-444, IBV-445, IBV-446]
 int check_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask) {
   const Step* const step = find(from, to);
   const Column takes = step != nullptr ? column(*step, rules) : std::nullopt;
@@ -264,6 +268,7 @@ int check_ranges(const ibv_device_attr& device, const ibv_qp_attr& attr, int mas
   return 0;
 }
 
+// [IBV-450]
 int refuse_state(const ibv_qp_attr& attr, ibv_qp_state from) {
   return refused(EINVAL, "cur_qp_state {}: the queue pair is in {} (leave out IBV_QP_CUR_STATE)",
                  name_of(attr.cur_qp_state), name_of(from));

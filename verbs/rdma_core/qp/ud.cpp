@@ -69,6 +69,7 @@ int change(UdQp& qp, const ibv_qp_attr& attr, int mask) {
   if (const int code = check_step(from, to, QpRules::kUd, mask)) return code;
   const bool has_key = (mask & IBV_QP_QKEY) != 0;
   // Sets the Q_Key before the state, because datagrams can arrive as soon as the state is RTR.
+  // [IBV-481]
   if (has_key) qp.core->set_q_key(attr.qkey);
   if ((mask & IBV_QP_STATE) != 0) {
     if (const int code = change_datagram_state(qp, attr)) return code;
@@ -123,6 +124,7 @@ ibv_qp_state UdQp::state_now() const {
 
 ibv_qp_state UdQp::describe(ibv_qp_attr& attr) const { return attr.qp_state = state_now(); }
 
+// [IBV-344, IBV-505, IBV-575, IBV-584, IBV-585]
 int make_request(verbs::DatagramWr& out, const ibv_send_wr& wr) {
   const bool has_immediate = wr.opcode == IBV_WR_SEND_WITH_IMM;
   if ((wr.opcode != IBV_WR_SEND && !has_immediate) || wr.wr.ud.ah == nullptr) return EINVAL;
@@ -164,6 +166,7 @@ void UdQp::abandon() noexcept { (void)core.release(); }
 
 extern "C" {
 
+// [IBV-586, IBV-590]
 int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
@@ -175,6 +178,7 @@ int ibv_attach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
   });
 }
 
+// [IBV-588]
 int ibv_detach_mcast(ibv_qp* qp, const ibv_gid* gid, std::uint16_t /*lid*/) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));

@@ -33,7 +33,7 @@ void put(Grh& grh, std::size_t at, std::span<const std::uint8_t> octets) {
 
 /// Returns a GRH with the known fields of the datagram's IP header. The header is in the same place
 /// as in the GRH of a RoCE v2 adapter: an IPv6 header fills all 40 octets, and an IPv4 header the
-/// last 20.
+/// last 20. [IBV-578, IBV-583]
 Grh make_grh(const DatagramPath& path, std::size_t payload) {
   constexpr std::size_t kUdpHeader = 8;
   const std::size_t size = payload + kDatagramOverhead + kUdpHeader;
@@ -67,6 +67,7 @@ Grh make_grh(const DatagramPath& path, std::size_t payload) {
 
 const char* to_string(DatagramDrop drop) { return kNames[static_cast<std::size_t>(drop)]; }
 
+// [IBV-587]
 void DatagramQueuePair::join(const IpAddress& group) {
   if (std::ranges::find(groups_, group) == groups_.end()) groups_.push_back(group);
 }
@@ -105,6 +106,7 @@ bool DatagramQueuePair::all_polled() {
   return receives_.reaped().value() >= (init_.srq != nullptr ? shared_taken_ : receives_.taken());
 }
 
+// [IBV-579, IBV-580, IBV-581]
 std::optional<DatagramDrop> DatagramQueuePair::deliver(const Datagram& datagram,
                                                        const DatagramPath& path) {
   PostedReceive receive;
@@ -131,6 +133,7 @@ std::optional<DatagramDrop> DatagramQueuePair::deliver(const Datagram& datagram,
   return std::nullopt;
 }
 
+// [IBV-576]
 std::optional<DatagramDrop> DatagramQueuePair::judge(const Datagram& datagram, bytes::View octets,
                                                      const DatagramPath& path) {
   if (!takes_datagrams()) return DatagramDrop::kNotReceiving;
@@ -146,6 +149,7 @@ std::optional<DatagramDrop> DatagramQueuePair::judge(const Datagram& datagram, b
   return std::nullopt;
 }
 
+// [IBV-373, IBV-541]
 WcStatus DatagramQueuePair::place(const PostedReceive& receive, const Datagram& datagram,
                                   const DatagramPath& path) {
   const AccessRequest writer{.pd = init_.srq != nullptr ? init_.srq->pd() : init_.pd,

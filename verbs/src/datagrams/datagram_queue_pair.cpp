@@ -207,6 +207,7 @@ std::span<OutgoingDatagram> DatagramQueuePair::prepare(std::span<OutgoingDatagra
 WcStatus DatagramQueuePair::fill(const Slot& slot, OutgoingDatagram& out) {
   if (state() != DatagramState::kReady || send_failed()) return WcStatus::kWrFlush;
   const std::size_t length = length_of(slot.sgl);
+  // [IBV-582]
   if (length > init_.max_payload) return WcStatus::kLocalLength;
   bytes::Gather payload;
   boost::container::static_vector<Grant, bytes::kMaxSge> grants;
@@ -224,7 +225,7 @@ WcStatus DatagramQueuePair::fill(const Slot& slot, OutgoingDatagram& out) {
     }
   }
   // If the Q_Key of a request has the top bit set (a controlled Q_Key), the queue pair's own Q_Key
-  // is sent.
+  // is sent. [IBV-577]
   constexpr std::uint32_t kControlled = 1U << 31;
   const bool own_key = (slot.to.q_key & kControlled) != 0;
   const DatagramHeader header{.destination = slot.to.qp,

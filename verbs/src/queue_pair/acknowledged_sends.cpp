@@ -25,7 +25,7 @@ void SendQueue::open(std::size_t reads, mpa::Rtr rtr) {
 
 // Returns whether to send an empty Read that asks for an acknowledgement. No empty Read is needed
 // if a Read or atomic of the application may start now, because the answer to that request is also
-// an acknowledgement.
+// an acknowledgement. [IBV-300]
 bool SendQueue::may_acknowledge(bool read_credit) {
   if (!acks_.is_due() || !read_credit || more_due_) return false;
   const auto failure = qp_.local_failure.load();

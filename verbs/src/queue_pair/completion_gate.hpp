@@ -46,7 +46,7 @@ class CompletionGate {
   }
 
   /// Holds a completion back. Returns false if the completion may be delivered after all, or if
-  /// there is no memory to hold it back.
+  /// there is no memory to hold it back. [IBV-311]
   bool hold(const Held& held) {
     const std::lock_guard lock(mutex_);
     if (watcher_ != nullptr) watcher_->completed(held.wc);

@@ -29,6 +29,7 @@ constexpr std::array kVerdicts{
 
 }  // namespace
 
+// [IBV-319, IBV-320, IBV-321, IBV-323]
 WcStatus status_after(const rdmap::Terminate& terminate) {
   const auto& fault = terminate.fault;
   const auto kind = rdmap::subject_of(terminate).kind;

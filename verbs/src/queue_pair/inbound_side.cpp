@@ -29,6 +29,7 @@ inline WcOpcode receive_opcode(const rdmap::ReceivedSend& send) {
 
 // Memory ------------------------------------------------------------------------------------------
 
+// [IBV-474, IBV-475]
 inline std::expected<void, AccessError> InboundSide::acquire(const AccessRequest& who, Stag stag,
                                                              rdmap::TaggedOffset to,
                                                              std::uint32_t length,
@@ -44,6 +45,7 @@ std::unexpected<AccessError> InboundSide::refused(RefusedMemory::User user, Stag
   return std::unexpected(why);
 }
 
+// [IBV-327, IBV-511]
 std::expected<void, AccessError> InboundSide::write_target(Stag stag, rdmap::TaggedOffset to,
                                                            std::uint32_t length, bytes::Span& out) {
   const auto judged = acquire(to_write_, stag, to, length, target_);
@@ -56,6 +58,7 @@ std::expected<void, AccessError> InboundSide::write_target(Stag stag, rdmap::Tag
   return {};
 }
 
+// [IBV-299]
 std::expected<bytes::View, AccessError> InboundSide::read_source(Stag stag, rdmap::TaggedOffset to,
                                                                  std::uint32_t length) {
   const auto judged = acquire(to_read_, stag, to, length, source_);
@@ -65,7 +68,7 @@ std::expected<bytes::View, AccessError> InboundSide::read_source(Stag stag, rdma
 
 // Executes an atomic of the peer. The compare-exchange makes reading and writing one atomic step
 // with respect to all connections and to threads of the application. [EXT-4] [EXT-40] [EXT-42]
-// [EXT-67]
+// [EXT-67] [IBV-515, IBV-516, IBV-517]
 std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::AtomicRequest& request) {
   const auto refused_for = [&](AccessError why) {
     return refused(RefusedMemory::User::kAtomic, request.stag, request.to, rdmap::kAtomicWord, why);
@@ -138,7 +141,8 @@ bool InboundSide::take_shared() {
 }
 
 // Pins the buffers of the receive. Returns false if a buffer cannot be used, or not all of it. That
-// is an error only if the message has octets for it, as with rxe and siw.
+// is an error only if the message has octets for it, as with rxe and siw. [IBV-316, IBV-326,
+// IBV-508, IBV-540, IBV-542]
 inline bool InboundSide::resolve_receive(bytes::Scatter& out) {
   assert(receive_grants_.empty());  // cleared when the previous receive completed
   for (const Sge& sge : receive_.sgl) {
@@ -167,6 +171,7 @@ void InboundSide::use_part(const Sge& sge, AccessError why, bytes::Scatter& out)
   out.push_back(grant.memory());
 }
 
+// [IBV-298, IBV-509, IBV-510, IBV-512]
 Check InboundSide::send_received(const rdmap::ReceivedSend& send) {
   octets_placed_ += send.length;
   WorkCompletion wc{.status = WcStatus::kSuccess,
@@ -180,6 +185,7 @@ Check InboundSide::send_received(const rdmap::ReceivedSend& send) {
                     .immediate = send.immediate};
   if (wc.opcode == WcOpcode::kRecvSendImmediate) wc.immediate &= ~std::uint64_t{rdmap::kOfNextSend};
   if (send.invalidate) {
+    // [IBV-519]
     receive_grants_.clear();  // The grants of this receive may pin the STag to be invalidated.
     // Invalidate the STag after the payload was delivered and before the receive completes.
     // [VRB-47] [RDMAP-58]
@@ -233,6 +239,7 @@ void InboundSide::flush_receive(WcStatus status) {
   complete_receive(wc);
 }
 
+// [IBV-305, IBV-307, IBV-377]
 void InboundSide::flush() {
   target_.release();
   source_.release();
@@ -263,6 +270,7 @@ void InboundSide::memory_gone(const std::byte* address) {
   if (std::ranges::any_of(receive_grants_, has_it)) blame_receive(WcStatus::kLocalProtection);
 }
 
+// [IBV-371]
 inline void InboundSide::complete_receive(WorkCompletion& wc) {
   wc.wr_id = receive_.wr_id;
   wc.qp_num = qp_.num;

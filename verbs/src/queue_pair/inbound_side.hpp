@@ -93,6 +93,7 @@ class InboundSide {
 
   QpShared& qp_;
   ReceiveQueue rq_;
+  // [IBV-381]
   const AccessRequest to_receive_;
   const AccessRequest to_write_;   ///< request for an access by an RDMA Write of the peer
   const AccessRequest to_read_;    ///< request for an access by an RDMA Read of the peer

@@ -47,6 +47,7 @@ std::uint64_t length_of(const SendWr& wr) {
   return length;
 }
 
+// [IBV-526]
 void copy_inline(const SendWr& wr, std::byte* to) {
   for (const Sge& sge : wr.sgl) {
     if (sge.length != 0) std::memcpy(to, sge.address, sge.length);
@@ -145,6 +146,7 @@ std::error_code QueuePair::post_send(std::span<const SendWr> wrs, std::size_t& p
   return error;
 }
 
+// [IBV-573]
 std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
   std::error_code error;
   impl_->ring_after([&]() -> std::size_t {
@@ -166,6 +168,7 @@ std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
   return error;
 }
 
+// [IBV-535]
 template <typename Work>
 inline void QueuePair::Impl::ring_after(Work work) {
   std::shared_ptr<QpDriver> driver;
@@ -215,6 +218,7 @@ inline void QueuePair::Impl::work_posted(QpDriver* driver, Doorbell doorbell) {
   }
 }
 
+// [IBV-386, IBV-528, IBV-531]
 inline std::error_code QueuePair::Impl::check(const SendWr& wr, std::uint64_t length) const {
   const QpLimits& limits = qp.init.limits;
   if (wr.sgl.size() > limits.max_send_sge) return make_error_code(Errc::kTooManySge);
@@ -241,6 +245,7 @@ inline std::error_code QueuePair::Impl::check(const SendWr& wr, std::uint64_t le
   return {};
 }
 
+// [IBV-384, IBV-532]
 inline std::error_code QueuePair::Impl::make_room(std::size_t count, bool with_inline) {
   if (ring.room() < count) return make_error_code(Errc::kQueueFull);  // [VRB-42]
   if (ring.prepare(count, with_inline)) return {};
@@ -279,6 +284,7 @@ void QueuePair::Impl::fill_other(const SendWr& wr, SendSlot& slot) {
   slot.unanswered = slot.unsent;
 }
 
+// [IBV-375]
 std::error_code QueuePair::post_recv(const RecvWr& wr) {
   if (init().srq != nullptr) return make_error_code(Errc::kInvalidArgument);
   if (const auto error = impl_->port.receive_queue().post(wr)) return error;

@@ -64,6 +64,7 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
+// [IBV-525]
 Opcode message_opcode(WrOpcode opcode, SendFlags flags) {
   const Kind& row = kind(opcode);
   return has(flags, SendFlags::kSolicited) ? row.solicited : row.message;
@@ -90,7 +91,7 @@ bool SendQueue::next_other(bool read_credit, rdmap::Request& out) {
     if (slot.is_plain) return start_plain(slot, out);
     if (!may_start(slot, read_credit)) return false;
     if (!slot.is_local()) return start_other(slot, out);
-    // A local request takes effect before any later request is executed. [VRB-49]
+    // A local request takes effect before any later request is executed. [VRB-49] [IBV-196]
     if (!run_local(slot)) return false;
     ++started_;
     finish(slot);
@@ -123,6 +124,7 @@ bool SendQueue::start_other(SendSlot& slot, rdmap::Request& out) {
   return true;
 }
 
+// [IBV-522, IBV-523]
 bool SendQueue::may_start(const SendSlot& slot, bool read_credit) {
   // A read fence waits until every earlier Read and atomic is complete. [VRB-50]
   if (has(slot.flags, SendFlags::kFence) && reads_under_way_ != 0) return false;
@@ -153,12 +155,12 @@ bool SendQueue::awaits_group(const SendSlot& slot) {
 
 // Returns whether another Read or atomic may start. If there is no read credit or the ORD is used
 // up, returns false, and the queue stalls until a response arrives. With an ORD of 0 returns true,
-// so that the request fails in permitted(). [VRB-23]
+// so that the request fails in permitted(). [VRB-23] [IBV-476]
 bool SendQueue::may_read(bool read_credit) const {
   return qp_.ord == 0 || (read_credit && reads_under_way_ < qp_.ord);
 }
 
-// Executes a local request. Returns false if it has to wait or has failed.
+// Executes a local request. Returns false if it has to wait or has failed. [IBV-197, IBV-318]
 bool SendQueue::run_local(SendSlot& slot) {
   const PdId pd = qp_.init.pd;
   Stag stag = slot.invalidate;
@@ -188,6 +190,7 @@ bool SendQueue::run_local(SendSlot& slot) {
 // Returns whether the connection supports the request. If not, fails the request without sending
 // it. The connection does not support Reads and atomics if ORD is 0. It does not support requests
 // of RFC 7306 that were posted in Idle if the peer has not agreed to them. [VRB-46] [EXT-1]
+// [IBV-314]
 inline bool SendQueue::permitted(SendSlot& slot) {
   const bool no_reads = slot.is_answered() && qp_.ord == 0;
   const bool refused =
@@ -199,7 +202,8 @@ inline bool SendQueue::permitted(SendSlot& slot) {
 }
 
 // Pins the buffers of the request until it is finished, and sets `out` to these buffers. If access
-// to a buffer is refused, fails the request and returns false.
+// to a buffer is refused, fails the request and returns false. [IBV-315, IBV-507, IBV-527, IBV-543,
+// IBV-544]
 inline bool SendQueue::pin_buffers(SendSlot& slot, const AccessRequest& who, bytes::Gather& out) {
   if (has(slot.flags, SendFlags::kInline)) {
     out.assign({slot.inline_data, slot.length});
@@ -298,7 +302,7 @@ bool SendQueue::take_next_read(SendSlot& slot, rdmap::Request& out) {
 }
 
 // Sets the sink of a Read Request to the buffer with index `part` among the buffers that are not
-// empty. An empty Read may have no buffer.
+// empty. An empty Read may have no buffer. [IBV-513, IBV-514]
 void SendQueue::fill_sink(SendSlot& slot, std::size_t part, rdmap::Request& out) {
   out.sink_stag = slot.sgl.empty() ? Stag{1} : slot.sgl[0].lkey;
   out.sink_to = {};
@@ -349,6 +353,7 @@ bool SendQueue::take_failure() {
   return qp_.local_failure.exchange(LocalFailure::kNone) != LocalFailure::kNone;
 }
 
+// [IBV-530]
 void SendQueue::sent(std::uint64_t cookie) {
   if (cookie < ring_.retired.load() || qp_.state != QpState::kRts) return;
   SendSlot& slot = ring_.slot(cookie);
@@ -372,6 +377,7 @@ void SendQueue::atomic_done(std::uint64_t cookie, std::uint64_t original) {
   response_done(slot);
 }
 
+// [IBV-301]
 void SendQueue::response_done(SendSlot& slot) {
   --reads_under_way_;
   if (--slot.unanswered != 0) return;  // Other buffers of the sink still wait for their octets.
@@ -387,7 +393,7 @@ inline void SendQueue::finish(SendSlot& slot) {
 }
 
 // Completes finished requests in the order in which they were posted. A request completes only
-// after all requests before it. [RDMAP-73] [VRB-43]
+// after all requests before it. [RDMAP-73] [VRB-43] [IBV-296, IBV-297]
 void SendQueue::retire() {
   auto sequence = ring_.retired.load(std::memory_order_relaxed);
   while (sequence < started_) {
@@ -418,6 +424,7 @@ void SendQueue::wait_for_memory(Stag stag) {
   if (!std::exchange(waits_for_memory_, true)) qp_.own_driver()->break_pins(stag);
 }
 
+// [IBV-293, IBV-294, IBV-295, IBV-391, IBV-524]
 inline void SendQueue::complete(SendSlot& slot, std::uint64_t sequence) {
   ring_.retired.store(sequence + 1, std::memory_order_release);
   const bool failed = slot.status != WcStatus::kSuccess;
@@ -437,6 +444,7 @@ void SendQueue::push_completion(const SendSlot& slot, std::uint64_t sequence) {
   qp_.push(*qp_.init.send_cq, wc, failed, {.counter = &ring_.reaped, .value = sequence + 1});
 }
 
+// [IBV-303, IBV-304, IBV-317]
 void SendQueue::flush() {
   const bool rests = is_idle();  // if true, requests that were sent count as done
   any_sent_ = false;

@@ -10,7 +10,7 @@ namespace iwarp::verbs {
 
 // If only the send queue has to stop, completes the failed request, once all requests before it are
 // complete, and flushes the requests behind it. Returns whether requests may start again, because
-// the application has resumed the send queue.
+// the application has resumed the send queue. [IBV-461]
 bool SendQueue::flush_stopped() {
   auto pending = LocalFailure::kPending;
   if (!qp_.stops_sends || qp_.local_failure != pending) return false;

@@ -125,6 +125,7 @@ void StreamPort::peer_fault(const rdmap::Terminate& terminate, bool departs) {
   // If a Send was too long for its buffer, the receive fails. [VRB-38]
   const bool too_long = terminate.fault == ddp::kUntaggedTooLong &&
                         rdmap::subject_of(terminate).kind == rdmap::Subject::Kind::kSend;
+  // [IBV-313]
   if (too_long) inbound_.blame_receive(WcStatus::kLocalLength);
   if (terminate.fault == ddp::kDdpCatastrophic) inbound_.blame_missing();  // [VRB-28]
   // [RDMAP-91] [DDP-91] [VRB-55]
@@ -174,6 +175,7 @@ bool StreamPort::revoke(const Region& region, bool mid_message) {
   return inbound_.revoke(region) || sends_need_it;
 }
 
+// [IBV-306]
 void StreamPort::flush_posted() {
   if (flushes(state())) flush();
 }

@@ -22,7 +22,7 @@ struct CompletionQueue::Entry {
   WorkCompletion wc;
   Reaped reaped;
 
-  // Frees the slot of the request. Call when the completion has been polled. [VRB-42]
+  // Frees the slot of the request. Call when the completion has been polled. [VRB-42] [IBV-302]
   void reap() const {
     if (reaped.counter != nullptr) reaped.counter->store(reaped.value);
   }
@@ -50,6 +50,7 @@ std::size_t CompletionQueue::poll(std::span<WorkCompletion> out, Flushed flushed
   return take(out, flushed);
 }
 
+// [IBV-124, IBV-219, IBV-220, IBV-272]
 std::size_t CompletionQueue::take(std::span<WorkCompletion> out, Flushed flushed) {
   std::size_t n = 0;
   bool fire = false;
@@ -76,6 +77,7 @@ std::size_t CompletionQueue::take(std::span<WorkCompletion> out, Flushed flushed
   return n;
 }
 
+// [IBV-239, IBV-240, IBV-241]
 std::error_code CompletionQueue::resize(std::size_t capacity) {
   const std::lock_guard lock(mutex_);
   if (capacity == 0 || capacity < ring_->size()) return make_error_code(Errc::kInvalidArgument);
@@ -83,6 +85,7 @@ std::error_code CompletionQueue::resize(std::size_t capacity) {
   return {};
 }
 
+// [IBV-222, IBV-223, IBV-224, IBV-229]
 void CompletionQueue::arm(Notify what) {
   {
     const std::lock_guard lock(mutex_);
@@ -93,6 +96,7 @@ void CompletionQueue::arm(Notify what) {
   if (auto* progress = progress_.load()) progress->armed();
 }
 
+// [IBV-225, IBV-226, IBV-227, IBV-228]
 bool CompletionQueuePort::push(CompletionQueue& cq, const WorkCompletion& wc,
                                bool solicited_or_error, Reaped reaped) {
   bool fire = false;
@@ -100,6 +104,7 @@ bool CompletionQueuePort::push(CompletionQueue& cq, const WorkCompletion& wc,
     const std::lock_guard lock(cq.mutex_);
     CompletionQueue::Ring& ring = *cq.ring_;
     if (cq.overflowed() || ring.size() == cq.capacity() || !ring.make_room()) {
+      // [IBV-291]
       cq.overflowed_.store(true, std::memory_order_relaxed);
       return false;
     }
@@ -133,6 +138,7 @@ void CompletionQueuePort::forget(CompletionQueue& cq, const ReapCount* counter) 
   }
 }
 
+// [IBV-309, IBV-310]
 void CompletionQueuePort::drop_failed(CompletionQueue& cq, std::uint32_t qp_num) {
   const std::lock_guard lock(cq.mutex_);
   cq.ring_->erase_if([qp_num](const CompletionQueue::Entry& entry) {

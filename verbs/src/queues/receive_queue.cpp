@@ -12,6 +12,7 @@ namespace iwarp::verbs {
 ReceiveQueue::ReceiveQueue(std::size_t max_wr, std::size_t max_sge)
     : max_wr_(max_wr), max_sge_(max_sge) {}
 
+// [IBV-369, IBV-370, IBV-385, IBV-539]
 std::error_code ReceiveQueue::post(const RecvWr& wr) {
   if (wr.sgl.size() > max_sge_) return make_error_code(Errc::kTooManySge);
   std::uint64_t total = 0;
@@ -26,6 +27,7 @@ std::error_code ReceiveQueue::post(const RecvWr& wr) {
   return {};
 }
 
+// [IBV-372, IBV-538]
 ReceiveFound ReceiveQueue::take_for(std::size_t length, PostedReceive& out) {
   const std::lock_guard lock(mutex_);
   if (ring_.empty()) return ReceiveFound::kNone;
@@ -93,6 +95,7 @@ std::error_code SharedReceiveQueue::post_recv(const RecvWr& wr) {
   return {};
 }
 
+// [IBV-358, IBV-360]
 std::error_code SharedReceiveQueue::arm_limit(std::size_t limit) {
   if (limit > limits_.max_wr) return make_error_code(Errc::kInvalidArgument);
   impl_->armed_limit.store(limit);
@@ -102,6 +105,7 @@ std::error_code SharedReceiveQueue::arm_limit(std::size_t limit) {
 std::size_t SharedReceiveQueue::armed_limit() const { return impl_->armed_limit.load(); }
 std::size_t SharedReceiveQueue::size() const { return impl_->queue.size(); }
 
+// [IBV-356, IBV-357]
 ReceiveFound SharedReceiveQueuePort::take_for(SharedReceiveQueue& srq, std::size_t length,
                                               PostedReceive& out) {
   auto& impl = *srq.impl_;

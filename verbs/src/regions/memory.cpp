@@ -29,7 +29,7 @@ constexpr std::uint32_t make_stag(std::uint32_t index, std::uint8_t key) {
 }
 
 // Sets the TO and the local address of the first byte to their defaults. create() changes both if
-// the caller passes an iova. [VRB-29]
+// the caller passes an iova. [VRB-29] [IBV-195]
 void number_octets(Region& region) {
   region.local_base = virtual_address(region.address);
   region.to_base = has(region.access, Access::kZeroBased) ? 0 : region.local_base;
@@ -48,7 +48,8 @@ bool numbers_fit(const StagTable::NewRegion& what) {
 }
 
 // Checks an access to a pinned, valid region, and sets `out`. `to` is a local address if the access
-// is local, and a TO if the access is remote.
+// is local, and a TO if the access is remote. [IBV-126, IBV-127, IBV-130, IBV-131, IBV-132,
+// IBV-133, IBV-134, IBV-135, IBV-151, IBV-152, IBV-155, IBV-183, IBV-194]
 inline std::expected<void, AccessError> judge(Region& r, const AccessRequest& who, std::uint64_t to,
                                               std::uint32_t length, Grant& out) {
   // A queue pair must not access memory of another PD, and a peer must not access memory that is
@@ -73,7 +74,7 @@ inline std::expected<void, AccessError> judge(Region& r, const AccessRequest& wh
 }
 
 // Returns whether the window lies inside the region and is permitted by the region's rights: the
-// peer may write through the window only if this end may write to the region.
+// peer may write through the window only if this end may write to the region. [IBV-193, IBV-203]
 bool can_open(const Region& region, const WindowBind& what) {
   const bool writes =
       has(what.access, Access::kRemoteWrite) || has(what.access, Access::kRemoteAtomic);
@@ -144,6 +145,7 @@ void StagTable::erase(const Region* region) {
   slot(i).store(nullptr, std::memory_order_release);
 }
 
+// [IBV-154, IBV-157]
 std::expected<Region*, std::error_code> StagTable::create(const NewRegion& what) {
   if (!numbers_fit(what)) return std::unexpected(make_error_code(Errc::kInvalidArgument));
   const std::lock_guard lock(mutex_);
@@ -237,6 +239,7 @@ std::error_code StagTable::fast_register(PdId pd, const Registration& what, Wait
   return {};
 }
 
+// [IBV-136, IBV-188, IBV-199, IBV-200, IBV-201, IBV-202, IBV-209]
 std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what, Waiter* waiter) {
   const std::lock_guard lock(mutex_);
   Region* window = find(what.window);
@@ -277,6 +280,7 @@ std::error_code StagTable::bind(PdId pd, QpNum qp, const WindowBind& what, Waite
   return {};
 }
 
+// [IBV-184, IBV-204]
 std::error_code StagTable::unbind_type_1(PdId pd, Region& window, Waiter* waiter) {
   if (window.pd != pd) return make_error_code(Errc::kWrongPd);
   window.valid.store(false);
@@ -285,6 +289,7 @@ std::error_code StagTable::unbind_type_1(PdId pd, Region& window, Waiter* waiter
   return {};
 }
 
+// [IBV-185, IBV-186, IBV-205]
 StagTable::Invalidated StagTable::invalidate(PdId pd, QpNum qp, Stag stag, bool remote,
                                              Waiter* waiter) {
   const std::lock_guard lock(mutex_);

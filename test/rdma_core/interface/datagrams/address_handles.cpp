@@ -21,6 +21,7 @@ struct Home {
   ibv_ah_attr attr{};
 };
 
+// [IBV-94, IBV-333, IBV-334, IBV-335, IBV-336]
 TEST_CASE("an address handle must name a GID of this port and an address of a peer") {
   const Home home;
   const auto refused = [&](auto spoil) {
@@ -35,6 +36,7 @@ TEST_CASE("an address handle must name a GID of this port and an address of a pe
   CHECK(refused([](auto& a) { a.grh.dgid = {}; }));
 }
 
+// [IBV-116, IBV-118, IBV-331, IBV-332]
 TEST_CASE("an address handle belongs to its domain, has a number, and can be destroyed once") {
   Home home;
   ibv_ah* const first = ibv_create_ah(home.pd.get(), &home.attr);
@@ -62,6 +64,7 @@ TEST_CASE("an address handle needs an existing protection domain") {
   CHECK(error_of(ibv_create_ah_from_wc(&copy, &wc, &grh, 1)) == ENOENT);
 }
 
+// [IBV-41]
 TEST_CASE("a device has max_ah address handles, and destroying one makes room") {
   Home home;
   ibv_device_attr device{};

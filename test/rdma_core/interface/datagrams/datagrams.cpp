@@ -11,6 +11,8 @@ using namespace rdma_core_test;
 
 const int kSet = ::setenv("IWARP_AS", "roce", 1);
 
+// [IBV-282, IBV-285, IBV-286, IBV-340, IBV-341, IBV-342, IBV-343, IBV-541, IBV-575, IBV-578,
+// IBV-579, IBV-583, IBV-584]
 TEST_CASE("a datagram arrives after its GRH, which contains the reverse path") {
   const Datagrams a;
   const Datagrams b;
@@ -46,6 +48,7 @@ TEST_CASE("a datagram arrives after its GRH, which contains the reverse path") {
   CHECK(error_of(ibv_create_ah_from_wc(b.pd, &wc, grh, 1)) == EINVAL);
 }
 
+// [IBV-89, IBV-481, IBV-576]
 TEST_CASE("the port counts datagrams with a wrong Q_Key") {
   const Datagrams a;
   const Datagrams b;
@@ -70,6 +73,7 @@ TEST_CASE("the port counts datagrams with a wrong Q_Key") {
   CHECK(violations() == before + 1);
 }
 
+// [IBV-337]
 TEST_CASE("hop limit and traffic class are those of the handle, and the GRH says so") {
   for (const Family family : {Family::kIpv4, Family::kIpv6}) {
     const Datagrams a;
@@ -104,6 +108,7 @@ TEST_CASE("hop limit and traffic class are those of the handle, and the GRH says
   }
 }
 
+// [IBV-371, IBV-372, IBV-373, IBV-392]
 TEST_CASE("two queue pairs consume receives from one queue, which can become empty") {
   const Datagrams a({.shared_receives = true});
   ibv_qp_init_attr init{.send_cq = a.cq,
@@ -135,6 +140,7 @@ TEST_CASE("two queue pairs consume receives from one queue, which can become emp
   CHECK(post_recv(a.qp, {.wr_id = 3}) == EINVAL);
 }
 
+// [IBV-447, IBV-461, IBV-505, IBV-582]
 TEST_CASE("a request of another kind, or too long for the port, is refused") {
   const Datagrams a;
   const Buffer large(a.pd, 8192);
@@ -170,6 +176,7 @@ TEST_CASE("a queue pair sends requests that are built with ibv_wr_*() to itself"
   CHECK(in.text(kGrh + 6).substr(kGrh) == "inline");
 }
 
+// [IBV-564, IBV-568]
 TEST_CASE("several requests are built in one list, with immediate data and with several buffers") {
   const Datagrams a({.extended = true});
   const Buffer out(a.pd, "one two");

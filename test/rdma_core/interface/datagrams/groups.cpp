@@ -47,6 +47,7 @@ std::vector<std::uint32_t> sorted(std::vector<std::uint32_t> numbers) {
   return numbers;
 }
 
+// [IBV-586, IBV-587, IBV-588, IBV-592]
 TEST_CASE("members on one host get each datagram once, the sender only if it is a member") {
   constexpr std::uint32_t kCount = 3;
   constexpr std::uint32_t kLast = 99;
@@ -106,6 +107,7 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
   }
 }
 
+// [IBV-495, IBV-588, IBV-590]
 TEST_CASE("an invalid or unattached group cannot be detached, and the queue pair still works") {
   const Datagrams a;
   ibv_ah_attr home = way_home(a.context);
@@ -130,6 +132,7 @@ TEST_CASE("an invalid or unattached group cannot be detached, and the queue pair
 }
 
 // [RCM-290, RCM-292, RCM-296]
+// [IBV-591]
 TEST_CASE("an id joins a group, and its event contains the address for sending") {
   const Channel channel = make_channel();
   const Context context = open_device();

@@ -7,6 +7,7 @@ namespace {
 
 using namespace rdma_core_test;
 
+// [IBV-254, IBV-257, IBV-259, IBV-260, IBV-262, IBV-263, IBV-264, IBV-265]
 TEST_CASE("the ibv_wc_read_*() calls return the sender and the data of a received datagram") {
   for (const Family family : {Family::kIpv4, Family::kIpv6}) {
     const Datagrams from;
