@@ -94,6 +94,7 @@ def read_cases(root, rows, problems):
     column = re.compile(r'"(%s\d*(?: %s\d*)*)"' % (id_pattern(rows), id_pattern(rows)))
     cited = {}
     for path, text in texts(root, CASES, SUFFIXES):
+        text = re.sub(r"(?m)^\s*//.*", "", text)  # examples in comments are no cases
         for found in column.finditer(text):
             where = f"{path.relative_to(root)}:{text.count(chr(10), 0, found.start()) + 1}"
             for row_id in found[1].split():

@@ -99,7 +99,7 @@ CHECKS = (
         A: "// [TOY-1, TOY-2]\n", BITE: '"[TOY-1]"\n', JUDGE: '"TOY-2"\n',
         "README.md": "<!-- status:begin -->\n<!-- status:end -->\n"}, {
         A: {"": "but no code"}, BITE: {"": "but no test", "[TOY-1..3]": "not a list", "[TOY-1, TOY-3]": "[TOY-3] is"},
-        JUDGE: {'"TOY-1"': "TOY-2 is done, but no test", '"TOY-2 TOY-3"': "TOY-3 is no"},
+        JUDGE: {'  // "TOY-2"\n': "TOY-2 is done, but no test", '"TOY-2 TOY-3"': "TOY-3 is no"},
         TOYS: {ROW("partial | "): "partial without", ROW("done"): "6 column", ROW("finished | x"): "unknown status",
                ROW("done | ") * 2: "already in", ROW("done | ").replace("1 | 1 | MUST", "3 | 1 | MAY"): "but nothing",
                ROW("documented | see b.md"): "names no file", ROW("documented | see README.md"): "does not mention"}}),

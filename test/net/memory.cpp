@@ -150,6 +150,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-148, IBV-187]
 TEST_CASE("a region with a bound window cannot be deregistered until the window is gone [VRB-34]") {
   Established pair;
   auto memory = must(pair.rnic->register_memory(*pair.a.pd, std::span(pair.a.buffer),

@@ -58,6 +58,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-221]
 TEST_CASE("two threads sleep on one channel, and both are woken") {
   Established pair;
   ping_pong(pair, 100, [](End& end) { return end.completion(); });

@@ -124,6 +124,7 @@ TEST_CASE("many connections at once from several threads, on two workers") {
   }
 }
 
+// [IBV-535]
 TEST_CASE("threads that post on one queue pair neither block nor lose requests") {
   constexpr std::size_t kThreads = 3;
   constexpr std::size_t kEach = 400;

@@ -74,6 +74,7 @@ void exchange(Pair& pair, std::size_t size) {
 
 }  // namespace
 
+// [IBV-526, IBV-527]
 TEST_CASE(
     "each inline payload of a full queue is copied when it is posted, each time the queue wraps, "
     "and needs no registration [VRB-42]") {

@@ -81,7 +81,7 @@ TEST_CASE("many completions are polled at a time, in order") {
   wait_until(poll_all, "a completion is missing");
 }
 
-// [IBV-222, IBV-223, IBV-224, IBV-225]
+// [IBV-222, IBV-223, IBV-224, IBV-225, IBV-210]
 TEST_CASE("an armed queue notifies once, and not about completions that were queued before") {
   Pair pair;
   REQUIRE_EQ(pair.a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);

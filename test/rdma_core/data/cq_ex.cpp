@@ -113,7 +113,7 @@ TEST_CASE("threads that poll the same queue read complete completions") {
   CHECK_EQ(sum.load(), kCount * (kCount - 1) / 2);
 }
 
-// [IBV-246, IBV-247, IBV-248, IBV-251, IBV-253]
+// [IBV-246, IBV-247, IBV-248, IBV-251, IBV-253, IBV-244]
 TEST_CASE("unsupported fields and flags are refused") {
   ibv_context* context = open_device();
   for (const std::uint64_t flag :

@@ -6,7 +6,7 @@
 
 using namespace data;
 
-// [IBV-278, IBV-281, IBV-515, IBV-516, IBV-518]
+// [IBV-278, IBV-281, IBV-515, IBV-516, IBV-518, IBV-301]
 TEST_CASE("atomics add and swap, and return the old value in host byte order") {
   Pair pair;
   pair.b.word(64) = 1000;

@@ -31,7 +31,7 @@ TEST_CASE("requests before a refused bind are posted") {
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
 }
 
-// [IBV-384, IBV-501]
+// [IBV-384, IBV-501, IBV-295]
 TEST_CASE("a list longer than a batch is posted completely") {
   const Options options{.cap = {.max_send_wr = 100, .max_recv_wr = 1, .max_send_sge = 16}};
   Pair pair(options);

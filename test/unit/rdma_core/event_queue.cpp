@@ -92,6 +92,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-596]
 TEST_CASE("concurrent readers, writers and removers lose no event and never block for ever") {
   constexpr int kEach = 20000;
   EventQueue<int> queue;

@@ -70,6 +70,7 @@ TEST_CASE("an event reports an error of the peer only if no completion reports i
   }
 }
 
+// [IBV-599, IBV-613]
 TEST_CASE("the event of an error that belongs to no message is QP_FATAL, and TCP's end has none") {
   for (const auto persona : {Persona::kIwarp, Persona::kRoce}) {
     AsyncEvent event{.type = AsyncEventType::kTerminateSent,

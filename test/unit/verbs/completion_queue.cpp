@@ -105,6 +105,7 @@ TEST_CASE("arming for the next completion notifies once per arming [VRB-52]") {
   CHECK(told == 2);
 }
 
+// [IBV-229]
 TEST_CASE(
     "arming for solicited completions ignores others; arming for the next one overrides solicited "
     "[VRB-52]") {

@@ -203,6 +203,7 @@ TEST_CASE("over IPv6 the GRH is the IPv6 header itself") {
   CHECK(end.memory[27] == std::byte{7});
 }
 
+// [IBV-576, IBV-581]
 TEST_CASE("each kind of wrong address has a counter, and consumes no receive") {
   End end;
   REQUIRE(!end.receive());
@@ -327,7 +328,7 @@ TEST_CASE("a receive into memory that is not registered completes with the error
   CHECK(end.qp.state() == DatagramState::kReady);
 }
 
-// [IBV-526]
+// [IBV-526, IBV-577]
 TEST_CASE("a datagram arrives as it was sent, from a list of buffers or inline") {
   End from(kPeer);
   End to(kOwn);

@@ -41,6 +41,7 @@ QpInit limits(const QpLimits& l) {
   return init;
 }
 
+// [IBV-386, IBV-387, IBV-528, IBV-531]
 TEST_CASE(
     "requests that break a rule are refused at once and change nothing [VRB-53] [DDP-38] "
     "[RDMAP-47]") {

@@ -79,6 +79,7 @@ TEST_CASE(
   }
 }
 
+// [IBV-356, IBV-360]
 TEST_CASE(
     "the limit event comes once when fewer receives remain than the limit; 0 disarms [VRB-19] "
     "[SEC-22]") {
