@@ -79,7 +79,7 @@ def read_marks(root, folders, suffixes, rows, problems):
         for found in mark.finditer(text):
             where = f"{path.relative_to(root)}:{text.count(chr(10), 0, found.start()) + 1}"
             # A list of ids may continue on the next comment line or in the next string literal.
-            for token in (part.strip(" \t\n/*\"") for part in found[1].split(",")):
+            for token in (part.strip(" \t\n/*#\"") for part in found[1].split(",")):
                 if token in rows:
                     marks.setdefault(token, where)
                 elif re.fullmatch(r"[A-Z]+-\d+", token):

@@ -230,7 +230,8 @@ class Refusals(Abi):
         self.assertEqual(list(out), names)
         return out, result.stderr.splitlines()
 
-    # [IBV-17, IBV-119, IBV-146, IBV-158, IBV-179]
+    # [IBV-17, IBV-119, IBV-146, IBV-158, IBV-179, IBV-623, IBV-628, IBV-629, IBV-630, IBV-632,
+    # IBV-633, IBV-634, IBV-635]
     def test_each_kind_of_refusal_has_its_result_and_its_line(self):
         """A function that only providers call returns ENOSYS, and says nothing. Of a function that returns an errno, only
         the result counts."""

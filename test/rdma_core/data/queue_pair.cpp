@@ -277,7 +277,7 @@ TEST_CASE(
   }
 }
 
-// [IBV-404, IBV-407, IBV-410]
+// [IBV-404, IBV-407, IBV-410, IBV-626]
 TEST_CASE("extended attributes that iWARP does not have are refused") {
   End end;
   ibv_qp_init_attr_ex attr{};

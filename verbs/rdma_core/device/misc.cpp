@@ -99,6 +99,7 @@ IWARP_IN_PRIVATE_NODES(ibv_query_gid_type)
 
 // Returns 0, which means that the order in which payload is written is not guaranteed. The reason
 // is that verified placement (decision 0003) copies the payload with memcpy(). [IBV-424, IBV-425]
+// [IBV-627]
 int ibv_query_qp_data_in_order(ibv_qp* /*qp*/, ibv_wr_opcode /*op*/, std::uint32_t /*flags*/) {
   return 0;
 }

@@ -23,7 +23,7 @@ constexpr unsigned kNeedsLocalWrite = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOT
 
 /// Returns 0 if a region may have these access flags, otherwise an errno. [RCM-258, RCM-261,
 /// RCM-263]
-/// [IBV-138, IBV-139, IBV-140, IBV-142, IBV-143]
+/// [IBV-138, IBV-139, IBV-140, IBV-142, IBV-143, IBV-624, IBV-625]
 int check_access(unsigned flags) {
   // Removes the optional flags, which the verbs interface permits a device to ignore.
   flags &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);

@@ -88,7 +88,7 @@ int get_gid(Device& device, std::uint32_t port_number, std::uint32_t index, ibv_
 
 }  // namespace
 
-// [IBV-82, IBV-89]
+// [IBV-82, IBV-89, IBV-631]
 int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attr, std::size_t length) {
   if (port != kPortNumber) return EINVAL;
   return guarded([&] {

@@ -147,7 +147,7 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
 constexpr std::uint64_t kAnswered = IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
                                     IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
 
-// [IBV-402, IBV-403, IBV-404, IBV-405, IBV-406, IBV-407, IBV-408]
+// [IBV-402, IBV-403, IBV-404, IBV-405, IBV-406, IBV-407, IBV-408, IBV-626]
 void check_extensions(const ibv_qp_init_attr_ex& attr, Persona persona) {
   constexpr std::uint32_t kKnown =
       IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_CREATE_FLAGS | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
