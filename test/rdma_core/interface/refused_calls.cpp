@@ -242,10 +242,12 @@ const std::array kBadCalls{
             R"(the cap.max_inline_data.*)"},
     BadCall{[](Hand& h) {
               h.to(IBV_QPS_RTS);
+              // The peer has no receive, so no request completes or fails before the queue is full.
               ibv_sge sge = h.sge(0, 8);
+              const ibv_send_wr send{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
               int code = 0;
-              while (code == 0) code = h.post({.sg_list = &sge, .num_sge = 1});
-              return code == ENOMEM && h.post({.sg_list = &sge, .num_sge = 1}) == ENOMEM;
+              while (code == 0) code = h.post(send);
+              return code == ENOMEM && h.post(send) == ENOMEM;
             },
             R"(ibv_post_send: the send queue is full: cap.max_send_wr is 32 \(.*\))"},
     BadCall{[](Hand&) {
