@@ -103,7 +103,7 @@ class Command {
   /// Whether parsing stops at the first word that is not an option. The command gets this word and
   /// all words after it unparsed.
   bool takes_command = false;
-  /// Runs the command and returns its exit status. Throws the exceptions of common/error.hpp.
+  /// Runs the command and returns its exit status. Throws the exceptions of error.hpp.
   std::function<int(const Given&)> run;
 
   Option& flag(std::string names, bool& value, std::string help);

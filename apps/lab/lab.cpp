@@ -7,9 +7,9 @@
 #include <memory>
 #include <string>
 
+#include "command_line/stop.hpp"
 #include "commands.hpp"
 #include "common/base/error.hpp"
-#include "common/base/stop.hpp"
 #include "lab/page_file.hpp"
 #include "lab/page_server.hpp"
 

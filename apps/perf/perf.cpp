@@ -10,9 +10,9 @@
 #include <optional>
 #include <utility>
 
+#include "command_line/stop.hpp"
 #include "command_line/suggest.hpp"
 #include "commands.hpp"
-#include "common/base/stop.hpp"
 #include "common/serving/metrics.hpp"
 #include "common/serving/server.hpp"
 #include "measure/basics/lobby.hpp"

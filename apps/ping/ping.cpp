@@ -10,8 +10,8 @@
 #include <cstring>
 #include <vector>
 
+#include "command_line/stop.hpp"
 #include "commands.hpp"
-#include "common/base/stop.hpp"
 #include "common/base/units.hpp"
 #include "common/connection/advert.hpp"
 #include "common/serving/metrics.hpp"

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "common/base/stop.hpp"
+#include "command_line/stop.hpp"
 #include "common/base/units.hpp"
 
 namespace iwarp::apps {

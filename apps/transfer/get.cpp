@@ -4,8 +4,8 @@
 // complete and has the same SHA-256 as the server's file.
 #include <deque>
 
+#include "command_line/stop.hpp"
 #include "commands.hpp"
-#include "common/base/stop.hpp"
 #include "common/base/url.hpp"
 #include "transfer/client.hpp"
 #include "transfer/output.hpp"

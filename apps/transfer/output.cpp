@@ -13,8 +13,8 @@
 #include <climits>
 #include <csignal>
 
+#include "command_line/stop.hpp"
 #include "common/base/error.hpp"
-#include "common/base/stop.hpp"
 
 namespace iwarp::apps {
 

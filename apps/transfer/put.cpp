@@ -4,8 +4,8 @@
 // the server only when it is complete and has the same SHA-256 as the client's file.
 #include <deque>
 
+#include "command_line/stop.hpp"
 #include "commands.hpp"
-#include "common/base/stop.hpp"
 #include "common/base/url.hpp"
 #include "transfer/client.hpp"
 #include "transfer/file_store.hpp"

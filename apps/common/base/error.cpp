@@ -2,29 +2,9 @@
 // Generates error texts. All commands report a failed call or connection with these texts.
 #include "common/base/error.hpp"
 
-#include <cctype>
-#include <cerrno>
-
 #include "iwarp/verbs/errors.hpp"
 
 namespace iwarp::apps {
-
-namespace {
-
-std::string lower_first(std::string text) {
-  // Change the first letter to lower case only if the second letter is lower case. If the second
-  // letter is upper case, the text begins with an acronym.
-  if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1]))) {
-    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
-  }
-  return text;
-}
-
-}  // namespace
-
-std::string to_text(const std::error_code& error) { return lower_first(error.message()); }
-
-std::string errno_text() { return to_text(std::error_code(errno, std::generic_category())); }
 
 std::string to_text(const net::CmEvent& event) {
   if (event.type == net::CmEvent::Type::kRejected) {

@@ -6,8 +6,8 @@
 
 #include <array>
 
+#include "command_line/stop.hpp"
 #include "common/base/error.hpp"
-#include "common/base/stop.hpp"
 #include "iwarp/net/name_lookup.hpp"
 
 namespace iwarp::apps {

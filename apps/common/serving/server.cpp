@@ -14,8 +14,8 @@
 #include <optional>
 #include <thread>
 
+#include "command_line/stop.hpp"
 #include "common/base/error.hpp"
-#include "common/base/stop.hpp"
 #include "common/connection/tls.hpp"
 #include "common/connection/trace.hpp"
 #include "common/serving/listen_error.hpp"

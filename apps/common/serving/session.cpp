@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "common/base/stop.hpp"
+#include "command_line/stop.hpp"
 
 namespace iwarp::apps {
 

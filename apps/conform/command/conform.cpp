@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "command_line/stop.hpp"
 #include "commands.hpp"
 #include "common/base/error.hpp"
-#include "common/base/stop.hpp"
 #include "common/connection/options.hpp"
 #include "conform/command/client_command.hpp"
 #include "conform/generated/generated.hpp"

@@ -15,9 +15,9 @@
 #include <cerrno>
 #include <utility>
 
+#include "command_line/stop.hpp"
 #include "common/base/error.hpp"
 #include "common/base/names.hpp"
-#include "common/base/stop.hpp"
 
 namespace iwarp::apps::conform {
 namespace {

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "command_line/stop.hpp"
 #include "common/base/error.hpp"
-#include "common/base/stop.hpp"
 
 namespace iwarp::apps::measure {
 

@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <limits>
 
+#include "command_line/stop.hpp"
 #include "common/base/error.hpp"
-#include "common/base/stop.hpp"
 
 namespace iwarp::apps::measure {
 

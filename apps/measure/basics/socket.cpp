@@ -14,9 +14,9 @@
 #include <cerrno>
 #include <memory>
 
+#include "command_line/stop.hpp"
 #include "common/base/error.hpp"
 #include "common/base/names.hpp"
-#include "common/base/stop.hpp"
 #include "common/serving/listen_error.hpp"
 
 namespace iwarp::apps::measure {

@@ -10,8 +10,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "command_line/stop.hpp"
 #include "common/base/error.hpp"
-#include "common/base/stop.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "measure/basics/control.hpp"
 #include "usage/observed_json.hpp"

@@ -25,7 +25,7 @@ struct Measurement {
 
 struct MeasureOptions {
   Intervals intervals;  ///< reports the progress of the measured phase while it runs
-  /// Whether the first stop signal ends the measured phase early (common/base/stop.hpp) and does
+  /// Whether the first stop signal ends the measured phase early (command_line/stop.hpp) and does
   /// not abort it.
   bool signal_finishes = false;
 };

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "common/base/stop.hpp"
+#include "command_line/stop.hpp"
 #include "common/serving/session.hpp"
 #include "iwarp/bytes/cursor.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "common/base/stop.hpp"
+#include "command_line/stop.hpp"
 #include "common/connection/tls.hpp"
 #include "common/serving/listen_error.hpp"
 #include "common/serving/metrics.hpp"

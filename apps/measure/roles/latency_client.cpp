@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "command_line/stop.hpp"
 #include "common/base/error.hpp"
-#include "common/base/stop.hpp"
 #include "measure/basics/pattern.hpp"
 #include "measure/roles/roles.hpp"
 #include "measure/roles/watch.hpp"

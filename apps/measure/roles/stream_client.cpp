@@ -5,8 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "command_line/stop.hpp"
 #include "common/base/error.hpp"
-#include "common/base/stop.hpp"
 #include "measure/basics/pattern.hpp"
 #include "measure/roles/roles.hpp"
 

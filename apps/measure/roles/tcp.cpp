@@ -8,8 +8,8 @@
 
 #include <cerrno>
 
+#include "command_line/stop.hpp"
 #include "common/base/error.hpp"
-#include "common/base/stop.hpp"
 
 namespace iwarp::apps::measure {
 

@@ -3,8 +3,8 @@
 // kind (Mark), so that the data connection itself marks the end of a phase.
 #include <algorithm>
 
+#include "command_line/stop.hpp"
 #include "common/base/error.hpp"
-#include "common/base/stop.hpp"
 #include "measure/basics/pattern.hpp"
 #include "measure/roles/roles.hpp"
 #include "measure/roles/tcp.hpp"

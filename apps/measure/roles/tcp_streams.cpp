@@ -4,8 +4,8 @@
 // buffers that a lane over RDMA has. The first byte of each message is its kind (Mark).
 #include <algorithm>
 
+#include "command_line/stop.hpp"
 #include "common/base/error.hpp"
-#include "common/base/stop.hpp"
 #include "measure/basics/control.hpp"
 #include "measure/basics/epoll.hpp"
 #include "measure/basics/pattern.hpp"

@@ -9,8 +9,8 @@
 #include <deque>
 
 #include "command_line/parse.hpp"
+#include "command_line/stop.hpp"
 #include "common/base/log.hpp"
-#include "common/base/stop.hpp"
 #include "common/connection/options.hpp"
 #include "common/serving/server.hpp"
 #include "common/serving/session.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Handles stop signals. The signal handler only sets flags and writes to an eventfd; both are
 // async-signal-safe.
-#include "common/base/stop.hpp"
+#include "command_line/stop.hpp"
 
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <csignal>
 #include <cstdint>
 
-#include "common/base/error.hpp"
+#include "command_line/error.hpp"
 
 namespace iwarp::apps {
 
