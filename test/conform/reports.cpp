@@ -11,14 +11,17 @@
 namespace iwarp::test {
 namespace {
 
+using apps::report::TextReport;
+
 constexpr std::string_view kDate = "2026-01-02T03:04:05Z";
 
 std::string text_of(const std::vector<const Case*>& cases, bool terminal) {
   std::string out;
   TextReport text([&](std::string_view more) { out += more; }, terminal);
-  const auto report = run_of(cases, {.begins = [&](const Case& what) { text.begins(what); },
-                                     .ended = [&](const Result& result) { text.ended(result); }});
-  text.summary(report);
+  const auto report =
+      run_of(cases, {.begins = [&](const Case& what) { text.begins(what.id); },
+                     .ended = [&](const Result& result) { text.ended(entry_of(result)); }});
+  text.summary(report_of(report));
   return out;
 }
 
@@ -69,13 +72,13 @@ TEST_CASE("the frames of a case are printed below it") {
   std::string out;
   TextReport text([&](std::string_view more) { out += more; }, false);
   Result result{.what = &kPasses, .record = "one\ntwo\n"};
-  text.ended(result);
+  text.ended(entry_of(result));
   CHECK(out.ends_with("passes: passes\n        one\n        two\n"));
 }
 
 TEST_CASE("the JSON report contains everything") {
-  const auto json =
-      nlohmann::json::parse(to_json(run_of({&kPasses, &kFails, &kSkips, &kShould}), kDate));
+  const auto json = nlohmann::json::parse(
+      to_json(report_of(run_of({&kPasses, &kFails, &kSkips, &kShould})), kDate));
   CHECK(json["peer"] == "192.0.2.7:7174");
   CHECK(json["role"] == "responder");
   CHECK(json["level"] == "should");
@@ -94,19 +97,21 @@ TEST_CASE("the JSON report contains everything") {
   CHECK(json["cases"][2]["result"] == "skipped");
   CHECK(json["cases"][2]["detail"] == "the peer does not offer markers");
   CHECK(json["summary"]["cases"] == 4);
+  CHECK(json["summary"]["passed"] == 1);
   CHECK(json["summary"]["failed"] == 2);
+  CHECK(json["summary"]["skipped"] == 1);
   CHECK(json["summary"]["must_failed"] == 1);
 }
 
 TEST_CASE("octets from a peer that are not text do not break a report") {
   Report report{.peer = "\xff\xfe"};
   report.results.push_back({.what = &kFails, .outcome = Outcome::kFail, .came = "\x80<\x02"});
-  CHECK(nlohmann::json::parse(to_json(report, kDate)).is_object());
-  CHECK(has(to_junit(report, kDate), "observed ?&lt;?\""));
+  CHECK(nlohmann::json::parse(to_json(report_of(report), kDate)).is_object());
+  CHECK(has(to_junit(report_of(report), kDate), "observed ?&lt;?\""));
 }
 
 TEST_CASE("the JUnit report has a suite per section, and a SHOULD does not fail it") {
-  CHECK(to_junit(run_of({&kPasses, &kFails, &kSkips, &kShould}), kDate) ==
+  CHECK(to_junit(report_of(run_of({&kPasses, &kFails, &kSkips, &kShould})), kDate) ==
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
         "<testsuites name=\"iwarp conform 192.0.2.7:7174\" tests=\"4\" failures=\"1\" errors=\"0\" "
         "skipped=\"2\" time=\"1.000\">\n"
@@ -138,7 +143,8 @@ TEST_CASE("the list of cases has a row per case and a count") {
         "test/one/passes  RFC 5044 4.4  MUST    either     passes [MPA-46]\n"
         "test/two/should  RFC 5041 7.2  SHOULD  either     should pass [DDP-2]\n"
         "2 cases\n");
-  const auto json = nlohmann::json::parse(list_as_json({&kPasses, &kShould}));
+  const auto json =
+      nlohmann::json::parse(apps::report::list_as_json({entry_of(kPasses), entry_of(kShould)}));
   REQUIRE(json.size() == 2);
   CHECK(json[1]["level"] == "should");
   CHECK(json[1]["role"] == "either");

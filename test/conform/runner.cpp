@@ -22,14 +22,6 @@ TEST_CASE("a case passes, fails or is skipped, and the run continues") {
   CHECK(report.ended_early.empty());
 }
 
-TEST_CASE("only a MUST that fails counts as a failure") {
-  const auto counts = count(run_of({&kPasses, &kFails, &kSkips, &kShould}).results);
-  CHECK(counts.passed == 1);
-  CHECK(counts.failed == 2);
-  CHECK(counts.skipped == 1);
-  CHECK(counts.must_failed == 1);
-}
-
 TEST_CASE("a peer that cannot be reached at all gives no result") {
   CHECK_THROWS_WITH_AS(run_of({&kGone, &kPasses}), "cannot connect to 192.0.2.7:7174: refused",
                        apps::Error);

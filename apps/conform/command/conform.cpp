@@ -3,14 +3,10 @@
 // each case. The peer is a program that speaks rping's protocol. Either the peer listens and the
 // tester connects, or the peer connects and the tester listens; one run tests the peer in one of
 // these roles. The command changes nothing on the peer's host.
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
-#include <ctime>
 
 #include "command_line/stop.hpp"
 #include "commands.hpp"
@@ -21,6 +17,7 @@
 #include "conform/report/report.hpp"
 #include "conform/report/runner.hpp"
 #include "conform/script/exchange.hpp"
+#include "report/file.hpp"
 
 namespace iwarp::apps {
 namespace {
@@ -52,47 +49,6 @@ struct ConformOptions {
   }
 };
 
-void write(std::FILE* file, const std::string& text, const std::string& name) {
-  if (std::fwrite(text.data(), 1, text.size(), file) != text.size() || std::fflush(file) != 0) {
-    throw Error(name + ": " + errno_text());
-  }
-}
-
-struct FileCloser {
-  void operator()(std::FILE* file) const { std::fclose(file); }
-};
-
-/// The file of a report, or standard output if the path is empty. Opened before the run, so that a
-/// path that cannot be written fails at once. Keeps its old content until write().
-class ReportFile {
- public:
-  explicit ReportFile(std::string path) : path_(std::move(path)) {
-    if (path_.empty()) return;
-    file_.reset(std::fopen(path_.c_str(), "a"));
-    if (!file_) throw Error(path_ + ": " + errno_text());
-  }
-  void write(const std::string& text) {
-    if (!file_) return apps::write(stdout, text, "standard output");
-    // Truncating fails for a pipe or a terminal, which has no old content.
-    [[maybe_unused]] const int failed = ::ftruncate(::fileno(file_.get()), 0);
-    apps::write(file_.get(), text, path_);
-  }
-
- private:
-  std::string path_;
-  std::unique_ptr<std::FILE, FileCloser> file_;
-};
-
-/// The files of the reports that the user wants.
-struct ReportFiles {
-  explicit ReportFiles(const ConformOptions& options) {
-    if (options.json) json.emplace(*options.json);
-    if (!options.junit.empty()) junit.emplace(options.junit);
-  }
-  std::optional<ReportFile> json;
-  std::optional<ReportFile> junit;
-};
-
 // Parses the argument of --serve. A port without an address selects all addresses, as ":7174" does,
 // because the peer usually runs on another machine.
 net::Address serve_address(const std::string& text) {
@@ -115,8 +71,6 @@ std::vector<const conform::Case*> select_cases(const ConformOptions& options) {
   }
   return cases;
 }
-
-std::string now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 /// The peer under test: the address of a listening peer, or the acceptor of a connecting peer and,
 /// if there is one, the client command that makes this peer connect again.
@@ -183,9 +137,11 @@ class Peer {
 int list_cases(const ConformOptions& options) {
   const auto cases = select_cases(options);
   if (!options.json) {
-    write(stdout, list_as_text(cases), "standard output");
+    report::show(list_as_text(cases));
   } else {
-    ReportFile(*options.json).write(list_as_json(cases));
+    std::vector<report::Entry> entries;
+    for (const auto* what : cases) entries.push_back(conform::entry_of(*what));
+    report::ReportFile(*options.json).write(list_as_json(entries));
   }
   return 0;
 }
@@ -215,15 +171,15 @@ int run_generated(const ConformOptions& options) {
     for (const auto& session : sessions) fmt::print("{}\n", session.id());
     return 0;
   }
-  ReportFiles files(options);
+  report::ReportFiles files(options.json, options.junit);
   catch_stop_signals();
-  const auto date = now();
+  const auto date = report::now();
   Peer peer(options);
   peer.check();
   conform::generated::Run run{
       .peer = peer.name(), .role = options.role(), .seed = choice.seed, .outcomes = {}};
   const auto show = [&](const std::string& text) {
-    if (!options.only_json()) write(stdout, text, "standard output");
+    if (!options.only_json()) report::show(text);
   };
   conform::generated::run(
       sessions, peer.target(),
@@ -241,29 +197,28 @@ int run_conform(const ConformOptions& options) {
   if (options.generated) return run_generated(options);
   if (options.list) return list_cases(options);
   const auto cases = select_cases(options);
-  ReportFiles files(options);
+  report::ReportFiles files(options.json, options.junit);
   catch_stop_signals();
-  const auto date = now();
+  const auto date = report::now();
   Peer peer(options);
   peer.check();
-  conform::Report report{.peer = peer.name(), .role = options.role(), .should = options.should};
+  conform::Report results{.peer = peer.name(), .role = options.role(), .should = options.should};
 
-  const bool terminal = isatty(STDOUT_FILENO) == 1 && std::getenv("NO_COLOR") == nullptr;
-  conform::TextReport text(
+  report::TextReport text(
       [&](std::string_view out) {
-        if (options.only_json()) return;
-        fmt::print("{}", out);
-        std::fflush(stdout);
+        if (!options.only_json()) report::show(out);
       },
-      terminal);
+      report::is_coloured());
   conform::run_all(cases, peer.target(),
-                   {.begins = [&](const conform::Case& what) { text.begins(what); },
-                    .ended = [&](const conform::Result& result) { text.ended(result); }},
-                   report);
+                   {.begins = [&](const conform::Case& what) { text.begins(what.id); },
+                    .ended = [&](const conform::Result& result) { text.ended(entry_of(result)); }},
+                   results);
+  const report::Report report = report_of(results);
   text.summary(report);
   if (files.json) files.json->write(to_json(report, date));
   if (files.junit) files.junit->write(to_junit(report, date));
-  const bool failed = count(report.results).must_failed != 0 || !report.ended_early.empty();
+  const bool failed =
+      std::ranges::any_of(report.entries, report::fails_run) || !report.ended_early.empty();
   return failed ? kExitFailure : 0;
 }
 

@@ -99,25 +99,6 @@ std::vector<const Case*> select(PeerRole role, bool should, const std::vector<st
   return out;
 }
 
-Counts count(const std::vector<Result>& results) {
-  Counts counts;
-  for (const Result& result : results) {
-    switch (result.outcome) {
-      case Outcome::kPass:
-        ++counts.passed;
-        break;
-      case Outcome::kFail:
-        ++counts.failed;
-        if (result.what->level == Level::kMust) ++counts.must_failed;
-        break;
-      case Outcome::kSkip:
-        ++counts.skipped;
-        break;
-    }
-  }
-  return counts;
-}
-
 void run_all(const std::vector<const Case*>& cases, const Target& target, const Observer& observer,
              Report& report) {
   const auto start = Clock::now();

@@ -8,10 +8,11 @@
 
 #include "conform/script/case.hpp"
 #include "conform/script/script.hpp"
+#include "report/report.hpp"
 
 namespace iwarp::apps::conform {
 
-enum class Outcome : std::uint8_t { kPass, kFail, kSkip };
+using report::Outcome;
 
 struct Result {
   const Case* what = nullptr;
@@ -43,14 +44,6 @@ struct Report {
   std::string ended_early;  ///< why the run stopped early; empty if all cases were run
   std::chrono::nanoseconds took{};
 };
-
-struct Counts {
-  std::size_t passed = 0;
-  std::size_t failed = 0;
-  std::size_t skipped = 0;
-  std::size_t must_failed = 0;
-};
-Counts count(const std::vector<Result>& results);
 
 /// Functions that are called before and after each case.
 struct Observer {
