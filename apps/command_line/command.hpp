@@ -69,6 +69,8 @@ struct ExitStatus {
 struct Given {
   /// The options that were given. Maps the long name of an option to its last value.
   std::map<std::string, std::string, std::less<>> words;
+  /// The options that were given, as words for another program: "--name=VALUE" or "--name".
+  std::vector<std::string> options;
   /// The words that were not parsed. Only used by commands with `takes_command`.
   std::vector<std::string> rest;
   bool has_mark = false;  ///< whether "--" preceded the words in `rest`

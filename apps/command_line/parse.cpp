@@ -128,8 +128,13 @@ class Tree {
 
   void collect(CLI::App& app, Given& given) const {
     for (const auto& option : commands_.at(&app)->options) {
-      const auto& words = app.get_option(option.long_name())->results();
-      if (!words.empty()) given.words[option.long_name()] = words.back();
+      const auto name = option.long_name();
+      const auto& words = app.get_option(name)->results();
+      if (!words.empty()) given.words[name] = words.back();
+      for (const auto& word : words) {
+        const bool is_bare = option.is_flag() || (option.is_value_optional && word == kBare);
+        if (!option.is_argument) given.options.push_back(is_bare ? name : name + "=" + word);
+      }
     }
     given.has_mark = app.remaining().empty();
     given.rest = given.has_mark ? app_.remaining() : app.remaining();

@@ -26,6 +26,7 @@
 
 #include "commands.hpp"
 #include "common/base/error.hpp"
+#include "common/base/library_folder.hpp"
 #include "common/connection/options.hpp"
 #include "rdma_core/faults/plan.hpp"
 #include "rdma_core/process/session.hpp"
@@ -40,9 +41,6 @@ namespace fs = std::filesystem;
 
 constexpr int kCannotRun = 126;  // exit status if a program cannot be executed, as in shells
 constexpr int kNotFound = 127;
-constexpr const char* kVerbsLibrary = "libibverbs.so.1";
-constexpr const char* kCmLibrary = "librdmacm.so.1";
-constexpr const char* kPresenceLibrary = "libiwarp_presence.so.1";
 constexpr const char* kCarefulFail = "fail";
 constexpr const char* kCarefulLibrary = "libiwarp_careful.so.1";
 
@@ -51,33 +49,6 @@ struct RunOptions {
   bool quiet = false;  ///< whether to set IWARP_LOG=off
   bool print_environment = false;
 };
-
-/// Returns whether `folder` contains all libraries that are preloaded.
-bool holds_libraries(const fs::path& folder) {
-  std::error_code ignored;
-  return fs::exists(folder / kVerbsLibrary, ignored) && fs::exists(folder / kCmLibrary, ignored) &&
-         fs::exists(folder / kPresenceLibrary, ignored);
-}
-
-/// Returns the folder that contains the libraries: IWARP_LIB_DIR if it is set; otherwise lib/iwarp
-/// below the prefix that contains this program, in the build tree or in an installation.
-fs::path library_folder() {
-  if (const char* chosen = std::getenv("IWARP_LIB_DIR"); chosen != nullptr && *chosen != '\0') {
-    if (holds_libraries(chosen)) return fs::absolute(chosen);
-    throw Error(
-        fmt::format("IWARP_LIB_DIR={}: lacks {}, {} or another library of this stack (set "
-                    "IWARP_LIB_DIR to the folder lib/iwarp of a build or an installation)",
-                    chosen, kVerbsLibrary, kCmLibrary));
-  }
-  const fs::path prefix = fs::read_symlink("/proc/self/exe").parent_path().parent_path();
-  for (const fs::path& folder : {prefix / "lib" / "iwarp", prefix / IWARP_LIBDIR / "iwarp"}) {
-    if (holds_libraries(folder)) return folder;
-  }
-  throw Error(
-      fmt::format("{} and {} are not in {} (install libibverbs-dev and librdmacm-dev and build "
-                  "again, or set IWARP_LIB_DIR)",
-                  kVerbsLibrary, kCmLibrary, (prefix / "lib" / "iwarp").string()));
-}
 
 /// Returns the path of the sanitizer's run-time library if this program has loaded one, or an empty
 /// text. LD_PRELOAD must name that library before all others.

@@ -2,7 +2,8 @@
 // iwarp conform: tests an iWARP peer against the RFCs, over the wire, and reports the result of
 // each case. The peer is a program that speaks rping's protocol. Either the peer listens and the
 // tester connects, or the peer connects and the tester listens; one run tests the peer in one of
-// these roles. The command changes nothing on the peer's host.
+// these roles. The command changes nothing on the peer's host. With --device, the judge of devices
+// runs instead (judge_command.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,36 +14,35 @@
 #include "common/base/error.hpp"
 #include "common/connection/options.hpp"
 #include "conform/command/client_command.hpp"
+#include "conform/command/judge_command.hpp"
 #include "conform/generated/generated.hpp"
 #include "conform/report/report.hpp"
 #include "conform/report/runner.hpp"
 #include "conform/script/exchange.hpp"
+#include "judge/command/options.hpp"
 #include "report/file.hpp"
+#include "report/options.hpp"
 
 namespace iwarp::apps {
 namespace {
 
 using conform::PeerRole;
 
-struct ConformOptions {
+struct ConformOptions : report::Options {
+  judge::DeviceOptions device;
+  std::string as;
+  std::string like;
   std::string host;
   std::string serve;
   std::string client;
-  std::vector<std::string> only;
-  std::optional<std::string> json;  ///< the file for the JSON report; empty means standard output
-  std::string junit;
-  double timeout = 5;
   unsigned first_fpdu_delay = 0;
   unsigned revision = 2;
   bool should = false;
-  bool list = false;
   bool verbose = false;
-  bool generated = false;
   conform::generated::Choice choice;
   unsigned silence = 100;
   bool no_crc = false;
 
-  bool only_json() const { return json && json->empty(); }
   PeerRole role() const {
     if (!serve.empty()) return PeerRole::kInitiator;
     return host.empty() ? PeerRole::kEither : PeerRole::kResponder;
@@ -157,6 +157,12 @@ void check_usage(const ConformOptions& options) {
   }
   if (!options.client.empty() && options.serve.empty())
     throw UsageError("--client requires --serve");
+  if (!options.as.empty() || !options.like.empty()) {
+    throw UsageError("--as and --like require --device");
+  }
+  if (options.generated && !options.generated->empty()) {
+    throw UsageError("--generated=FIRST..LAST requires --device");
+  }
 }
 
 int run_generated(const ConformOptions& options) {
@@ -192,7 +198,22 @@ int run_generated(const ConformOptions& options) {
   return right && run.ended_early.empty() ? 0 : kExitFailure;
 }
 
-int run_conform(const ConformOptions& options) {
+/// Runs the judge of devices instead of this command.
+[[noreturn]] void judge_device(const cli::Given& given, const ConformOptions& options) {
+  if (options.role() != PeerRole::kEither) {
+    throw UsageError("--device judges a device of this machine; HOST and --serve test a peer");
+  }
+  std::vector<std::string> run_options;
+  std::vector<std::string> words;
+  for (const std::string& word : given.options) {
+    const bool is_of_run = word.starts_with("--as=") || word.starts_with("--like=");
+    (is_of_run ? run_options : words).push_back(word);
+  }
+  conform::become_judge(run_options, words);
+}
+
+int run_conform(const cli::Given& given, const ConformOptions& options) {
+  if (!options.device.device.empty()) judge_device(given, options);
   check_usage(options);
   if (options.generated) return run_generated(options);
   if (options.list) return list_cases(options);
@@ -238,21 +259,8 @@ void add_options(cli::Command& command, ConformOptions& options) {
       "--client", "COMMAND", options.client,
       "With --serve: command that makes the peer connect. /bin/sh runs it for each connection, and "
       "%p stands for the port. Without --client, start the peer by hand");
-  command
-      .texts("--only", "ID|SECTION", options.only,
-             "Run only cases whose id or section begins with this text, such as mpa/crc, "
-             "\"5044 4\" or 5041. With --generated: sessions whose id begins with this text")
-      .suggests(case_ids())
-      .repeatable();
   command.flag("--should", options.should, "Test the recommendations (SHOULD) of the RFCs as well");
-  command.flag("--list", options.list,
-               "List the cases, or with --generated the sessions, without running them");
-  command.optional_text("--json", "FILE", options.json,
-                        "Write the report as JSON, to FILE or standard output");
-  command.text("--junit", "FILE", options.junit, "Write the report as JUnit XML")
-      .completes(cli::Completion::kFile);
-  command.number("--timeout", "SECONDS", options.timeout, {0.1, 3600},
-                 "Time limit for one connection of a case");
+  report::add_options(command, options, case_ids());
   command.number(
       "--first-fpdu-delay", "MS", options.first_fpdu_delay, {0, 60'000},
       "With HOST: time to wait after the peer's Reply before sending the first FPDU; some "
@@ -260,11 +268,6 @@ void add_options(cli::Command& command, ConformOptions& options) {
   command.number("--mpa-rev", "1|2", options.revision, {1, 2},
                  "With HOST: highest MPA revision to use. 1 skips the cases about RFC 6581, for "
                  "peers that support only RFC 5044");
-  command
-      .flag("--generated", options.generated,
-            "Run generated sessions instead of the hand-written cases. Each session combines a "
-            "state, a message and a field value")
-      .excludes("--junit");
   command.number(
       "--cases", "N", options.choice.cases, {0, 1'000'000},
       "With --generated: number of random sessions that change one field; 0 means all. --only and "
@@ -283,13 +286,18 @@ void add_options(cli::Command& command, ConformOptions& options) {
   command.flag("-v,--verbose", options.verbose,
                "Show every frame of each case, layer by layer; with --generated, only the frames "
                "of failed sessions");
+  judge::add_device_options(command, options.device);
+  command.choice("--as", options.as, {"iwarp", "roce"},
+                 "With --device: judge the device of this stack, as iwarp run --as provides it");
+  command.text("--like", "CARD", options.like,
+               "With --device: judge the device of this stack, as iwarp run --like provides it");
 }
 
 }  // namespace
 
 cli::Command conform_command() {
   auto options = std::make_shared<ConformOptions>();
-  cli::Command command("conform", "Test an iWARP peer against the RFCs");
+  cli::Command command("conform", "Test an iWARP peer against the RFCs, or judge an RDMA device");
   add_options(command, *options);
   command.notes =
       "The peer must speak rping's protocol (rping -s -P, rping -c or iwarp ping).\n"
@@ -303,8 +311,10 @@ cli::Command conform_command() {
                    "iwarp conform 192.0.2.7 --only mpa/crc -v  a few cases, with every frame",
                    "iwarp conform --serve 7174 --client 'iwarp ping 127.0.0.1:%p --count 1'",
                    "                                           a connecting peer",
-                   "iwarp conform --list --only 5041           list the cases"};
-  command.run = [options](const cli::Given&) { return run_conform(*options); };
+                   "iwarp conform --list --only 5041           list the cases",
+                   "iwarp conform --device iwarp0 --as roce    judge the device of this stack",
+                   "iwarp conform --device rxe0 --only qp/     judge a device of the kernel"};
+  command.run = [options](const cli::Given& given) { return run_conform(given, *options); };
   return command;
 }
 

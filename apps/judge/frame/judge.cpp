@@ -30,6 +30,42 @@ std::string names(std::initializer_list<T> values, Name name) {
   return out;
 }
 
+bool has_cm() {
+  rdma_event_channel* const channel = rdma_create_event_channel();
+  if (channel != nullptr) rdma_destroy_event_channel(channel);
+  return channel != nullptr;
+}
+
+bool has_extended_cq(ibv_context* context) {
+  ibv_cq_init_attr_ex attr{.cqe = 1, .wc_flags = IBV_WC_STANDARD_FLAGS};
+  ibv_cq_ex* const cq = ibv_create_cq_ex(context, &attr);
+  if (cq != nullptr) ibv_destroy_cq(ibv_cq_ex_to_cq(cq));
+  return cq != nullptr;
+}
+
+/// Returns whether the device can create a queue pair of this type. If `send_ops` is not 0, the
+/// queue pair must support them by ibv_wr_*().
+bool can_create(ibv_context* context, ibv_qp_type type, std::uint64_t send_ops) {
+  ibv_pd* const pd = ibv_alloc_pd(context);
+  ibv_cq* const cq = ibv_create_cq(context, 1, nullptr, nullptr, 0);
+  ibv_qp_init_attr_ex init{
+      .send_cq = cq,
+      .recv_cq = cq,
+      .cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
+      .qp_type = type,
+      .comp_mask = IBV_QP_INIT_ATTR_PD,
+      .pd = pd};
+  if (send_ops != 0) {
+    init.comp_mask |= IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+    init.send_ops_flags = send_ops;
+  }
+  ibv_qp* const qp = pd != nullptr && cq != nullptr ? ibv_create_qp_ex(context, &init) : nullptr;
+  if (qp != nullptr) ibv_destroy_qp(qp);
+  if (cq != nullptr) ibv_destroy_cq(cq);
+  if (pd != nullptr) ibv_dealloc_pd(pd);
+  return qp != nullptr;
+}
+
 bool is_refusal(int code) { return code == EOPNOTSUPP || code == ENOSYS; }
 
 }  // namespace
@@ -65,7 +101,9 @@ Judge::~Judge() {
 }
 
 bool Judge::record(std::string_view step, std::string came, std::string expected, bool is_right) {
-  sink_({std::string(step), std::move(came), std::move(expected), is_right});
+  std::string name(step);
+  if (const int count = ++counts_[name]; count > 1) name += fmt::format(" ({})", count);
+  sink_({std::move(name), std::move(came), std::move(expected), is_right});
   return is_right;
 }
 
@@ -115,13 +153,20 @@ void Judge::refuse(std::string_view call, int code) {
 
 void Judge::not_applicable(std::string_view why) { throw NotApplicable{std::string(why)}; }
 
-ibv_device* Judge::device() {
+std::vector<std::string> Judge::devices() {
   if (list_ == nullptr) list_ = ibv_get_device_list(nullptr);
+  std::vector<std::string> out;
   for (ibv_device** each = list_; each != nullptr && *each != nullptr; ++each) {
-    if (target_.device == ibv_get_device_name(*each)) return *each;
+    out.emplace_back(ibv_get_device_name(*each));
   }
-  require_true("the device is in the list of ibv_get_device_list", false, "it is in the list");
-  return nullptr;
+  return out;
+}
+
+ibv_device* Judge::device() {
+  const auto names = devices();
+  const auto found = std::ranges::find(names, target_.device);
+  if (found == names.end()) throw Gone{};
+  return list_[found - names.begin()];
 }
 
 ibv_context* Judge::open() {
@@ -166,6 +211,7 @@ ibv_port_attr Judge::port_attributes() {
 
 ibv_gid Judge::gid() {
   ibv_gid out{};
+  if (port_attributes().gid_tbl_len == 0) not_applicable("the port has no GID");
   const int index = gid_index();
   require("ibv_query_gid", errno_of(ibv_query_gid(context(), port(), index, &out)));
   return out;
@@ -224,20 +270,7 @@ std::string Judge::address_by_cm() const {
 bool Judge::is_iwarp() { return device()->transport_type == IBV_TRANSPORT_IWARP; }
 
 std::optional<std::string> Judge::lacks(Needs needs) {
-  const auto has_type = [&](ibv_qp_type type) {
-    ibv_pd* const pd = ibv_alloc_pd(context());
-    ibv_cq* const cq = ibv_create_cq(context(), 1, nullptr, nullptr, 0);
-    ibv_qp_init_attr init{
-        .send_cq = cq,
-        .recv_cq = cq,
-        .cap = {.max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1},
-        .qp_type = type};
-    ibv_qp* const qp = pd != nullptr && cq != nullptr ? ibv_create_qp(pd, &init) : nullptr;
-    if (qp != nullptr) ibv_destroy_qp(qp);
-    if (cq != nullptr) ibv_destroy_cq(cq);
-    if (pd != nullptr) ibv_dealloc_pd(pd);
-    return qp != nullptr;
-  };
+  const auto has_type = [&](ibv_qp_type type) { return can_create(context(), type, 0); };
   const auto has_flag = [&](unsigned flag) { return (attributes().device_cap_flags & flag) != 0; };
   struct Check {
     Needs need;
@@ -249,6 +282,7 @@ std::optional<std::string> Judge::lacks(Needs needs) {
       Check{kIwarp, "an iWARP device", [&] { return is_iwarp(); }},
       Check{kUd, "queue pairs of type UD", [&] { return has_type(IBV_QPT_UD); }},
       Check{kUc, "queue pairs of type UC", [&] { return has_type(IBV_QPT_UC); }},
+      Check{kCm, "rdma_cm", has_cm},
       Check{kCm, "an IPv4 address", [&] { return !address().empty(); }},
       Check{kSrq, "shared receive queues", [&] { return attributes().max_srq > 0; }},
       Check{kAtomics, "atomic operations",
@@ -257,6 +291,9 @@ std::optional<std::string> Judge::lacks(Needs needs) {
       Check{
           kWindow2, "memory windows of type 2",
           [&] { return has_flag(IBV_DEVICE_MEM_WINDOW_TYPE_2A | IBV_DEVICE_MEM_WINDOW_TYPE_2B); }},
+      Check{kWrEx, "ibv_wr_*()",
+            [&] { return can_create(context(), IBV_QPT_RC, IBV_QP_EX_WITH_SEND); }},
+      Check{kCqEx, "ibv_start_poll()", [&] { return has_extended_cq(context()); }},
       Check{kImmediate, "Write with immediate data", [&] { return !is_iwarp(); }},
   };
   for (const Check& check : checks) {

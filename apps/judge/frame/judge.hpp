@@ -9,10 +9,12 @@
 #include <cerrno>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "judge/frame/case.hpp"
 
@@ -25,8 +27,9 @@ struct Target {
   int gid_index = -1;     ///< -1: the first GID that belongs to an IPv4 address, or else 0
 };
 
-/// One comparison. The text of `step` is unique within its case, and does not contain values that
-/// differ between runs: "CASE: STEP" is the key by which the answers of two devices are compared.
+/// One comparison. The text of `step` does not contain values that differ between runs: "CASE:
+/// STEP" is the key by which the answers of two devices are compared. A text that a case repeats
+/// gets a number, "STEP (2)".
 struct Observation {
   std::string step;
   std::string came;
@@ -74,7 +77,9 @@ class Judge {
   ibv_context* context();
   /// Opens another context. The caller closes it.
   ibv_context* open();
+  /// Ends the case if there is no such device.
   ibv_device* device();
+  const Target& target() const { return target_; }
   std::uint8_t port() const { return target_.port; }
   std::uint8_t gid_index();
   ibv_gid gid();
@@ -83,6 +88,8 @@ class Judge {
   bool is_iwarp();
   /// An IPv4 address of the device, for rdma_cm; "" if it has none.
   std::string address();
+  /// Returns the names of all devices.
+  std::vector<std::string> devices();
   /// Returns the first of `needs` that the device lacks, in words, or nullopt.
   std::optional<std::string> lacks(Needs needs);
 
@@ -94,6 +101,7 @@ class Judge {
 
   Target target_;
   Sink sink_;
+  std::map<std::string, int> counts_;  ///< of the steps, to make their texts unique
   ibv_device** list_ = nullptr;
   ibv_context* context_ = nullptr;
   bool is_of_cm_ = false;  ///< whether librdmacm owns the context
@@ -108,6 +116,7 @@ struct Refused {
 struct NotApplicable {
   std::string why;
 };
+struct Gone {};  ///< the device is not in the list of devices
 
 /// The errno of a call that returns a pointer: 0 if the pointer is not null.
 template <typename T>

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge/frame/run.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
+#include <csignal>
 #include <nlohmann/json.hpp>
+
+#include "command_line/error.hpp"
+#include "command_line/stop.hpp"
 
 namespace iwarp::judge {
 namespace {
@@ -26,43 +30,60 @@ void write_line(int fd, const Json& value) {
   }
 }
 
-[[noreturn]] void run_child(const Case& what, const Target& target, int fd) {
-  const auto end = [&](const char* verdict, const std::string& why) {
-    write_line(fd, Json{{"end", verdict}, {"why", why}});
+/// Returns the line that ends the report of the case.
+Json judge_case(const Case& what, const Target& target, int fd) {
+  const auto end = [](const char* verdict, const std::string& why) {
+    return Json{{"end", verdict}, {"why", why}};
   };
-  {
-    Judge judge(target, [&](const Observation& one) {
-      write_line(fd, Json{one.step, one.came, one.expected, one.is_right});
-    });
-    try {
-      if (const auto lacking = judge.lacks(what.needs)) {
-        throw NotApplicable{"the device lacks " + *lacking};
-      }
-      what.run(judge);
-      end("done", "");
-    } catch (const Ended&) {
-      end("done", "");
-    } catch (const Refused& refused) {
-      end("refused", refused.why);
-    } catch (const NotApplicable& reason) {
-      end("not applicable", reason.why);
+  Judge judge(target, [&](const Observation& one) {
+    write_line(fd, Json{one.step, one.came, one.expected, one.is_right});
+  });
+  try {
+    if (const auto lacking = judge.lacks(what.needs)) {
+      return end("not applicable", "the device lacks " + *lacking);
     }
+    what.run(judge);
+  } catch (const Ended&) {
+  } catch (const Refused& refused) {
+    return end("refused", refused.why);
+  } catch (const NotApplicable& reason) {
+    return end("not applicable", reason.why);
+  } catch (const Gone&) {
+    return end("gone", "the device is gone");
   }
+  return end("done", "");
+}
+
+[[noreturn]] void run_child(const Case& what, const Target& target, int fd, pid_t parent) {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // The parent ended before prctl() took effect.
+  for (const int each : {SIGINT, SIGTERM, SIGXFSZ}) ::signal(each, SIG_DFL);
+  write_line(fd, judge_case(what, target, fd));
   ::_exit(0);  // Objects that the case left behind end with the process.
 }
 
-/// Reads what the child writes until its end or the limit. Returns whether it ended in time.
-bool read_all(int fd, std::chrono::seconds limit, std::string& out) {
+enum class Reading : std::uint8_t { kEnded, kTimedOut, kInterrupted };
+
+/// Reads what the child writes until its last line, its end or the limit.
+Reading read_all(int fd, std::chrono::nanoseconds limit, std::string& out) {
   const auto until = std::chrono::steady_clock::now() + limit;
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        until - std::chrono::steady_clock::now());
-    pollfd wait{.fd = fd, .events = POLLIN, .revents = 0};
-    if (left.count() <= 0 || ::poll(&wait, 1, static_cast<int>(left.count())) == 0) return false;
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+    if (left.count() <= 0) return Reading::kTimedOut;
+    std::array waits{pollfd{.fd = fd, .events = POLLIN, .revents = 0},
+                     pollfd{.fd = apps::stop_fd(), .events = POLLIN, .revents = 0}};
+    const int ready = ::poll(waits.data(), waits.size(), static_cast<int>(left.count()));
+    if (waits[1].revents != 0) return Reading::kInterrupted;
+    if (ready <= 0) continue;  // The limit is checked again.
     std::array<char, 4096> buffer{};
     const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    if (got <= 0) return true;
+    if (got <= 0) return Reading::kEnded;
     out.append(buffer.data(), static_cast<std::size_t>(got));
+    // Processes that the case has started may hold the pipe open.
+    const auto line = out.rfind('\n', out.size() - 2) + 1;
+    if (out.back() == '\n' && out[line] == '{') return Reading::kEnded;
   }
 }
 
@@ -71,51 +92,59 @@ void add_line(std::string_view line, Result& result) {
   if (value.is_array()) {
     result.observations.push_back({value[0], value[1], value[2], value[3]});
     if (!result.observations.back().is_right) result.verdict = Verdict::kFail;
-  } else if (value.is_object() && result.verdict == Verdict::kPass) {
+  } else if (value.is_object()) {
+    result.is_gone = value["end"] == "gone";
+    if (result.is_gone) result.verdict = Verdict::kFail;
+    if (result.verdict == Verdict::kFail && !result.is_gone) return;
     result.why = value["why"];
     if (value["end"] == "refused") result.verdict = Verdict::kRefused;
     if (value["end"] == "not applicable") result.verdict = Verdict::kNotApplicable;
   }
 }
 
+/// A case whose process ended in another way than expected has failed.
+void fail(Result& result, std::string_view how) {
+  const std::string after = result.observations.empty()
+                                ? "at its start"
+                                : "after \"" + result.observations.back().step + "\"";
+  result.verdict = Verdict::kFail;
+  result.why = fmt::format("{} {}", how, after);
+}
+
 }  // namespace
 
-Result run_case(const Case& what, const Target& target, std::chrono::seconds limit) {
+Result run_case(const Case& what, const Target& target, std::chrono::nanoseconds limit) {
   Result result{.what = &what};
   const auto start = std::chrono::steady_clock::now();
   std::array<int, 2> ends{};
-  if (::pipe(ends.data()) != 0) throw std::runtime_error("pipe: " + std::string(strerror(errno)));
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw apps::Error("pipe: " + apps::errno_text());
+  const pid_t parent = ::getpid();
   const pid_t child = ::fork();
-  if (child < 0) throw std::runtime_error("fork: " + std::string(strerror(errno)));
+  if (child < 0) throw apps::Error("fork: " + apps::errno_text());
   if (child == 0) {
     ::close(ends[0]);
-    ::setpgid(0, 0);
-    run_child(what, target, ends[1]);
+    run_child(what, target, ends[1], parent);
   }
   ::close(ends[1]);
   std::string text;
-  const bool is_in_time = read_all(ends[0], limit, text);
+  const Reading reading = read_all(ends[0], limit, text);
   ::close(ends[0]);
-  if (!is_in_time) ::kill(child, SIGKILL);
+  if (reading != Reading::kEnded) ::kill(child, SIGKILL);
   int status = 0;
   ::waitpid(child, &status, 0);
   ::kill(-child, SIGKILL);  // what the case may have left running
+  if (reading == Reading::kInterrupted) throw apps::Interrupted();
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     add_line(std::string_view(text).substr(at, end - at), result);
     at = end + 1;
   }
-  const std::string after = result.observations.empty()
-                                ? "at its start"
-                                : "after \"" + result.observations.back().step + "\"";
-  if (!is_in_time) {
-    result.verdict = Verdict::kFail;
-    result.why = fmt::format("stalled {}", after);
-  } else if (WIFSIGNALED(status) || WEXITSTATUS(status) != 0) {
-    result.verdict = Verdict::kFail;
-    result.why = WIFSIGNALED(status)
-                     ? fmt::format("crashed with signal {} {}", WTERMSIG(status), after)
-                     : fmt::format("ended with status {} {}", WEXITSTATUS(status), after);
+  if (reading == Reading::kTimedOut) {
+    fail(result, "stalled");
+  } else if (WIFSIGNALED(status)) {
+    fail(result, fmt::format("crashed with signal {}", WTERMSIG(status)));
+  } else if (WEXITSTATUS(status) != 0) {
+    fail(result, fmt::format("ended with status {}", WEXITSTATUS(status)));
   }
   result.took = std::chrono::steady_clock::now() - start;
   return result;

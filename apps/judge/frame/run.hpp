@@ -9,21 +9,24 @@
 #include <vector>
 
 #include "judge/frame/judge.hpp"
+#include "report/report.hpp"
 
 namespace iwarp::judge {
 
-enum class Verdict : std::uint8_t { kPass, kFail, kRefused, kNotApplicable };
+using Verdict = apps::report::Outcome;
 
 struct Result {
   const Case* what = nullptr;
   Verdict verdict = Verdict::kPass;
   std::vector<Observation> observations;  ///< in order; those that are wrong make the case fail
   std::string why;  ///< of kRefused and kNotApplicable; of kFail, if the process crashed or stalled
+  bool is_gone = false;  ///< whether the case failed because there is no such device
   std::chrono::nanoseconds took{};
 };
 
 /// Runs one case in a child process. After `limit` the child is killed and the case has failed.
+/// Throws apps::Interrupted if a stop signal arrives, and apps::Error if no process can be started.
 /// The calling process must not have opened a device.
-Result run_case(const Case& what, const Target& target, std::chrono::seconds limit);
+Result run_case(const Case& what, const Target& target, std::chrono::nanoseconds limit);
 
 }  // namespace iwarp::judge

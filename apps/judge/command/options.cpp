@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/command/options.hpp"
+
+namespace iwarp::judge {
+
+void add_device_options(apps::cli::Command& command, DeviceOptions& options) {
+  command.begin_group("Judging a device");
+  command.text("--device", "DEV", options.device,
+               "Judge this RDMA device of this machine by the C interface of libibverbs and "
+               "librdmacm, instead of a peer");
+  command.number("--port", "N", options.port, {1, 255}, "The port of the device");
+  command.number("--gid-index", "N", options.gid_index, {0, 255}, "The GID that queue pairs use")
+      .default_text = "the first one of an IPv4 address";
+  command
+      .flag("--lines", options.lines,
+            "Instead of the text report, print each comparison as one line, CASE: CALL = VALUE, by "
+            "which the answers of two devices can be compared")
+      .excludes("--json");
+  command.flag("--dangerous", options.dangerous,
+               "Run the cases that are known to crash a kernel or a library as well");
+}
+
+}  // namespace iwarp::judge

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options that only the judge of devices has. `iwarp conform` declares them too, so that its
+// help describes them, and passes them on to the judge.
+#pragma once
+
+#include <string>
+
+#include "command_line/command.hpp"
+
+namespace iwarp::judge {
+
+struct DeviceOptions {
+  static constexpr unsigned kAnyGid = 256;
+
+  std::string device;
+  unsigned port = 1;
+  unsigned gid_index = kAnyGid;
+  bool lines = false;
+  bool dangerous = false;
+};
+
+void add_device_options(apps::cli::Command& command, DeviceOptions& options);
+
+}  // namespace iwarp::judge

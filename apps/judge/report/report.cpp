@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "judge/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "judge/report/rules.hpp"
+
+namespace iwarp::judge {
+
+namespace report = apps::report;
+
+report::Entry entry_of(const Case& what) {
+  const auto area = what.id.substr(0, what.id.find('/'));
+  return {.id = what.id,
+          .section = area,
+          .requirements = what.rows,
+          .title = what.title,
+          .heading = std::string(area)};
+}
+
+report::Entry entry_of(const Result& result) {
+  report::Entry out = entry_of(*result.what);
+  out.outcome = result.verdict;
+  for (const Observation& one : result.observations) {
+    out.steps.push_back({one.step, one.expected, one.came, one.is_right});
+  }
+  out.took = result.took;
+  if (result.verdict != Verdict::kFail) {
+    out.why = result.why;
+    return out;
+  }
+  if (!result.why.empty()) {
+    out.steps.push_back({.expected = "the case runs to its end", .came = result.why});
+  }
+  out.reasons = rule_texts(result.what->rows);
+  return out;
+}
+
+std::string lines_of(const Result& result) {
+  std::string out;
+  for (const Observation& one : result.observations) {
+    out += fmt::format("{}: {} = {}\n", result.what->id, one.step, one.came);
+  }
+  return out + fmt::format("{}: verdict = {}\n", result.what->id, report::word_of(result.verdict));
+}
+
+std::string list_as_text(const std::vector<const Case*>& cases) {
+  std::size_t width = 0;
+  for (const Case* what : cases) width = std::max(width, what->id.size());
+  std::string out;
+  for (const Case* what : cases) {
+    out += fmt::format("{:<{}}  {} [{}]\n", what->id, width, what->title, what->rows);
+  }
+  return out + fmt::format("{} cases\n", cases.size());
+}
+
+}  // namespace iwarp::judge
