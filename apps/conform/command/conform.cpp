@@ -147,6 +147,9 @@ int list_cases(const ConformOptions& options) {
 }
 
 void check_usage(const ConformOptions& options) {
+  if (!options.as.empty() || !options.like.empty()) {
+    throw UsageError("--as and --like require --device");
+  }
   if (!options.host.empty() && !options.serve.empty()) {
     throw UsageError(
         "HOST and --serve exclude each other (HOST is for a listening peer, --serve for a "
@@ -157,9 +160,6 @@ void check_usage(const ConformOptions& options) {
   }
   if (!options.client.empty() && options.serve.empty())
     throw UsageError("--client requires --serve");
-  if (!options.as.empty() || !options.like.empty()) {
-    throw UsageError("--as and --like require --device");
-  }
   if (options.generated && !options.generated->empty()) {
     throw UsageError("--generated=FIRST..LAST requires --device");
   }
