@@ -40,7 +40,7 @@ chroot_packages() {
     build) packages=build-essential,ccache,$(build_dependencies "$1"),file,xz-utils,zstd ;;
     cross)
       packages=$(chroot_packages "$1" build)
-      packages+=,doctest-dev,pkg-config,g++-aarch64-linux-gnu,libssl-dev:arm64,zlib1g-dev:arm64,qemu-user ;;
+      packages+=,doctest-dev,g++-aarch64-linux-gnu,libssl-dev:arm64,zlib1g-dev:arm64,qemu-user ;;
   esac
   echo "$packages"
 }

@@ -31,5 +31,9 @@ add_library(fmt::fmt ALIAS iwarp_fmt)
 # fmt library does.
 target_compile_definitions(iwarp_fmt INTERFACE FMT_SHARED)
 target_include_directories(iwarp_fmt SYSTEM INTERFACE ${FMT_INCLUDE_DIR})
+add_library(iwarp_fmt_header_only INTERFACE)
+add_library(fmt::fmt-header-only ALIAS iwarp_fmt_header_only)
+target_compile_definitions(iwarp_fmt_header_only INTERFACE FMT_HEADER_ONLY)
+target_include_directories(iwarp_fmt_header_only SYSTEM INTERFACE ${FMT_INCLUDE_DIR})
 
 add_link_options(-static-libstdc++ -static-libgcc)
