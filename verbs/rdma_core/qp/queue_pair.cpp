@@ -121,6 +121,10 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
     fail(refused(EINVAL, "{} is null (create it with ibv_create_cq())",
                  attr.send_cq == nullptr ? "send_cq" : "recv_cq"));
   }
+  if (attr.qp_type == IBV_QPT_UC && attr.srq != nullptr) {
+    fail(
+        refused(EINVAL, "srq is set: only RC and UD queue pairs can use an SRQ (set srq to null)"));
+  }
   const char* const call = CallSite::call();
   const bool by_cm = call != nullptr && std::string_view(call).starts_with("rdma_");
   check_capacities(context.device.limits(), attr.cap, attr.srq != nullptr, by_cm);
