@@ -8,6 +8,19 @@
 
 namespace iwarp::judge {
 
-std::span<const Case> device_cases();  ///< opening, attributes, ports, GIDs, P_Keys
+std::span<const Case> device_cases();          ///< opening, attributes and ports
+std::span<const Case> table_cases();           ///< GIDs and P_Keys
+std::span<const Case> text_cases();            ///< texts, rates, fork
+std::span<const Case> region_cases();          ///< protection domains and registration
+std::span<const Case> rereg_cases();           ///< changing and deregistering regions
+std::span<const Case> window_cases();          ///< memory windows
+std::span<const Case> channel_cases();         ///< completion channels
+std::span<const Case> queue_cases();           ///< completion queues
+std::span<const Case> extended_queue_cases();  ///< ibv_create_cq_ex()
+std::span<const Case> srq_cases();             ///< shared receive queues
+std::span<const Case> event_cases();           ///< asynchronous events
+std::span<const Case> handle_cases();          ///< address handles
+std::span<const Case> datagram_cases();        ///< datagrams and groups
+std::span<const Case> inline_data_cases();     ///< IBV_SEND_INLINE
 
 }  // namespace iwarp::judge

@@ -40,17 +40,32 @@ ibv_qp* create(End& end) {
   return ibv_create_qp_ex(end.judge.context(), &attr);
 }
 
+ibv_cq* create_cq(End& end) {
+  const int cqe = end.options.cqe;
+  ibv_context* const context = end.judge.context();
+  if (end.options.wc_flags == 0) {
+    return ibv_create_cq(context, cqe, &end, end.channel.get(), 0);
+  }
+  ibv_cq_init_attr_ex attr{};
+  attr.cqe = static_cast<std::uint32_t>(cqe);
+  attr.cq_context = &end;
+  attr.channel = end.channel.get();
+  attr.wc_flags = end.options.wc_flags;
+  ibv_cq_ex* const made = ibv_create_cq_ex(context, &attr);
+  return made != nullptr ? ibv_cq_ex_to_cq(made) : nullptr;
+}
+
 }  // namespace
 
 End::End(Judge& of, const EndOptions& chosen) : judge(of), options(chosen), memory_(chosen.memory) {
-  pd = Pd(ibv_alloc_pd(judge.context()));
+  pd = Pd(options.pd != nullptr ? options.pd : ibv_alloc_pd(judge.context()));
   judge.require("ibv_alloc_pd", errno_of(pd.get()));
   if (options.has_channel) {
     channel = Channel(ibv_create_comp_channel(judge.context()));
     judge.require("ibv_create_comp_channel", errno_of(channel.get()));
   }
   for (Cq* const cq : {&send_cq, &recv_cq}) {
-    *cq = Cq(ibv_create_cq(judge.context(), options.cqe, this, channel.get(), 0));
+    *cq = Cq(create_cq(*this));
     judge.require("ibv_create_cq", errno_of(cq->get()));
   }
   const int rights = options.type == IBV_QPT_UD ? IBV_ACCESS_LOCAL_WRITE : options.rights;
@@ -61,7 +76,7 @@ End::End(Judge& of, const EndOptions& chosen) : judge(of), options(chosen), memo
                            .attr = {.max_wr = options.cap.max_recv_wr,
                                     .max_sge = options.cap.max_recv_sge,
                                     .srq_limit = 0}};
-    srq = Srq(ibv_create_srq(pd.get(), &init));
+    srq = Srq(options.shared_srq != nullptr ? options.shared_srq : ibv_create_srq(pd.get(), &init));
     judge.require("ibv_create_srq", errno_of(srq.get()));
   }
   qp = Qp(create(*this));
@@ -85,9 +100,11 @@ End::End(Judge& of, const EndOptions& chosen) : judge(of), options(chosen), memo
 }
 
 End::~End() {
+  if (options.pd != nullptr) pd.release();
+  if (options.shared_srq != nullptr) srq.release();
   if (id == nullptr) return;
   rdma_disconnect(id);
-  rdma_destroy_qp(id);
+  if (id->qp != nullptr) rdma_destroy_qp(id);
   qp.release();
   rdma_destroy_id(id);
 }

@@ -41,8 +41,11 @@ struct EndOptions {
   int cqe = 64;
   bool signal_all = false;
   bool has_srq = false;
-  std::uint64_t send_ops = 0;  ///< not 0: ibv_create_qp_ex() with these IBV_QP_EX_WITH_ flags
-  bool has_channel = false;    ///< both queues report to `channel`
+  std::uint64_t send_ops = 0;     ///< not 0: ibv_create_qp_ex() with these IBV_QP_EX_WITH_ flags
+  bool has_channel = false;       ///< both queues report to `channel`
+  std::uint64_t wc_flags = 0;     ///< not 0: ibv_create_cq_ex() with these IBV_WC_EX_WITH_ flags
+  ibv_pd* pd = nullptr;           ///< of another end, instead of an own protection domain
+  ibv_srq* shared_srq = nullptr;  ///< of another end, instead of an own SRQ
   std::size_t memory = 1 << 16;
   int rights = kAllRights;  ///< of the region, and of the queue pair unless qp_rights is set
   std::optional<int> qp_rights;

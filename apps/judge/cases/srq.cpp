@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases about shared receive queues: creating, posting, sharing, the limit, and destroying.
+#include "judge/cases/await.hpp"
+#include "judge/cases/cases.hpp"
+
+namespace iwarp::judge {
+namespace {
+
+/// A shared receive queue in the protection domain of an end that has none itself.
+struct Queue {
+  explicit Queue(Judge& j, std::uint32_t max_wr = 4, std::uint32_t max_sge = 1) : end(j) {
+    init.srq_context = this;
+    init.attr = {.max_wr = max_wr, .max_sge = max_sge, .srq_limit = 0};
+    srq = Srq(ibv_create_srq(end.pd.get(), &init));
+    j.require("ibv_create_srq", errno_of(srq.get()));
+  }
+  int post(std::uint64_t wr_id, int sges = 0) {
+    std::vector<ibv_sge> list(static_cast<std::size_t>(sges), end.sge(0, 8));
+    ibv_recv_wr wr{.wr_id = wr_id, .next = nullptr, .sg_list = list.data(), .num_sge = sges};
+    return errno_of(ibv_post_srq_recv(srq.get(), &wr, &bad));
+  }
+  ibv_srq_attr query(Judge& j, const std::string& step) {
+    ibv_srq_attr attr{};
+    j.require(step, errno_of(ibv_query_srq(srq.get(), &attr)));
+    return attr;
+  }
+  int modify(ibv_srq_attr attr, int mask) {
+    return errno_of(ibv_modify_srq(srq.get(), &attr, mask));
+  }
+
+  End end;
+  ibv_srq_init_attr init{};
+  Srq srq;
+  ibv_recv_wr* bad = nullptr;
+};
+
+// Creating --------------------------------------------------------------------------------------
+
+void fields(Judge& j) {
+  Queue q(j, 10, 2);
+  j.expect_true("context", q.srq->context == j.context(), "that of the domain");
+  j.expect_true("pd", q.srq->pd == q.end.pd.get(), "that of the call");
+  j.expect_true("srq_context", q.srq->srq_context == &q, "that of the call");
+  j.expect_true("max_wr of the call", q.init.attr.max_wr >= 10, "at least the requested one");
+  j.expect_true("max_sge of the call", q.init.attr.max_sge >= 2, "at least the requested one");
+  const ibv_srq_attr attr = q.query(j, "ibv_query_srq");
+  j.expect_true("max_wr of the query", attr.max_wr == q.init.attr.max_wr, "that of the call");
+  j.expect_true("max_sge of the query", attr.max_sge >= 2, "at least the requested one");
+  j.expect_equal("srq_limit of the query", attr.srq_limit, 0);
+}
+
+int error_of(Judge& j, ibv_srq_attr attr) {
+  Pd pd(ibv_alloc_pd(j.context()));
+  ibv_srq_init_attr init{.srq_context = nullptr, .attr = attr};
+  Srq srq(ibv_create_srq(pd.get(), &init));
+  return errno_of(srq.get());
+}
+
+void wrong_size(Judge& j) {
+  const auto wr = static_cast<std::uint32_t>(j.attributes().max_srq_wr);
+  const auto sge = static_cast<std::uint32_t>(j.attributes().max_srq_sge);
+  j.expect("ibv_create_srq with max_wr 0", error_of(j, {.max_wr = 0, .max_sge = 1}), {EINVAL});
+  j.expect("ibv_create_srq above max_srq_wr", error_of(j, {.max_wr = wr + 1, .max_sge = 1}),
+           {EINVAL});
+  j.expect("ibv_create_srq above max_srq_sge", error_of(j, {.max_wr = 1, .max_sge = sge + 1}),
+           {EINVAL});
+}
+
+// The device may have no memory for its largest queue.
+void largest(Judge& j) {
+  const auto wr = static_cast<std::uint32_t>(j.attributes().max_srq_wr);
+  const auto sge = static_cast<std::uint32_t>(j.attributes().max_srq_sge);
+  j.expect("ibv_create_srq with max_srq_sge", error_of(j, {.max_wr = 1, .max_sge = sge}));
+  if (wr > 1 << 16) return;
+  j.expect("ibv_create_srq with max_srq_wr", error_of(j, {.max_wr = wr, .max_sge = 1}),
+           {0, ENOMEM});
+}
+
+void limit_at_creation(Judge& j) {
+  Pd pd(ibv_alloc_pd(j.context()));
+  ibv_srq_init_attr init{.srq_context = nullptr,
+                         .attr = {.max_wr = 4, .max_sge = 1, .srq_limit = 2}};
+  Srq srq(ibv_create_srq(pd.get(), &init));
+  j.require("ibv_create_srq", errno_of(srq.get()));
+  ibv_srq_attr attr{};
+  j.require("ibv_query_srq", errno_of(ibv_query_srq(srq.get(), &attr)));
+  j.expect_equal("srq_limit", attr.srq_limit, 0);
+}
+
+void extended(Judge& j) {
+  Pd pd(ibv_alloc_pd(j.context()));
+  ibv_srq_init_attr_ex init{};
+  init.attr = {.max_wr = 10, .max_sge = 2};
+  init.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD;
+  init.srq_type = IBV_SRQT_BASIC;
+  init.pd = pd.get();
+  Srq srq(ibv_create_srq_ex(j.context(), &init));
+  j.require("ibv_create_srq_ex", errno_of(srq.get()));
+  j.expect_true("max_wr", init.attr.max_wr >= 10, "at least the requested one");
+  j.expect_true("max_sge", init.attr.max_sge >= 2, "at least the requested one");
+  std::uint32_t number = 0;
+  j.expect("ibv_get_srq_num of a basic queue", errno_of(ibv_get_srq_num(srq.get(), &number)),
+           {EINVAL, EOPNOTSUPP});
+}
+
+// Posting ---------------------------------------------------------------------------------------
+
+void post_full(Judge& j) {
+  Queue q(j);
+  for (std::uint32_t i = 0; i < q.init.attr.max_wr; ++i) {
+    if (const int code = q.post(i)) return j.require("ibv_post_srq_recv up to max_wr", code);
+  }
+  q.bad = nullptr;
+  j.expect("ibv_post_srq_recv to a full queue", q.post(99), {ENOMEM});
+  j.expect_true("bad_wr", q.bad != nullptr && q.bad->wr_id == 99, "the receive");
+}
+
+void post_sges(Judge& j) {
+  Queue q(j, 4, 2);
+  const int most = static_cast<int>(q.init.attr.max_sge);
+  j.expect("ibv_post_srq_recv without SGEs", q.post(1));
+  j.expect("ibv_post_srq_recv with max_sge SGEs", q.post(2, most));
+  j.expect("ibv_post_srq_recv with max_sge + 1 SGEs", q.post(3, most + 1), {EINVAL});
+}
+
+void post_list(Judge& j) {
+  Pair pair(j, {}, {.has_srq = true});
+  ibv_srq_attr attr{};
+  j.require("ibv_query_srq", errno_of(ibv_query_srq(pair.b.srq.get(), &attr)));
+  std::vector<ibv_sge> sges(attr.max_sge + 1, pair.b.sge(0, 8));
+  ibv_recv_wr third{.wr_id = 3, .next = nullptr, .sg_list = nullptr, .num_sge = 0};
+  ibv_recv_wr second{
+      .wr_id = 2, .next = &third, .sg_list = sges.data(), .num_sge = static_cast<int>(sges.size())};
+  ibv_recv_wr first{.wr_id = 1, .next = &second, .sg_list = nullptr, .num_sge = 0};
+  ibv_recv_wr* bad = nullptr;
+  j.expect("ibv_post_srq_recv whose second receive is wrong",
+           errno_of(ibv_post_srq_recv(pair.b.srq.get(), &first, &bad)), {EINVAL});
+  j.expect_true("bad_wr", bad == &second, "the second receive");
+  j.require("ibv_post_srq_recv", pair.b.post_recv(4));
+  for (const std::uint64_t wr_id : {1, 4}) {
+    const std::string step = "message to receive " + std::to_string(wr_id);
+    j.require(step, pair.a.post_send(pair.a.request(5, IBV_WR_SEND, pair.b)));
+    const ibv_wc wc = expect_completion(j, step + ": completion", pair.b.recv_cq);
+    j.expect_equal(step + ": wr_id", wc.wr_id, wr_id);
+  }
+}
+
+void post_recv_of_qp(Judge& j) {
+  End end(j, {.has_srq = true});
+  ibv_recv_wr wr{};
+  ibv_recv_wr* bad = nullptr;
+  j.expect("ibv_post_recv to a queue pair that has an SRQ",
+           errno_of(ibv_post_recv(end.qp.get(), &wr, &bad)), {EINVAL});
+}
+
+// Sharing ---------------------------------------------------------------------------------------
+
+int create_with_srq(Judge& j, ibv_qp_type type, std::uint32_t wr, std::uint32_t sge) {
+  Queue q(j);
+  ibv_qp_init_attr init{};
+  init.send_cq = q.end.send_cq.get();
+  init.recv_cq = q.end.recv_cq.get();
+  init.srq = q.srq.get();
+  init.qp_type = type;
+  init.cap = {.max_send_wr = 1, .max_recv_wr = wr, .max_send_sge = 1, .max_recv_sge = sge};
+  Qp qp(ibv_create_qp(q.end.pd.get(), &init));
+  return errno_of(qp.get());
+}
+
+void caps_ignored(Judge& j) {
+  j.expect("max_recv_wr 0 and max_recv_sge 0", create_with_srq(j, IBV_QPT_RC, 0, 0));
+  const auto wr = static_cast<std::uint32_t>(j.attributes().max_qp_wr) + 1;
+  const auto sge = static_cast<std::uint32_t>(j.attributes().max_sge) + 1;
+  j.expect("max_recv_wr above max_qp_wr", create_with_srq(j, IBV_QPT_RC, wr, 1));
+  j.expect("max_recv_sge above max_sge", create_with_srq(j, IBV_QPT_RC, 1, sge));
+}
+
+void type_ud(Judge& j) {
+  j.expect("ibv_create_qp of type UD with an SRQ", create_with_srq(j, IBV_QPT_UD, 1, 1));
+}
+
+void type_uc(Judge& j) {
+  j.expect("ibv_create_qp of type UC with an SRQ", create_with_srq(j, IBV_QPT_UC, 1, 1),
+           {EINVAL, EOPNOTSUPP});
+}
+
+/// Two pairs whose ends b share the queue of the first.
+struct Shared {
+  explicit Shared(Judge& j) : one(j, {}, {.has_srq = true}), other(j, {}, options()) {}
+  EndOptions options() {
+    return {.has_srq = true, .pd = one.b.pd.get(), .shared_srq = one.b.srq.get()};
+  }
+  Pair one;
+  Pair other;
+};
+
+void send(Judge& j, const std::string& step, Pair& pair, std::uint64_t wr_id) {
+  j.require(step + ": ibv_post_send", pair.a.post_send(pair.a.request(7, IBV_WR_SEND, pair.b)));
+  const ibv_wc wc = expect_completion(j, step, pair.b.recv_cq);
+  j.expect_equal(step + ": wr_id", wc.wr_id, wr_id);
+  j.expect_true(step + ": qp_num", wc.qp_num == pair.b.qp->qp_num,
+                "the queue pair that received it");
+}
+
+void shared(Judge& j) {
+  Shared s(j);
+  for (unsigned i = 1; i <= 4; ++i) {
+    j.require("ibv_post_srq_recv " + std::to_string(i), s.one.b.post_recv(i));
+  }
+  send(j, "message to the first queue pair", s.one, 1);
+  send(j, "message to the second queue pair", s.other, 2);
+  send(j, "second message to the second queue pair", s.other, 3);
+  send(j, "second message to the first queue pair", s.one, 4);
+}
+
+void survives_error(Judge& j) {
+  Shared s(j);
+  j.require("ibv_post_srq_recv 1", s.one.b.post_recv(1));
+  j.require("ibv_post_srq_recv 2", s.one.b.post_recv(2));
+  j.require("ibv_modify_qp to ERR", s.one.b.modify(IBV_QPS_ERR));
+  send(j, "message to the other queue pair", s.other, 1);
+  send(j, "second message to the other queue pair", s.other, 2);
+  expect_empty(j, "completions of the failed queue pair", s.one.b.recv_cq);
+}
+
+void survives_destroy(Judge& j) {
+  Shared s(j);
+  j.require("ibv_post_srq_recv 1", s.one.b.post_recv(1));
+  j.require("ibv_post_srq_recv 2", s.one.b.post_recv(2));
+  close(s.one);
+  send(j, "message to the other queue pair", s.other, 1);
+  send(j, "second message to the other queue pair", s.other, 2);
+}
+
+// The limit -------------------------------------------------------------------------------------
+
+void arm(Judge& j, const Srq& srq, std::uint32_t limit) {
+  ibv_srq_attr attr{.max_wr = 0, .max_sge = 0, .srq_limit = limit};
+  j.require("ibv_modify_srq with srq_limit " + std::to_string(limit),
+            errno_of(ibv_modify_srq(srq.get(), &attr, IBV_SRQ_LIMIT)));
+}
+
+void expect_limit(Judge& j, const std::string& step, const Srq& srq, std::uint32_t limit) {
+  ibv_srq_attr attr{};
+  j.require(step + ": ibv_query_srq", errno_of(ibv_query_srq(srq.get(), &attr)));
+  j.expect_equal(step, attr.srq_limit, limit);
+}
+
+/// Posts four receives, arms the limit, and consumes receives.
+struct Limited {
+  explicit Limited(Judge& of) : j(of), pair(of, {}, {.has_srq = true}) {
+    for (unsigned i = 1; i <= 4; ++i) {
+      j.require("ibv_post_srq_recv " + std::to_string(i), pair.b.post_recv(i));
+    }
+  }
+  void consume(unsigned count) {
+    for (unsigned i = 0; i < count; ++i) {
+      ++sent;
+      send(j, "message " + std::to_string(sent), pair, sent);
+    }
+  }
+  void expect_event(const std::string& step) {
+    ibv_async_event event = require_async(j, step, IBV_EVENT_SRQ_LIMIT_REACHED);
+    j.expect_true(step + ": srq", event.element.srq == pair.b.srq.get(), "the queue");
+    ibv_ack_async_event(&event);
+  }
+  Judge& j;
+  Pair pair;
+  unsigned sent = 0;
+};
+
+void limit_event(Judge& j) {
+  Limited l(j);
+  arm(j, l.pair.b.srq, 2);
+  expect_limit(j, "srq_limit when it is armed", l.pair.b.srq, 2);
+  l.consume(2);
+  expect_limit(j, "srq_limit with two receives", l.pair.b.srq, 2);
+  j.expect_true("event with two receives", !has_async(j), "no event");
+  l.consume(1);
+  l.expect_event("event with one receive");
+  expect_limit(j, "srq_limit after the event", l.pair.b.srq, 0);
+  l.consume(1);
+  j.expect_true("event after the event", !has_async(j), "no event");
+}
+
+void limit_again(Judge& j) {
+  Limited l(j);
+  arm(j, l.pair.b.srq, 4);
+  l.consume(1);
+  l.expect_event("first event");
+  arm(j, l.pair.b.srq, 3);
+  l.consume(1);
+  l.expect_event("second event");
+}
+
+void limit_above_content(Judge& j) {
+  Limited l(j);
+  arm(j, l.pair.b.srq, 6);
+  l.consume(1);
+  l.expect_event("event");
+}
+
+void limit_disarmed(Judge& j) {
+  Limited l(j);
+  arm(j, l.pair.b.srq, 3);
+  arm(j, l.pair.b.srq, 0);
+  expect_limit(j, "srq_limit", l.pair.b.srq, 0);
+  l.consume(4);
+  j.expect_true("event of a limit that was disarmed", !has_async(j), "no event");
+}
+
+void limit_wrong(Judge& j) {
+  Queue q(j);
+  j.require("ibv_modify_srq with srq_limit 2", q.modify({.srq_limit = 2}, IBV_SRQ_LIMIT));
+  const std::uint32_t above = q.init.attr.max_wr + 1;
+  j.expect("ibv_modify_srq with srq_limit max_wr + 1",
+           q.modify({.srq_limit = above}, IBV_SRQ_LIMIT), {EINVAL});
+  j.expect_equal("srq_limit", q.query(j, "ibv_query_srq").srq_limit, 2);
+}
+
+void modify_mask(Judge& j) {
+  Queue q(j);
+  j.expect("ibv_modify_srq with mask 0", q.modify({.srq_limit = 1}, 0));
+  j.expect_equal("srq_limit after mask 0", q.query(j, "ibv_query_srq").srq_limit, 0);
+  j.expect("ibv_modify_srq with an unknown bit", q.modify({.srq_limit = 1}, 1 << 7),
+           {EINVAL, EOPNOTSUPP});
+}
+
+void resize(Judge& j) {
+  Queue q(j);
+  const std::uint32_t larger = 2 * q.init.attr.max_wr;
+  const bool is_offered = (j.attributes().device_cap_flags & IBV_DEVICE_SRQ_RESIZE) != 0;
+  const int code = q.modify({.max_wr = larger}, IBV_SRQ_MAX_WR);
+  const std::uint32_t now = q.query(j, "ibv_query_srq").max_wr;
+  if (is_offered) {
+    j.expect("ibv_modify_srq with IBV_SRQ_MAX_WR", code);
+    j.expect_true("max_wr", now >= larger, "at least the requested one");
+  } else {
+    j.expect("ibv_modify_srq with IBV_SRQ_MAX_WR, without IBV_DEVICE_SRQ_RESIZE", code,
+             {EINVAL, EOPNOTSUPP, ENOSYS});
+    j.expect_true("max_wr", now == q.init.attr.max_wr, "unchanged");
+  }
+}
+
+void all_or_nothing(Judge& j) {
+  Queue q(j);
+  const auto above = static_cast<std::uint32_t>(j.attributes().max_srq_wr) + 1;
+  j.expect("ibv_modify_srq with a valid srq_limit and max_wr above max_srq_wr",
+           q.modify({.max_wr = above, .srq_limit = 1}, IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT),
+           {EINVAL, EOPNOTSUPP, ENOSYS});
+  j.expect_equal("srq_limit", q.query(j, "ibv_query_srq").srq_limit, 0);
+}
+
+// Destroying ------------------------------------------------------------------------------------
+
+void destroy_used(Judge& j) {
+  Pair pair(j, {}, {.has_srq = true});
+  j.expect("ibv_destroy_srq with a queue pair", pair.b.srq.destroy(), {EBUSY});
+  j.require("ibv_post_srq_recv", pair.b.post_recv(1));
+  send(j, "message after the failed call", pair, 1);
+  close(pair);
+  j.expect("ibv_destroy_srq without a queue pair", pair.b.srq.destroy());
+}
+
+void destroy_with_receives(Judge& j) {
+  Queue q(j);
+  j.require("ibv_post_srq_recv", q.post(1, 1));
+  j.expect("ibv_destroy_srq with a receive", q.srq.destroy());
+  j.expect("ibv_dereg_mr of its memory", q.end.mr.destroy());
+}
+
+// clang-format off
+constexpr Case kCases[] = {
+    {"srq/create/fields", "IBV-346 IBV-347 IBV-364", "fills the fields of a queue", fields, kSrq},
+    {"srq/create/wrong", "IBV-44 IBV-45 IBV-349", "refuses a queue of a wrong size", wrong_size, kSrq},
+    {"srq/create/largest", "IBV-44 IBV-45", "creates a queue with the limits of the device", largest, kSrq},
+    {"srq/create/limit", "IBV-348", "creates a queue whose limit is not armed", limit_at_creation, kSrq},
+    {"srq/create/extended", "IBV-351 IBV-354 IBV-366", "creates a basic queue by ibv_create_srq_ex", extended, kSrq},
+    {"srq/post/full", "IBV-370", "refuses a receive if the queue is full", post_full, kSrq},
+    {"srq/post/sges", "IBV-369", "refuses a receive with too many SGEs", post_sges, kSrq},
+    {"srq/post/list", "IBV-367 IBV-368", "posts a list up to the first wrong receive", post_list, kSrq},
+    {"srq/post/to-queue-pair", "IBV-375", "refuses ibv_post_recv to a queue pair with an SRQ", post_recv_of_qp, kSrq},
+    {"srq/queue-pair/capacities", "IBV-374", "ignores the capacities of a receive queue that is shared", caps_ignored, kSrq},
+    {"srq/queue-pair/ud", "IBV-392", "creates a queue pair of type UD with an SRQ", type_ud, kSrq | kUd},
+    {"srq/queue-pair/uc", "IBV-393", "refuses a queue pair of type UC with an SRQ", type_uc, kSrq | kUc},
+    {"srq/shared/order", "IBV-371 IBV-372", "gives each message the oldest receive", shared, kSrq},
+    {"srq/shared/error", "IBV-305 IBV-377", "keeps the receives when a queue pair fails", survives_error, kSrq},
+    {"srq/shared/destroy", "IBV-377", "keeps the receives when a queue pair is destroyed", survives_destroy, kSrq},
+    {"srq/limit/event", "IBV-355 IBV-356 IBV-357 IBV-365 IBV-606", "reports once that fewer receives than the limit remain", limit_event, kSrq},
+    {"srq/limit/again", "IBV-356 IBV-357", "reports the limit again when it is armed again", limit_again, kSrq},
+    {"srq/limit/above-content", "IBV-358", "reports a limit above the number of receives", limit_above_content, kSrq},
+    {"srq/limit/disarmed", "IBV-360", "does not report a limit that was disarmed", limit_disarmed, kSrq},
+    {"srq/limit/wrong", "IBV-359", "refuses a limit above the size of the queue", limit_wrong, kSrq},
+    {"srq/modify/mask", "IBV-363", "changes what the mask names", modify_mask, kSrq},
+    {"srq/modify/resize", "IBV-48 IBV-361", "resizes a queue if it says that it can", resize, kSrq},
+    {"srq/modify/all-or-nothing", "IBV-362", "changes nothing if one attribute is wrong", all_or_nothing, kSrq},
+    {"srq/destroy/used", "IBV-350", "keeps a queue that a queue pair uses", destroy_used, kSrq},
+    {"srq/destroy/receives", "IBV-350", "destroys a queue that has receives", destroy_with_receives, kSrq},
+};
+// clang-format on
+
+}  // namespace
+
+std::span<const Case> srq_cases() { return kCases; }
+
+}  // namespace iwarp::judge
