@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "judge/frame/ends.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <poll.h>
 
 #include <cstring>
 #include <thread>
+
+#include "judge/frame/ids.hpp"
 
 namespace iwarp::judge {
 namespace {
@@ -267,54 +268,17 @@ void Pair::connect_by_hand() {
   for (End* const end : {&a, &b}) judge.require("ibv_modify_qp to RTS", end->to_rts());
 }
 
-namespace {
-
-/// Waits for the next event of the channel, compares it with `type`, acknowledges it, and returns
-/// its id.
-rdma_cm_id* take(Judge& judge, rdma_event_channel* events, rdma_cm_event_type type) {
-  pollfd wait{.fd = events->fd, .events = POLLIN, .revents = 0};
-  const int limit = static_cast<int>(std::chrono::milliseconds(kLimit).count());
-  const std::string name = rdma_event_str(type);
-  judge.require_true(name, ::poll(&wait, 1, limit) == 1, "the event comes");
-  rdma_cm_event* event = nullptr;
-  judge.require("rdma_get_cm_event", errno_of(rdma_get_cm_event(events, &event)));
-  const bool is_right = event->event == type;
-  rdma_cm_id* const id = event->id;
-  rdma_ack_cm_event(event);
-  judge.require_true(name + " is the next event", is_right, "it is the next event");
-  return id;
-}
-
-}  // namespace
-
 void Pair::connect_by_cm() {
   Judge& judge = a.judge;
-  const int limit = static_cast<int>(std::chrono::milliseconds(kLimit).count());
+  if (judge.address().empty()) judge.not_applicable("the device has no IPv4 address");
   events = rdma_create_event_channel();
   if (events == nullptr) judge.not_applicable("an iWARP device connects only by rdma_cm");
-  sockaddr_in here{};
-  here.sin_family = AF_INET;
-  if (::inet_pton(AF_INET, judge.address().c_str(), &here.sin_addr) != 1) {
-    judge.not_applicable("the device has no IPv4 address");
-  }
-  rdma_cm_id* listener = nullptr;
-  judge.require("rdma_create_id",
-                errno_of(rdma_create_id(events, &listener, nullptr, RDMA_PS_TCP)));
-  judge.require("rdma_bind_addr",
-                errno_of(rdma_bind_addr(listener, reinterpret_cast<sockaddr*>(&here))));
-  judge.require("rdma_listen", errno_of(rdma_listen(listener, 1)));
-  here.sin_port = rdma_get_src_port(listener);
-  judge.require("rdma_create_id", errno_of(rdma_create_id(events, &a.id, nullptr, RDMA_PS_TCP)));
-  judge.require(
-      "rdma_resolve_addr",
-      errno_of(rdma_resolve_addr(a.id, nullptr, reinterpret_cast<sockaddr*>(&here), limit)));
-  take(judge, events, RDMA_CM_EVENT_ADDR_RESOLVED);
-  judge.require("rdma_resolve_route", errno_of(rdma_resolve_route(a.id, limit)));
-  take(judge, events, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  rdma_cm_id* const listener = new_listener(judge, events, Address(judge.address()), 1);
+  a.id = new_client(judge, events, Address(judge.address(), rdma_get_src_port(listener)));
   const auto give_qp = [&](End& end) {
-    judge.require("ibv_destroy_qp", end.qp.destroy());
+    must(judge, "ibv_destroy_qp", end.qp.destroy());
     ibv_qp_init_attr init = init_of(end);
-    judge.require("rdma_create_qp", errno_of(rdma_create_qp(end.id, end.pd.get(), &init)));
+    must(judge, "rdma_create_qp", errno_of(rdma_create_qp(end.id, end.pd.get(), &init)));
     end.qp = Qp(end.id->qp);
   };
   give_qp(a);
@@ -323,13 +287,13 @@ void Pair::connect_by_cm() {
   parameters.initiator_depth = b.options.reads;
   parameters.retry_count = a.options.retry_cnt;
   parameters.rnr_retry_count = a.options.rnr_retry;
-  judge.require("rdma_connect", errno_of(rdma_connect(a.id, &parameters)));
-  b.id = take(judge, events, RDMA_CM_EVENT_CONNECT_REQUEST);
+  must(judge, "rdma_connect", errno_of(rdma_connect(a.id, &parameters)));
+  b.id = await(judge, events, RDMA_CM_EVENT_CONNECT_REQUEST).id;
   give_qp(b);
   parameters.responder_resources = b.options.reads;
   parameters.initiator_depth = a.options.reads;
-  judge.require("rdma_accept", errno_of(rdma_accept(b.id, &parameters)));
-  for (int i = 0; i < 2; ++i) take(judge, events, RDMA_CM_EVENT_ESTABLISHED);
+  must(judge, "rdma_accept", errno_of(rdma_accept(b.id, &parameters)));
+  for (int i = 0; i < 2; ++i) await(judge, events, RDMA_CM_EVENT_ESTABLISHED);
   rdma_destroy_id(listener);
 }
 
