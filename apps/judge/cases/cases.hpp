@@ -22,5 +22,10 @@ std::span<const Case> event_cases();           ///< asynchronous events
 std::span<const Case> handle_cases();          ///< address handles
 std::span<const Case> datagram_cases();        ///< datagrams and groups
 std::span<const Case> inline_data_cases();     ///< IBV_SEND_INLINE
+std::span<const Case> cm_channel_cases();      ///< event channels, events, devices of rdma_cm
+std::span<const Case> cm_id_cases();           ///< life of ids
+std::span<const Case> cm_address_cases();      ///< rdma_getaddrinfo(), resolving
+std::span<const Case> cm_listen_cases();       ///< binding, listening, options
+std::span<const Case> cm_connect_cases();      ///< requests, rejections, ends
 
 }  // namespace iwarp::judge

@@ -7,9 +7,11 @@ namespace iwarp::judge {
 
 std::span<const std::span<const Case>> all_cases() {
   static const std::array tables{
-      device_cases(), table_cases(),   text_cases(),     region_cases(),         rereg_cases(),
-      window_cases(), channel_cases(), queue_cases(),    extended_queue_cases(), srq_cases(),
-      event_cases(),  handle_cases(),  datagram_cases(), inline_data_cases(),
+      device_cases(),         table_cases(),       text_cases(),       region_cases(),
+      rereg_cases(),          window_cases(),      channel_cases(),    queue_cases(),
+      extended_queue_cases(), srq_cases(),         event_cases(),      handle_cases(),
+      datagram_cases(),       inline_data_cases(), cm_channel_cases(), cm_id_cases(),
+      cm_address_cases(),     cm_listen_cases(),   cm_connect_cases(),
   };
   return tables;
 }
