@@ -58,7 +58,7 @@ ibv_cq* create_cq(End& end) {
 
 }  // namespace
 
-End::End(Judge& of, const EndOptions& chosen) : judge(of), options(chosen), memory_(chosen.memory) {
+End::End(Judge& of, const EndOptions& chosen) : memory_(chosen.memory), judge(of), options(chosen) {
   pd = Pd(options.pd != nullptr ? options.pd : ibv_alloc_pd(judge.context()));
   judge.require("ibv_alloc_pd", errno_of(pd.get()));
   if (options.has_channel) {

@@ -58,6 +58,8 @@ struct EndOptions {
 /// A queue pair and the objects it needs, in RESET. If an object cannot be created, the case ends
 /// as failed, or as refused if the errno says so.
 class End {
+  std::vector<char> memory_;  // the first member, so that the queue pair is destroyed before it
+
  public:
   explicit End(Judge& judge, const EndOptions& options = {});
   ~End();
@@ -96,9 +98,6 @@ class End {
   Srq srq;
   Qp qp;
   rdma_cm_id* id = nullptr;  ///< owns the queue pair if rdma_cm connected it
-
- private:
-  std::vector<char> memory_;
 };
 
 /// Waits up to `limit` for a completion.
