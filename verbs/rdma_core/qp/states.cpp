@@ -453,10 +453,9 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     if (!self.context.alive() || is_removed) return EIO;
     if (hooks != nullptr) hooks->changing_state();
     if (is_drain(*attr, mask)) {
-      refuse("IBV_QPS_SQD",
-             "a send queue cannot be drained and resumed (poll completions to see which requests "
-             "are done)");
-      return EINVAL;
+      return refused("IBV_QPS_SQD",
+                     "a send queue cannot be drained and resumed (poll completions to see which "
+                     "requests are done)");
     }
     return self.modify(*attr, mask);
   });
