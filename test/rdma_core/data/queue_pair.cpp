@@ -159,8 +159,10 @@ TEST_CASE("attributes are checked and can be read back") {
   attr.max_rd_atomic = 7;
   attr.max_dest_rd_atomic = 9;
   attr.timeout = 14;
+  attr.sq_psn = 0xFF000005;
   REQUIRE_EQ(ibv_modify_qp(end.qp, &attr,
-                           IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_TIMEOUT),
+                           IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_TIMEOUT |
+                               IBV_QP_SQ_PSN),
              0);
   CHECK_EQ(ibv_modify_qp(end.qp, &attr, IBV_QP_CAP), EOPNOTSUPP);
   const ibv_qp_attr now = query(end.qp);
@@ -168,6 +170,7 @@ TEST_CASE("attributes are checked and can be read back") {
   CHECK_EQ(now.max_rd_atomic, 7);
   CHECK_EQ(now.max_dest_rd_atomic, 9);
   CHECK_EQ(now.timeout, 14);
+  CHECK_EQ(now.sq_psn, 5);
   CHECK_EQ(now.port_num, 1);
 }
 

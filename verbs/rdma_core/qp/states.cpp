@@ -29,6 +29,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr std::uint32_t kMostPsn = 0xFFFFFF;
+
 void set_state(RcQp& qp, ibv_qp_state state) {
   qp.state.store(state);
   if (state != IBV_QPS_ERR) qp.last_wqe_reported = false;
@@ -457,7 +459,11 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
                      "a send queue cannot be drained and resumed (poll completions to see which "
                      "requests are done)");
     }
-    return self.modify(*attr, mask);
+    // A PSN has 24 bits. As the kernel does, ignores the upper bits, which some programs set.
+    ibv_qp_attr checked = *attr;
+    checked.rq_psn &= kMostPsn;
+    checked.sq_psn &= kMostPsn;
+    return self.modify(checked, mask);
   });
 }
 
