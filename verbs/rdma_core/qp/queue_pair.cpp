@@ -150,6 +150,7 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
 
 constexpr std::uint64_t kAnswered = IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
                                     IBV_QP_EX_WITH_ATOMIC_FETCH_AND_ADD;
+constexpr std::uint64_t kDatagrams = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
 
 // [IBV-402, IBV-403, IBV-404, IBV-405, IBV-406, IBV-407, IBV-408, IBV-626]
 void check_extensions(const ibv_qp_init_attr_ex& attr, Persona persona) {
@@ -174,11 +175,16 @@ void check_extensions(const ibv_qp_init_attr_ex& attr, Persona persona) {
       (attr.send_ops_flags & ~kOperations) != 0) {
     fail(refused("an operation in send_ops_flags", "iWARP has no message for the operation"));
   }
-  const bool reads = (attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0 &&
-                     (attr.send_ops_flags & kAnswered) != 0;
-  if (attr.qp_type == IBV_QPT_UC && reads) {
+  if ((attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) == 0) return;
+  if (attr.qp_type == IBV_QPT_UC && (attr.send_ops_flags & kAnswered) != 0) {
     fail(refused(EOPNOTSUPP,
                  "send_ops_flags {:#x}: UC supports neither Reads nor atomics (clear their flags)",
+                 attr.send_ops_flags));
+  }
+  if (attr.qp_type == IBV_QPT_UD && (attr.send_ops_flags & ~kDatagrams) != 0) {
+    fail(refused(EOPNOTSUPP,
+                 "send_ops_flags {:#x}: UD supports only Sends (clear the flags other than "
+                 "IBV_QP_EX_WITH_SEND and IBV_QP_EX_WITH_SEND_WITH_IMM)",
                  attr.send_ops_flags));
   }
 }
