@@ -27,5 +27,6 @@ std::span<const Case> cm_id_cases();           ///< life of ids
 std::span<const Case> cm_address_cases();      ///< rdma_getaddrinfo(), resolving
 std::span<const Case> cm_listen_cases();       ///< binding, listening, options
 std::span<const Case> cm_connect_cases();      ///< requests, rejections, ends
+std::span<const Case> qp_step_cases();         ///< transitions of queue pairs and their attributes
 
 }  // namespace iwarp::judge
