@@ -28,5 +28,6 @@ std::span<const Case> cm_address_cases();      ///< rdma_getaddrinfo(), resolvin
 std::span<const Case> cm_listen_cases();       ///< binding, listening, options
 std::span<const Case> cm_connect_cases();      ///< requests, rejections, ends
 std::span<const Case> qp_step_cases();         ///< transitions of queue pairs and their attributes
+std::span<const Case> qp_create_cases();       ///< creating and destroying queue pairs
 
 }  // namespace iwarp::judge
