@@ -29,5 +29,6 @@ std::span<const Case> cm_listen_cases();       ///< binding, listening, options
 std::span<const Case> cm_connect_cases();      ///< requests, rejections, ends
 std::span<const Case> qp_step_cases();         ///< transitions of queue pairs and their attributes
 std::span<const Case> qp_create_cases();       ///< creating and destroying queue pairs
+std::span<const Case> qp_value_cases();        ///< values of attributes, and what a query returns
 
 }  // namespace iwarp::judge
