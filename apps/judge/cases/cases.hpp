@@ -30,5 +30,6 @@ std::span<const Case> cm_connect_cases();      ///< requests, rejections, ends
 std::span<const Case> qp_step_cases();         ///< transitions of queue pairs and their attributes
 std::span<const Case> qp_create_cases();       ///< creating and destroying queue pairs
 std::span<const Case> qp_value_cases();        ///< values of attributes, and what a query returns
+std::span<const Case> qp_post_cases();         ///< posting: states, limits, lists
 
 }  // namespace iwarp::judge
