@@ -31,5 +31,7 @@ std::span<const Case> qp_step_cases();         ///< transitions of queue pairs a
 std::span<const Case> qp_create_cases();       ///< creating and destroying queue pairs
 std::span<const Case> qp_value_cases();        ///< values of attributes, and what a query returns
 std::span<const Case> qp_post_cases();         ///< posting: states, limits, lists
+std::span<const Case> data_fault_cases();      ///< requests that fail, and both ends then
+std::span<const Case> data_valid_cases();      ///< valid requests of each opcode
 
 }  // namespace iwarp::judge
