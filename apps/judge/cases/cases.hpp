@@ -33,5 +33,7 @@ std::span<const Case> qp_value_cases();        ///< values of attributes, and wh
 std::span<const Case> qp_post_cases();         ///< posting: states, limits, lists
 std::span<const Case> data_fault_cases();      ///< requests that fail, and both ends then
 std::span<const Case> data_valid_cases();      ///< valid requests of each opcode
+std::span<const Case> data_order_cases();      ///< which requests complete, and in which order
+std::span<const Case> data_peer_cases();       ///< an end that cannot go on, and RESET
 
 }  // namespace iwarp::judge
