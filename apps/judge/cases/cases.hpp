@@ -35,5 +35,6 @@ std::span<const Case> data_fault_cases();      ///< requests that fail, and both
 std::span<const Case> data_valid_cases();      ///< valid requests of each opcode
 std::span<const Case> data_order_cases();      ///< which requests complete, and in which order
 std::span<const Case> data_peer_cases();       ///< an end that cannot go on, and RESET
+std::span<const Case> data_builder_cases();    ///< ibv_wr_start() to ibv_wr_complete()
 
 }  // namespace iwarp::judge
