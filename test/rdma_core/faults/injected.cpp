@@ -183,6 +183,14 @@ TEST_CASE(
   CHECK_EQ(pair.b.text(0, 8), "arrived!");
 }
 
+TEST_CASE("requests fail if the port is down for longer than their timeouts") {
+  SettledPair pair({}, {}, kShort);
+  rule("now port down");
+  write(pair.a, pair.b);
+  CHECK_EQ(next(pair.a.cq).status, IBV_WC_RETRY_EXC_ERR);
+  rule("now port up");
+}
+
 TEST_CASE("a port that is down for a specified time comes up by itself") {
   SettledPair pair;
   rule("after 1 send port down 1ms");

@@ -221,7 +221,7 @@ ibv_wc_status Injector::polled(std::uint32_t qp_num, bool is_receive, ibv_wc_sta
 
 bool Injector::is_any_port_down() const {
   return std::ranges::any_of(states_, [](const DeviceState& state) {
-    return state.port_down.load(std::memory_order_relaxed);
+    return state.port_down_at.load(std::memory_order_relaxed) != kPortUp.count();
   });
 }
 
@@ -367,7 +367,8 @@ void Injector::set_port(const Device& device, bool down, std::chrono::nanosecond
     state.port_up_at.reset();
     if (down && duration.count() != 0) state.port_up_at = now() + duration;
   }
-  if (state.port_down.exchange(down) != down) {
+  const auto was = state.port_down_at.exchange(down ? now().count() : kPortUp.count());
+  if (down != (was != kPortUp.count())) {
     core_.service<PortEvents>().tell(down ? IBV_EVENT_PORT_ERR : IBV_EVENT_PORT_ACTIVE, &device);
   }
   clock_.wake();

@@ -61,8 +61,11 @@ class Injector {
   ibv_wc_status polled(std::uint32_t qp_num, bool is_receive, ibv_wc_status status);
   /// Returns whether a rule has removed the device. After that, all posts fail with EIO.
   bool is_removed(const Device& device) const { return state_of(device).removed.load(); }
-  bool is_port_down(const Device& device) const {
-    return state_of(device).port_down.load(std::memory_order_relaxed);
+  bool is_port_down(const Device& device) const { return port_down_since(device).has_value(); }
+  /// Returns since when a rule has kept the port of the device down, or nullopt if it is up.
+  std::optional<Book::Time> port_down_since(const Device& device) const {
+    const Book::Time at(state_of(device).port_down_at.load(std::memory_order_relaxed));
+    return at == kPortUp ? std::nullopt : std::optional(at);
   }
   HeldReceives& receives() { return receives_; }
 
@@ -102,10 +105,11 @@ class Injector {
     /// Whether the next datagram repeats one that was already counted.
     bool datagram_counted = false;
   };
+  static constexpr Book::Time kPortUp = Book::Time::max();
   /// What rules have done to a device.
   struct DeviceState {
     std::atomic<bool> removed{false};
-    std::atomic<bool> port_down{false};
+    std::atomic<Book::Time::rep> port_down_at{kPortUp.count()};
     std::optional<Book::Time> port_up_at;  ///< guarded by mutex_
   };
   DeviceState& state_of(const Device& device) { return states_[device.spec().index]; }

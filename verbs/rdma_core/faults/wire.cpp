@@ -51,6 +51,7 @@ void Wire::attach() {
                                           .send_datagrams = send_datagrams,
                                           .receive_datagrams = receive_datagrams,
                                           .carries = carries,
+                                          .silent_for = silent_for,
                                           .cuts_messages = false};
   net::replace_socket_ops(&kFaulty);
 }
@@ -84,12 +85,25 @@ const Device* Wire::device_of(int fd) {
   return net::insist([&] { return &device_at(gid_of(local)); });
 }
 
-bool Wire::is_cut(int fd) {
-  if (!injector_.is_any_port_down()) return false;
-  const Device* const device = device_of(fd);
-  if (device != nullptr) return injector_.is_port_down(*device);
-  return std::ranges::all_of(devices(),
-                             [&](const Device* each) { return injector_.is_port_down(*each); });
+std::optional<std::chrono::nanoseconds> Wire::cut_since(int fd) {
+  if (!injector_.is_any_port_down()) return std::nullopt;
+  if (const Device* const device = device_of(fd)) return injector_.port_down_since(*device);
+  std::optional<std::chrono::nanoseconds> out(0);
+  for (const Device* const device : devices()) {
+    const auto since = injector_.port_down_since(*device);
+    if (!since) return std::nullopt;
+    out = std::max(*out, *since);
+  }
+  return out;
+}
+
+// While the port is down, the peer is silent, although its TCP still acknowledges what was sent
+// before, and answers probes.
+std::chrono::milliseconds Wire::silent_for(int fd) {
+  Wire& wire = *attached.load();
+  const auto since = wire.cut_since(fd);
+  if (!since) return net::kernel_socket_ops().silent_for(fd);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(wire.injector_.now() - *since);
 }
 
 std::uint32_t Wire::ordinal(int fd) {

@@ -8,8 +8,10 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 
@@ -33,9 +35,10 @@ class Wire {
   /// Resets the connection with this ordinal, or all connections if `connection` is 0, but only if
   /// they belong to `device`, unless `device` is empty.
   void reset(std::uint32_t connection, std::string_view device);
-  /// Returns whether the port of the socket's device is down. A socket that belongs to no device is
-  /// cut while all ports are down.
-  bool is_cut(int fd);
+  /// Returns since when the port of the socket's device has been down, or nullopt if it is up. A
+  /// socket that belongs to no device is cut while all ports are down.
+  std::optional<std::chrono::nanoseconds> cut_since(int fd);
+  bool is_cut(int fd) { return cut_since(fd).has_value(); }
 
  private:
   struct Connection {
@@ -50,6 +53,7 @@ class Wire {
   static int send_datagrams(int fd, mmsghdr* messages, unsigned count, int flags);
   static int receive_datagrams(int fd, mmsghdr* messages, unsigned count, int flags);
   static void carries(int fd, std::uint32_t qp_num);
+  static std::chrono::milliseconds silent_for(int fd);
   void forget(int fd);
   std::uint32_t ordinal(int fd);
   const Device* device_of(int fd);

@@ -242,7 +242,8 @@ void DrivenConnection::control(std::uint32_t work) {
     active_->timer_at = Active::kNever;
     const auto due = core.timeout();
     const auto answer = core.answer_due();
-    if (answer && now >= *answer) core.note_peer_seen(now - silent_for(active_->socket.get()));
+    if (answer && now >= *answer)
+      core.note_peer_seen(now - socket_ops().silent_for(active_->socket.get()));
     if (due && now >= *due) core.handle_timeout(now);
     if (now >= active_->linger_until) core.abort();
   }

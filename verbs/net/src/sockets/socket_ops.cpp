@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "iwarp/net/carrier.hpp"
+#include "sockets/sockets.hpp"
 
 namespace iwarp::net {
 namespace {
@@ -54,7 +55,8 @@ const SocketOps& kernel_socket_ops() {
                                      .receive = receive_message,
                                      .send_datagrams = send_datagrams,
                                      .receive_datagrams = receive_datagrams,
-                                     .carries = [](int, std::uint32_t) {}};
+                                     .carries = [](int, std::uint32_t) {},
+                                     .silent_for = silent_for};
   return kKernel;
 }
 

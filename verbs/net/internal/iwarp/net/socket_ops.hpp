@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 
 namespace iwarp::net {
@@ -25,6 +26,9 @@ struct SocketOps {
   /// Called when the socket begins to carry the data of the queue pair `qp_num`; must not throw.
   /// The kernel's table does nothing.
   void (*carries)(int fd, std::uint32_t qp_num);
+  /// Returns how long the peer's TCP has been silent although it owes an answer. If it owes none,
+  /// makes the kernel probe the peer, and returns 0.
+  std::chrono::milliseconds (*silent_for)(int fd);
   /// Whether send_datagrams() takes messages that the kernel cuts into datagrams (UDP_SEGMENT).
   bool cuts_messages = true;
 };
