@@ -109,12 +109,14 @@ TEST_CASE("each line is a comment or a sample, and each family has one HELP and 
   Statistics s;
   s.counters.octets_sent = 12;
   s.passive.failed[static_cast<std::size_t>(SetupFailure::kGaveWay)] = 3;
-  s.open_connections = 2;
+  s.open_connections = 3;
   s.connections.push_back({.qp = 7,
                            .is_outgoing = true,
                            .local = {"127.0.0.1", 1},
                            .peer = {"a\"b\\c\nd\x80", 2},
                            .counters = {.octets_sent = 9}});
+  s.connections.push_back({.qp = 8, .device = "rxe0", .counters = {.octets_sent = 5}});
+  s.devices["rxe0"].octets_sent = 6;
   s.datagrams = {.sent = 21,
                  .unsent = 22,
                  .delivered = 23,
@@ -152,6 +154,11 @@ TEST_CASE("each line is a comment or a sample, and each family has one HELP and 
   CHECK(has_line(text,
                  "iwarp_connection_octets_sent_total{qp=\"7\",side=\"active\",local=\"127.0.0.1:1\""
                  ",peer=\"a\\\"b\\\\c?d?:2\"} 9"));
+  CHECK(has_line(text,
+                 "iwarp_connection_octets_sent_total{device=\"rxe0\",qp=\"8\",side=\"passive\","
+                 "local=\":0\",peer=\":0\"} 5"));
+  CHECK(has_line(text, "iwarp_device_octets_sent_total{device=\"rxe0\"} 6"));
+  CHECK_EQ(text.find("iwarp_device_registrations_total"), std::string::npos);
   const Pattern line(
       R"re(^(# (HELP|TYPE) iwarp_[a-z_]+ [ -~]+|iwarp_[a-z_]+([{]([a-z]+="([^"\\]|\\["\\])*",?)+[}])? [0-9]+)$)re");
   std::istringstream in(text);

@@ -69,6 +69,27 @@ class Figures(Case):
             self.assertGreaterEqual(after("iwarp_octets_sent_total"),
                                     during("iwarp_octets_sent_total"))
 
+    def test_figures_of_each_device(self):
+        """The server listens at an address of both devices, of which the first serves the connections."""
+        port = free_port()
+        server, client = self.pinging(port, ("--device", "left,right", "--metrics", f"unix:{self.scratch}/%p",
+                                             "--log", "info"))
+        with server() as server:
+            server.listens(port)
+            where = self.place(server)
+            with client() as client:
+                client.wait_until(lambda: metrics.Figures(where)("iwarp_device_fpdus_sent_total", device="left") > 100,
+                                  "pings")
+                during = metrics.Figures(where)
+                self.assertGreater(during("iwarp_connection_fpdus_sent_total", device="left"), 100)
+            server.wait_until(lambda: metrics.Figures(where)("iwarp_connections_open") == 0,
+                              "the end of the connection")
+            after = metrics.Figures(where)
+            self.assertGreaterEqual(after("iwarp_device_fpdus_sent_total", device="left"),
+                                    during("iwarp_device_fpdus_sent_total", device="left"))
+            self.assertEqual(after("iwarp_device_fpdus_sent_total", device="left"), after("iwarp_fpdus_sent_total"))
+            self.assertEqual(after("iwarp_device_fpdus_sent_total", device="right"), 0)
+
     def test_the_path_goes_with_the_program(self):
         path = self.scratch / "socket"
         for _ in range(2):

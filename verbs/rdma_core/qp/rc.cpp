@@ -20,7 +20,8 @@ verbs::QpNum RcQp::make_core() {
                            .srq = srq != nullptr ? srq->core.get() : nullptr,
                            .limits = limits(),
                            .signal_all = signal_all,
-                           .drop_failed = true};
+                           .drop_failed = true,
+                           .device = ibv_get_device_name(context.device.handle())};
   auto made = context.rnic.create_qp(*pd->core, init);
   if (!made) throw std::system_error(made.error());
   (void)unused.release();

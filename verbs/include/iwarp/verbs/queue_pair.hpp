@@ -61,6 +61,9 @@ struct QpInit {
   /// If set, the destructor and reset() remove from the completion queues this queue pair's failed
   /// completions that have not been polled.
   bool drop_failed = false;
+  /// The name under which net::Statistics sums up the traffic of this queue pair with that of other
+  /// queue pairs, or null. Must stay valid until the Rnic is destroyed.
+  const char* device = nullptr;
   /// Which accesses the peer may make through this queue pair. [VRB-30]
   Access inbound = Access::kRemoteRead | Access::kRemoteWrite | Access::kRemoteAtomic;
 };

@@ -43,9 +43,16 @@ DrivenConnection::~DrivenConnection() = default;
 std::shared_ptr<DrivenConnection> DrivenConnection::make(Registry& registry, Worker& worker,
                                                          Setup setup) {
   auto self = std::make_shared<DrivenConnection>(Private{}, registry, worker, setup);
-  if (setup.qp != nullptr) socket_ops().carries(setup.socket.get(), setup.qp->num());
   self->active_ = std::make_unique<Active>(worker, std::move(setup), *self);
+  if (self->qp_ != nullptr) self->serve(*self->qp_);
   return self;
+}
+
+// Call when the connection gets its queue pair.
+void DrivenConnection::serve(verbs::QueuePair& qp) {
+  qp_ = &qp;
+  device_ = qp.init().device;
+  socket_ops().carries(active_->socket.get(), qp.num());
 }
 
 bool DrivenConnection::posted(verbs::Doorbell doorbell) {

@@ -178,6 +178,8 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
 
   // Registry and ConnectionClient call the following functions with the lock held.
   verbs::QueuePair* qp() const { return qp_; }
+  /// Returns verbs::QpInit::device of the queue pair, or null.
+  const char* device() const { return device_; }
   const verbs::Counters& final_counters() const { return final_; }
   const verbs::Incidents& final_incidents() const { return final_incidents_; }
   /// After a rejection, gives up the socket and returns it. Returns an empty UniqueFd if TCP has
@@ -246,6 +248,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void await(SocketWaits::Kind kind, std::uint32_t work);
   void finish(Close how);
   verbs::Counters count() const;
+  void serve(verbs::QueuePair& qp);
   void tell(const verbs::ConnectionEvent& event);
   void fail_setup(SetupFailure why, std::string_view text = {});
 
@@ -258,6 +261,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   GatheredPosts gathered_;
   std::atomic<bool> in_gather_timer_{false};
   verbs::QueuePair* qp_;
+  const char* device_ = nullptr;  ///< remains when the queue pair has been destroyed
   std::unique_ptr<Active> active_;
   const bool is_outgoing_;
   CountedSetup setup_;

@@ -35,6 +35,7 @@ std::optional<ConnectionStatistics> DrivenConnection::statistics() {
     if (!setup_.is_established()) return std::nullopt;
     const bool open = active_ != nullptr;  // if not open, the queue pair may have been destroyed
     return ConnectionStatistics{.qp = open ? qp_->num() : 0,
+                                .device = device_ != nullptr ? device_ : "",
                                 .is_outgoing = is_outgoing_,
                                 .local = local_,
                                 .peer = peer_,

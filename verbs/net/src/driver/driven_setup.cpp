@@ -2,7 +2,6 @@
 // DrivenConnection: the functions called during set-up.
 #include "driver/driven_active.hpp"
 #include "driver/driven_connection.hpp"
-#include "iwarp/net/socket_ops.hpp"
 #include "sockets/sockets.hpp"
 
 namespace iwarp::net {
@@ -32,8 +31,7 @@ std::error_code DrivenConnection::accept(verbs::QueuePair& qp, bytes::View priva
   const bool whole = use([&](Active& a) {
     if (a.core.startup().state() != mpa::StartupState::kAwaitDecision) return;
     out.clear();
-    qp_ = &qp;  // set before a.core.accept(), whose events refer to qp_
-    socket_ops().carries(a.socket.get(), qp.num());
+    serve(qp);  // before a.core.accept(), whose events refer to qp_
     if (!a.core.accept(qp, private_data, ird, ord, mpa::Clock::now())) {
       qp_ = nullptr;
       out = Errc::kPrivateDataTooLong;

@@ -110,6 +110,17 @@ void write_datagrams(Exposition& out, const verbs::DatagramCounters& d) {
   }
 }
 
+void write_devices(Exposition& out, const Statistics& s) {
+  if (s.devices.empty()) return;
+  for (const auto& [name, member, meaning] : verbs::counter_names()) {
+    if (member == &verbs::Counters::registrations) continue;
+    out.family(fmt::format("iwarp_device_{}_total", name), "counter", meaning);
+    for (const auto& [device, counters] : s.devices) {
+      out.series(counters.*member, fmt::format("device=\"{}\"", label(device)));
+    }
+  }
+}
+
 void write_connections(Exposition& out, const Statistics& s) {
   out.gauge("iwarp_connections_open", s.open_connections, "Established connections");
   out.gauge("iwarp_connections_unlisted", s.open_connections - s.connections.size(),
@@ -117,8 +128,10 @@ void write_connections(Exposition& out, const Statistics& s) {
   const auto each = [&](const std::string& name, std::string_view help, auto figure) {
     out.family("iwarp_connection_" + name, "counter", help);
     for (const ConnectionStatistics& one : s.connections) {
-      out.series(figure(one), fmt::format("qp=\"{}\",side=\"{}\",local=\"{}\",peer=\"{}\"", one.qp,
-                                          one.is_outgoing ? "active" : "passive",
+      const auto device =
+          one.device.empty() ? std::string() : fmt::format("device=\"{}\",", label(one.device));
+      out.series(figure(one), fmt::format("{}qp=\"{}\",side=\"{}\",local=\"{}\",peer=\"{}\"",
+                                          device, one.qp, one.is_outgoing ? "active" : "passive",
                                           label(to_string(one.local)), label(to_string(one.peer))));
     }
   };
@@ -157,6 +170,7 @@ std::string metrics_text(const Statistics& s) {
   out.series(s.qps, "kind=\"qp\"");
   out.series(s.cqs, "kind=\"cq\"");
   out.series(s.srqs, "kind=\"srq\"");
+  write_devices(out, s);
   write_connections(out, s);
   return out.take();
 }

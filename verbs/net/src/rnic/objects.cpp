@@ -300,6 +300,8 @@ Expected<QpHandle> Rnic::create_qp(ProtectionDomain& pd, verbs::QpInit init) {
     auto qp = std::make_unique<QueuePair>(
         init.num, init, impl_->stags,
         [impl](const verbs::AsyncEvent& event) { ChannelPort::push(impl->async, event); });
+    // Statistics::devices needs an entry that allocates no memory when a connection ends.
+    if (init.device != nullptr) impl_->over.devices.try_emplace(init.device);
     ChannelPort::reserve(impl_->async);
     const auto number = impl_->qp_numbers.insert(init.num).first;
     try {

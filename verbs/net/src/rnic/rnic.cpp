@@ -101,6 +101,7 @@ Statistics Rnic::statistics(std::size_t max_connections) const {
       continue;
     }
     out.counters += one->counters;
+    if (!one->device.empty()) out.devices[one->device] += one->counters;
     out.add(one->incidents);
     if (connection->ended()) continue;
     ++out.open_connections;
@@ -177,6 +178,10 @@ void Rnic::Impl::ended(DrivenConnection& connection) {
   last = std::move(it->second);
   connections.erase(it);
   over.counters += connection.final_counters();
+  if (connection.device() != nullptr) {
+    const auto sums = over.devices.find(connection.device());
+    if (sums != over.devices.end()) sums->second += connection.final_counters();
+  }
   over.add(connection.final_incidents());
   const auto record = qps.find(connection.qp());
   if (record == qps.end()) return;

@@ -60,6 +60,7 @@ void Statistics::add(const verbs::Incidents& incidents) {
 
 Statistics& Statistics::operator+=(const Statistics& o) {
   counters += o.counters;
+  for (const auto& [device, sums] : o.devices) devices[device] += sums;
   active += o.active;
   passive += o.passive;
   datagrams += o.datagrams;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -55,6 +56,7 @@ struct TerminateCount {
 /// An established connection that has not ended.
 struct ConnectionStatistics {
   verbs::QpNum qp = 0;
+  std::string device{};      ///< verbs::QpInit::device, or empty
   bool is_outgoing = false;  ///< whether this end connected
   Address local{};
   Address peer{};
@@ -65,7 +67,9 @@ struct ConnectionStatistics {
 
 /// Totals and present state of one or more Rnics.
 struct Statistics {
-  verbs::Counters counters{};           ///< sum over all connections so far
+  verbs::Counters counters{};  ///< sum over all connections so far
+  /// sums over the connections of the queue pairs with the same verbs::QpInit::device, by this name
+  std::map<std::string, verbs::Counters, std::less<>> devices{};
   SetupStatistics active{};             ///< set-ups in which this end connects
   SetupStatistics passive{};            ///< set-ups in which a peer connects
   verbs::DatagramCounters datagrams{};  ///< sum over all datagram queue pairs so far
