@@ -62,8 +62,8 @@ TEST_CASE("an invalid profile is refused with the name of the value") {
         Case{"\"format\": 1", "\"format\": 2", "format 2: must be 1"},
         Case{"\"format\": 1, ", "", "format is missing"},
         Case{"\"card{n}\"", "\"a/b\"",
-             "device.name \"a/b\": must be a file name, in which {n} stands for a number and "
-             "{interface} for a network interface"},
+             "device.name \"a/b\": must be at most 63 letters, digits, '_', '-' and '.', in which "
+             "{n} stands for a number and {interface} for a network interface"},
         Case{
             "\"transport\": 0", "\"transport\": 1",
             "device.node_type 1: must be 1 with transport 0 (RoCE) and 4 with transport 1 (iWARP)"},

@@ -14,6 +14,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "iwarp/profiles/device_name.hpp"
+
 namespace {
 
 using namespace iwarp::rdma_core;  // NOLINT(google-build-using-namespace): the tested code
@@ -129,11 +131,12 @@ TEST_CASE("a file that is not a session's is not used") {
 }
 
 TEST_CASE("the names of devices can be part of a file name") {
-  for (const char* name : {"rxe0", "rxe_eth0", "a.b-c"}) CHECK(is_device_name(name));
+  for (const char* name : {"rxe0", "rxe_eth0", "a.b-c"})
+    CHECK(iwarp::profiles::is_device_name(name));
   for (const char* name :
        {"", ".", "..", "a/b", "a b", "a:b", "a=b", "a,b", "a\n", "rxe%d", "\x7F", "\xC3\xA4"}) {
-    CHECK_FALSE(is_device_name(name));
+    CHECK_FALSE(iwarp::profiles::is_device_name(name));
   }
-  CHECK(is_device_name(std::string(63, 'x')));
-  CHECK_FALSE(is_device_name(std::string(64, 'x')));
+  CHECK(iwarp::profiles::is_device_name(std::string(63, 'x')));
+  CHECK_FALSE(iwarp::profiles::is_device_name(std::string(64, 'x')));
 }

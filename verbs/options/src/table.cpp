@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table: each option of `iwarp run` and of the commands that open a connection, in the order of
 // --help.
-#include <cctype>
 #include <expected>
 #include <ranges>
 
+#include "iwarp/profiles/device_name.hpp"
 #include "values.hpp"
 
 namespace iwarp::options {
@@ -105,20 +105,14 @@ constexpr Value profile() {
 using Devices = std::expected<std::vector<DeviceChoice>, std::string>;
 
 Devices parse_devices(std::string_view text) {
-  constexpr std::size_t kMaxName = 63;
   std::vector<DeviceChoice> out;
   for (const auto part : std::views::split(text, ',')) {
     const std::string_view entry(part);
     const auto equals = std::min(entry.find('='), entry.size());
     const std::string name(entry.substr(0, equals));
-    const bool is_named = !name.empty() && name.size() <= kMaxName && name != "." && name != ".." &&
-                          std::ranges::all_of(name, [](unsigned char c) {
-                            return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
-                          });
-    if (!is_named) {
-      return std::unexpected("\"" + name +
-                             "\" is not a device name (use at most 63 letters, digits, '_', '-' "
-                             "and '.')");
+    if (!profiles::is_device_name(name)) {
+      return std::unexpected("\"" + name + "\" is not a device name (use " +
+                             std::string(profiles::kDeviceNameRule) + ")");
     }
     if (std::ranges::find(out, name, &DeviceChoice::name) != out.end()) {
       return std::unexpected("two devices are named " + name);

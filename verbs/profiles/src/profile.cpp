@@ -11,6 +11,8 @@
 #include <span>
 #include <stdexcept>
 
+#include "iwarp/profiles/device_name.hpp"
+
 namespace iwarp::profiles {
 
 /// Returns the contents of the built-in profile of this name, or an empty text. CMake makes this
@@ -267,17 +269,16 @@ bool is_name_pattern(std::string_view name) {
   for (const std::string_view mark : {"{n}", "{interface}"}) {
     if (const auto at = plain.find(mark); at != plain.npos) plain.replace(at, mark.size(), "0");
   }
-  return !plain.empty() && plain.find_first_of("/{} \t\n") == plain.npos && plain != "." &&
-         plain != "..";
+  return is_device_name(plain);
 }
 
 void read_device(Taker& file, Profile& out) {
   if (!file.object("device")) fail("device", "is missing");
   out.device_name = needed(file.text("device.name"), "device.name");
   if (!is_name_pattern(out.device_name)) {
-    fail("device.name", '"' + out.device_name +
-                            "\": must be a file name, in which {n} stands for a number and "
-                            "{interface} for a network interface");
+    fail("device.name", '"' + out.device_name + "\": must be " + std::string(kDeviceNameRule) +
+                            ", in which {n} stands for a number and {interface} for a network "
+                            "interface");
   }
   constexpr std::uint64_t kChannelAdapter = 1;
   constexpr std::uint64_t kRnic = 4;

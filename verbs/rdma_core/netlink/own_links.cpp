@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "device/attributes.hpp"
+#include "iwarp/profiles/device_name.hpp"
 #include "process/settings.hpp"
 
 namespace iwarp::rdma_core::netlink {
@@ -40,7 +41,7 @@ std::vector<LinkView> OwnLinks::list() {
 }
 
 int OwnLinks::add(const std::string& name, const std::string& type, const std::string& netdev) {
-  if (!is_device_name(name)) return EINVAL;
+  if (!profiles::is_device_name(name)) return EINVAL;
   if (::if_nametoindex(netdev.c_str()) == 0) return ENODEV;
   if (type != "rxe" && type != "siw") return EINVAL;
   const Settings now = settings_now();

@@ -9,15 +9,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <optional>
 #include <utility>
 
+#include "iwarp/profiles/device_name.hpp"
+
 namespace iwarp::rdma_core {
 namespace {
 
-constexpr std::size_t kMaxDeviceName = 63;
+constexpr std::size_t kMaxWord = 63;
 constexpr std::string_view kRemoved = "-";
 // A longer file was not written by this class.
 constexpr std::size_t kMaxFile = kMaxAddedDevices * 128;
@@ -104,7 +105,7 @@ class SessionFile {
 
 bool is_word(std::string_view text) {
   const auto is_usable = [](char c) { return c > ' ' && c < '\x7F' && c != ',' && c != '='; };
-  return !text.empty() && text.size() <= kMaxDeviceName && std::ranges::all_of(text, is_usable);
+  return !text.empty() && text.size() <= kMaxWord && std::ranges::all_of(text, is_usable);
 }
 
 /// Returns the device of a line, or nullopt if the line contains none.
@@ -115,7 +116,7 @@ std::optional<AddedDevice> device_of(std::string_view line, std::size_t number) 
     if (!is_word(word)) return std::nullopt;
     line.remove_prefix(std::min(line.size(), word.size() + 1));
   }
-  if (!line.empty() || !is_device_name(words[0])) return std::nullopt;
+  if (!line.empty() || !profiles::is_device_name(words[0])) return std::nullopt;
   return AddedDevice{static_cast<unsigned>(number), words[0], words[1], words[2]};
 }
 
@@ -128,13 +129,6 @@ std::vector<AddedDevice> devices_of(const Lines& lines) {
 }
 
 }  // namespace
-
-bool is_device_name(std::string_view name) {
-  const auto is_usable = [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
-  };
-  return is_word(name) && name != "." && name != ".." && std::ranges::all_of(name, is_usable);
-}
 
 std::vector<AddedDevice> Session::devices() const {
   if (path_.empty()) return {};

@@ -26,10 +26,6 @@ struct AddedDevice {
   std::string netdev;  ///< network interface
 };
 
-/// Returns whether the name is one for a device: 1 to 63 letters, digits, '_', '-' and '.', but
-/// neither "." nor "..".
-bool is_device_name(std::string_view name);
-
 class Session {
  public:
   /// `path` is the path of the file, or empty if this process belongs to no session.
