@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 #include "presence/resolve.hpp"
 #include "process/next.hpp"
@@ -64,40 +63,61 @@ size_t remove_hidden(int directory, char* entries, size_t size) {
   return kept;
 }
 
+/// The list that scandir(3) returns, which the caller frees with free(3). Unlike a vector, the list
+/// reports a lack of memory without an exception, which must not reach a program in C.
+struct Entries {
+  dirent** list = nullptr;
+  size_t size = 0;
+
+  /// Adds a copy. Returns false if there is no memory.
+  bool add(const dirent* entry) {
+    auto** const longer =
+        static_cast<dirent**>(::reallocarray(static_cast<void*>(list), size + 1, sizeof(dirent*)));
+    if (longer == nullptr) return false;
+    list = longer;
+    void* const copy = std::malloc(entry->d_reclen);
+    if (copy == nullptr) return false;
+    list[size++] = static_cast<dirent*>(std::memcpy(copy, entry, entry->d_reclen));
+    return true;
+  }
+  void free() {
+    for (size_t i = 0; i < size; ++i) std::free(list[i]);
+    std::free(static_cast<void*>(list));
+  }
+};
+
 /// Implements scandir(3), whose original in the C library does not call the readdir() of this file.
 /// Closes `folder`, which may be null.
 int scan(DIR* folder, dirent*** names, Select select, Compare compare) {
   if (folder == nullptr) return -1;
-  std::vector<dirent*> found;
   const int errno_before = errno;
+  Entries found;
   errno = 0;
   while (const dirent* entry = ::readdir(folder)) {
     if (select != nullptr && select(entry) == 0) continue;
-    void* const copy = std::malloc(entry->d_reclen);
-    if (copy == nullptr) break;
-    found.push_back(static_cast<dirent*>(std::memcpy(copy, entry, entry->d_reclen)));
+    if (!found.add(entry)) break;
     errno = 0;  // `select` may have changed errno
   }
   int error = errno;
-  const size_t size = found.size() * sizeof(dirent*);
-  auto* const list = static_cast<dirent**>(std::malloc(size + 1));  // not null for an empty folder
-  if (list == nullptr) error = ENOMEM;
   ::closedir(folder);
+  // The list of an empty folder is not null.
+  if (error == 0 && found.list == nullptr) {
+    found.list = static_cast<dirent**>(std::malloc(1));
+    if (found.list == nullptr) error = ENOMEM;
+  }
   if (error != 0) {
-    for (dirent* entry : found) std::free(entry);
-    std::free(static_cast<void*>(list));
+    found.free();
     errno = error;
     return -1;
   }
-  if (size != 0) std::memcpy(static_cast<void*>(list), static_cast<void*>(found.data()), size);
   using Order = int (*)(const void*, const void*);
-  if (compare != nullptr) {
-    std::qsort(static_cast<void*>(list), found.size(), sizeof(dirent*),
+  if (compare != nullptr && found.size != 0) {
+    std::qsort(static_cast<void*>(found.list), found.size, sizeof(dirent*),
                reinterpret_cast<Order>(compare));
   }
-  *names = list;
+  *names = found.list;
   errno = errno_before;
-  return static_cast<int>(found.size());
+  return static_cast<int>(found.size);
 }
 
 DIR* open_folder(int directory, const char* path) {
