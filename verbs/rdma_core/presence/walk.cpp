@@ -32,17 +32,18 @@ bool is_skipped(const char* path) {
   return is_hidden(AT_FDCWD, *path == '/' ? path : (walk->start + "/" + path).c_str());
 }
 
+/// `level` is null in a walk of ftw(3).
 int visit(const char* path, const struct stat* about, int type, FTW* level) {
   if (is_skipped(path)) return 0;
   const std::string name = synthetic_name(path);
+  if (walk->call_short != nullptr) return walk->call_short(name.c_str(), about, type);
   FTW named = *level;
   named.base += static_cast<int>(name.size()) - static_cast<int>(std::strlen(path));
   return walk->call(name.c_str(), about, type, &named);
 }
 
 int visit_short(const char* path, const struct stat* about, int type) {
-  if (is_skipped(path)) return 0;
-  return walk->call_short(synthetic_name(path).c_str(), about, type);
+  return visit(path, about, type, nullptr);
 }
 
 /// Calls `system`, the function of the C library, with the real location at which it must start.
