@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "driver/with_resources.hpp"
 #include "driver/worker.hpp"
 #include "iwarp/net/bound_socket.hpp"
 #include "iwarp/net/metrics.hpp"
@@ -148,31 +149,29 @@ const MetricsAddress& MetricsServer::address() const { return impl_->address; }
 void MetricsServer::unlink() const noexcept { impl_->unlink(); }
 
 Expected<std::unique_ptr<MetricsServer>> MetricsServer::open(const MetricsAddress& at) {
-  MetricsAddress where = at;
-  UniqueFd socket;
-  if (!at.path.empty()) {
-    auto bound = listen_unix(at.path, kScrapeBacklog);
-    if (!bound) return std::unexpected(bound.error());
-    socket = std::move(*bound);
-  } else {
-    auto bound = bind_tcp(at.tcp);
-    if (!bound) return std::unexpected(bound.error());
-    if (const auto error = start_listening(bound->fd(), kScrapeBacklog)) {
-      return std::unexpected(to_errc(error));
+  return with_resources([&]() -> Expected<std::unique_ptr<MetricsServer>> {
+    MetricsAddress where = at;
+    UniqueFd socket;
+    if (!at.path.empty()) {
+      auto bound = listen_unix(at.path, kScrapeBacklog);
+      if (!bound) return std::unexpected(bound.error());
+      socket = std::move(*bound);
+    } else {
+      auto bound = bind_tcp(at.tcp);
+      if (!bound) return std::unexpected(bound.error());
+      if (const auto error = start_listening(bound->fd(), kScrapeBacklog)) {
+        return std::unexpected(to_errc(error));
+      }
+      where.tcp = bound->local();
+      socket = bound->release();
     }
-    where.tcp = bound->local();
-    socket = bound->release();
-  }
-  try {
     auto impl = std::make_unique<Impl>(std::move(where), std::move(socket));
     boost::system::error_code failed;
     impl->readiness.assign(impl->socket.get(), failed);
     if (failed) return std::unexpected(failed);
     impl->worker.post([server = impl.get()] { server->accept(); });
     return std::unique_ptr<MetricsServer>(new MetricsServer(std::move(impl)));
-  } catch (const std::system_error& error) {
-    return std::unexpected(error.code());
-  }
+  });
 }
 
 MetricsServer::Watch MetricsServer::watch(const Rnic& rnic) {

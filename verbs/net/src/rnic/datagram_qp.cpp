@@ -35,31 +35,35 @@ bool within(const verbs::DatagramQpInit& init, const RnicOptions& options) {
 
 Expected<std::unique_ptr<DatagramQp>> Rnic::create_datagram_qp(ProtectionDomain& pd,
                                                                const DatagramQpOptions& options) {
-  verbs::DatagramQpInit init = options.init;
-  if (!within(init, impl_->options)) return refuse(Errc::kInvalidArgument);
-  auto socket = DatagramSocket::open(0, options.ports);
-  if (!socket) return std::unexpected(socket.error());
-  init.pd = pd.id();
-  init.num = number_for(socket->port());
-  init.instance = random_word();
-  std::shared_ptr<CqFeed> feed;
-  std::shared_ptr<DrivenDatagrams> driven;
-  {
-    const std::lock_guard lock(impl_->mutex);
-    const auto receives = impl_->cqs.find(init.recv_cq);
-    if (receives == impl_->cqs.end() || !impl_->cqs.contains(init.send_cq)) {
-      return refuse(Errc::kInvalidArgument);
+  return with_resources([&]() -> Expected<std::unique_ptr<DatagramQp>> {
+    verbs::DatagramQpInit init = options.init;
+    if (!within(init, impl_->options)) return refuse(Errc::kInvalidArgument);
+    auto socket = DatagramSocket::open(0, options.ports);
+    if (!socket) return std::unexpected(socket.error());
+    init.pd = pd.id();
+    init.num = number_for(socket->port());
+    init.instance = random_word();
+    std::shared_ptr<CqFeed> feed;
+    std::shared_ptr<DrivenDatagrams> driven;
+    std::unique_ptr<DatagramQp> out;
+    {
+      const std::lock_guard lock(impl_->mutex);
+      const auto receives = impl_->cqs.find(init.recv_cq);
+      if (receives == impl_->cqs.end() || !impl_->cqs.contains(init.send_cq)) {
+        return refuse(Errc::kInvalidArgument);
+      }
+      if (impl_->qps.size() + impl_->datagrams.size() >= impl_->options.max_qps) {
+        return refuse(Errc::kLimitReached);
+      }
+      feed = receives->second.feed;
+      driven = std::make_shared<DrivenDatagrams>(impl_->pick_worker(), init, impl_->stags,
+                                                 std::move(*socket), options.tap);
+      out = std::make_unique<DatagramQp>(*this, driven);
+      impl_->datagrams.insert(driven);
     }
-    if (impl_->qps.size() + impl_->datagrams.size() >= impl_->options.max_qps) {
-      return refuse(Errc::kLimitReached);
-    }
-    feed = receives->second.feed;
-    driven = std::make_shared<DrivenDatagrams>(impl_->pick_worker(), init, impl_->stags,
-                                               std::move(*socket), options.tap);
-    impl_->datagrams.insert(driven);
-  }
-  feed->add(driven);
-  return std::make_unique<DatagramQp>(*this, std::move(driven));
+    feed->add(driven);  // if this fails, the destructor of `out` removes the queue pair
+    return out;
+  });
 }
 
 DatagramQp::DatagramQp(Rnic& rnic, std::shared_ptr<DrivenDatagrams> driven)

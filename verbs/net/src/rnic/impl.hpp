@@ -3,12 +3,9 @@
 #pragma once
 
 #include <atomic>
-#include <boost/system/system_error.hpp>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <system_error>
-#include <type_traits>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -16,6 +13,7 @@
 #include "channels/cq_feed.hpp"
 #include "datagrams/driven_datagrams.hpp"
 #include "driver/driven_connection.hpp"
+#include "driver/with_resources.hpp"
 #include "driver/worker.hpp"
 #include "iwarp/net/rnic.hpp"
 #include "iwarp/verbs/errors.hpp"
@@ -32,27 +30,6 @@ std::uint32_t random_word();
 
 inline std::unexpected<std::error_code> refuse(verbs::Errc code) {
   return std::unexpected(make_error_code(code));
-}
-
-/// Calls `make` and returns its result, which is an Expected or an error. If `make` throws because
-/// memory, a thread or a descriptor is not available, returns the system's error.
-template <typename Make>
-auto with_resources(Make make) -> decltype(make()) {
-  std::error_code error;
-  try {
-    return make();
-  } catch (const std::bad_alloc&) {
-    error = std::make_error_code(std::errc::not_enough_memory);
-  } catch (const std::system_error& failed) {
-    error = failed.code();
-  } catch (const boost::system::system_error& failed) {  // does not derive from the one above
-    error = failed.code();
-  }
-  if constexpr (std::is_same_v<decltype(make()), std::error_code>) {
-    return error;
-  } else {
-    return std::unexpected(error);
-  }
 }
 
 struct Rnic::Impl final : public Registry, public Claims, public Responders {

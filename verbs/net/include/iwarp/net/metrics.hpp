@@ -37,8 +37,8 @@ class MetricsServer {
  public:
   /// Starts a server. A Unix socket has mode 0600. If the path names a socket of this user on which
   /// no process listens, the new socket replaces that socket. Fails with
-  /// `std::errc::address_in_use` if the path or the port is taken, or with the errors of
-  /// listen_unix() and bind_tcp().
+  /// `std::errc::address_in_use` if the path or the port is taken, with the errors of listen_unix()
+  /// and bind_tcp(), or with the system's error if memory, a thread or a descriptor is missing.
   static Expected<std::unique_ptr<MetricsServer>> open(const MetricsAddress& at);
   /// Stops the server and removes its Unix socket.
   ~MetricsServer();
