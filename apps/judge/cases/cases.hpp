@@ -22,6 +22,7 @@ std::span<const Case> event_cases();           ///< asynchronous events
 std::span<const Case> handle_cases();          ///< address handles
 std::span<const Case> datagram_cases();        ///< datagrams and groups
 std::span<const Case> inline_data_cases();     ///< IBV_SEND_INLINE
+std::span<const Case> optional_cases();        ///< features that few devices have
 std::span<const Case> cm_channel_cases();      ///< event channels, events, devices of rdma_cm
 std::span<const Case> cm_id_cases();           ///< life of ids
 std::span<const Case> cm_address_cases();      ///< rdma_getaddrinfo(), resolving

@@ -114,6 +114,21 @@ void node_of_device(Judge& j) {
   j.expect("access to read and write", errno_of(::access(path.c_str(), R_OK | W_OK)));
 }
 
+void list_index(Judge& j) {
+  const auto index_of = [&] {
+    int index = -2;
+    ibv_device** const list = ibv_get_device_list(nullptr);
+    for (ibv_device** each = list; *each != nullptr; ++each) {
+      if (std::string_view((*each)->name) == j.device()->name) index = ibv_get_device_index(*each);
+    }
+    ibv_free_device_list(list);
+    return index;
+  };
+  const int first = index_of();
+  j.expect_true("ibv_get_device_index", first >= -1, "an index, or -1");
+  j.expect_true("ibv_get_device_index in another list", index_of() == first, "the same index");
+}
+
 // Attributes ------------------------------------------------------------------------------------
 
 void attributes_positive(Judge& j) {
@@ -166,18 +181,6 @@ void attributes_of_pkeys(Judge& j) {
                 "at least pkey_tbl_len");
 }
 
-void xrc_flag(Judge& j) {
-  ibv_xrcd_init_attr init{};
-  init.comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS;
-  init.fd = -1;
-  init.oflags = O_CREAT;
-  ibv_xrcd* const made = ibv_open_xrcd(j.context(), &init);
-  const bool is_offered = (j.attributes().device_cap_flags & IBV_DEVICE_XRC) != 0;
-  j.expect_true("ibv_open_xrcd", (made != nullptr) == is_offered,
-                "works if and only if IBV_DEVICE_XRC is set");
-  if (made != nullptr) ibv_close_xrcd(made);
-}
-
 void firmware_text(Judge& j) {
   const auto& text = j.attributes().fw_ver;
   j.expect_true("fw_ver", ::strnlen(text, sizeof text) < sizeof text, "a terminated string");
@@ -213,6 +216,7 @@ void extended_attributes(Judge& j) {
   j.expect_true("orig_attr", numbers(one) == numbers(other), "the values of ibv_query_device");
   j.expect_true("fw_ver of orig_attr", std::strcmp(one.fw_ver, other.fw_ver) == 0,
                 "the text of ibv_query_device");
+  j.expect_equal("comp_mask", ex.comp_mask, 0);
   j.expect_equal("phys_port_cnt_ex", ex.phys_port_cnt_ex, other.phys_port_cnt);
   j.expect_equal("low half of device_cap_flags_ex",
                  static_cast<std::uint32_t>(ex.device_cap_flags_ex), other.device_cap_flags);
@@ -320,6 +324,7 @@ constexpr Case kCases[] = {
     {"device/ping", "IBV-129 IBV-274 IBV-280", "delivers a Send", ping},
     {"device/list/count", "IBV-1 IBV-2", "reports the number of devices and ends the list with null", list_count},
     {"device/list/without-count", "IBV-3", "returns the same list without a count", list_without_count},
+    {"device/list/index", "IBV-11 IBV-12", "has one index", list_index},
     {"device/list/type", "IBV-77", "reports the type of node of its transport", type_of_device},
     {"device/list/node", "IBV-76", "has a character device that the process can use", node_of_device},
     {"device/list/name", "IBV-9", "has one name", device_name},
@@ -329,14 +334,13 @@ constexpr Case kCases[] = {
     {"device/open/list-freed", "IBV-6", "keeps a context when the list is freed", open_without_list},
     {"device/open/close", "IBV-15", "closes a context that has objects", close_with_objects},
     {"device/attributes/pkeys", "IBV-46", "reports a maximum of P_Keys that covers its port", attributes_of_pkeys, kByHand},
-    {"device/attributes/xrc", "IBV-53", "opens XRC domains if it says so", xrc_flag},
     {"device/attributes/positive", "IBV-19", "reports positive limits", attributes_positive},
     {"device/attributes/reads", "IBV-28 IBV-35", "reports consistent limits of Reads", attributes_of_reads},
     {"device/attributes/srq", "IBV-43 IBV-44 IBV-45", "reports limits of SRQs if it has any", attributes_of_srq, kSrq},
     {"device/attributes/datagrams", "IBV-40 IBV-41", "reports limits of address handles and groups", attributes_of_datagrams, kUd},
     {"device/attributes/firmware", "IBV-20", "reports a terminated firmware version", firmware_text},
     {"device/attributes/page-sizes", "IBV-23", "supports the page size of the system", page_sizes},
-    {"device/attributes/extended", "IBV-56 IBV-59 IBV-63", "reports the same by ibv_query_device_ex", extended_attributes},
+    {"device/attributes/extended", "IBV-56 IBV-59 IBV-63 IBV-64", "reports the same by ibv_query_device_ex", extended_attributes},
     {"device/attributes/extended-unknown-input", "IBV-65", "refuses an unknown comp_mask", extended_unknown_input},
     {"device/port/unknown", "IBV-47 IBV-82", "refuses to query a port that does not exist", unknown_port},
     {"device/port/state", "IBV-83 IBV-92", "has an active port", port_state},

@@ -156,6 +156,26 @@ void no_event_of_wrong_send(Judge& j) {
   expect_next_event_of_other(j);
 }
 
+void no_event_of_end(Judge& j) {
+  Pair pair(j);
+  j.require("ibv_post_recv", pair.b.post_recv(1));
+  j.require("ibv_post_send", pair.a.post_send(pair.a.request(2, IBV_WR_SEND, pair.b)));
+  expect_completion(j, "completion of the receive", pair.b.recv_cq);
+  expect_completion(j, "completion of the Send", pair.a.send_cq);
+  j.require("ibv_destroy_qp of the peer", pair.a.qp.destroy());
+  expect_next_event_of_other(j);
+}
+
+void descriptor(Judge& j) {
+  Pair pair(j, {}, kWithSrq);
+  j.expect_true("poll(2) without an event", !has_async(j), "not readable");
+  fail(j, pair.b);
+  j.expect_true("poll(2) with an event", wait_for([&] { return has_async(j); }), "readable");
+  ibv_async_event event = require_async(j, "event", IBV_EVENT_QP_LAST_WQE_REACHED);
+  ibv_ack_async_event(&event);
+  j.expect_true("poll(2) after the event", !has_async(j), "not readable");
+}
+
 // Acknowledging ---------------------------------------------------------------------------------
 
 void qp_waits(Judge& j) {
@@ -226,6 +246,7 @@ void blocks(Judge& j) {
 constexpr Case kCases[] = {
     {"event/nonblocking", "IBV-594", "does not block with O_NONBLOCK", nonblocking},
     {"event/blocks", "IBV-593", "blocks until an event comes", blocks, kSrq},
+    {"event/descriptor", "IBV-595", "has a readable descriptor while there is an event", descriptor, kSrq},
     {"event/last-receive", "IBV-376 IBV-593", "reports that a failed queue pair takes no more receives of its SRQ", last_receive, kSrq},
     {"event/last-receive-after-access", "IBV-376", "reports the last receive after an error that the peer caused", last_receive_of_peer_error, kSrq},
     {"event/cq-overflow", "IBV-290 IBV-605", "reports the overflow of a completion queue", cq_overflow},
@@ -234,6 +255,7 @@ constexpr Case kCases[] = {
     {"event/access-write", "IBV-328 IBV-601", "reports a Write by a wrong key to the responder", access_error<IBV_WR_RDMA_WRITE>, kByHand},
     {"event/none/receive", "IBV-612", "reports no event if a receive has a wrong key", no_event_of_wrong_receive, kByHand | kSrq},
     {"event/none/missing-receive", "IBV-325", "reports no event if no receive is posted", no_event_of_missing_receive, kByHand | kSrq},
+    {"event/none/end", "IBV-613", "reports no event if the peer destroys its queue pair", no_event_of_end, kByHand | kSrq},
     {"event/none/send", "IBV-611", "reports no event if a Send has a wrong key", no_event_of_wrong_send, kByHand | kSrq},
     {"event/acknowledge/queue-pair", "IBV-496 IBV-597", "destroys a queue pair only when its events are acknowledged", qp_waits, kByHand | kSrq},
     {"event/acknowledge/srq", "IBV-597", "destroys an SRQ only when its events are acknowledged", srq_waits, kSrq},

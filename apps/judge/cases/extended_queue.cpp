@@ -7,6 +7,7 @@
 
 #include "judge/cases/await.hpp"
 #include "judge/cases/cases.hpp"
+#include "judge/cases/datagram.hpp"
 
 namespace iwarp::judge {
 namespace {
@@ -169,6 +170,18 @@ void flushed(Judge& j) {
   });
 }
 
+void datagram(Judge& j) {
+  Datagrams d(j, kExtended);
+  d.receive(1);
+  j.require("ibv_post_send", d.pair.a.post_send(d.request(), kTextAt, kPayload));
+  with_completion(j, "ibv_start_poll", d.pair.b.recv_cq, [&](ibv_cq_ex* cq) {
+    j.expect("status", cq->status);
+    j.expect_true("src_qp", ibv_wc_read_src_qp(cq) == d.pair.a.qp->qp_num, "the sender");
+    j.expect_true("wc_flags", (ibv_wc_read_wc_flags(cq) & IBV_WC_GRH) != 0, "IBV_WC_GRH");
+    j.expect_equal("byte_len", ibv_wc_read_byte_len(cq), kGrh + kPayload);
+  });
+}
+
 void plain_poll(Judge& j) {
   Pair pair(j, {}, kExtended);
   send(j, pair, 6);
@@ -186,6 +199,7 @@ constexpr Case kCases[] = {
     {"cq-ex/batch", "IBV-254 IBV-255", "returns the completions of a batch in order", batch, kCqEx},
     {"cq-ex/fields", "IBV-256 IBV-257 IBV-259 IBV-262 IBV-264", "returns the fields of a completion", receive_fields, kCqEx},
     {"cq-ex/immediate", "IBV-260 IBV-264", "returns immediate data", immediate, kCqEx | kByHand},
+    {"cq-ex/datagram", "IBV-263 IBV-264", "returns the fields of a datagram", datagram, kCqEx | kUd},
     {"cq-ex/flushed", "IBV-256 IBV-258", "returns the fields of a failed completion", flushed, kCqEx},
     {"cq-ex/plain-poll", "IBV-269", "permits ibv_poll_cq of an extended queue", plain_poll, kCqEx},
 };

@@ -113,6 +113,26 @@ void limit(Judge& j) {
   j.expect("ibv_create_ah after ibv_destroy_ah", error_of(end, end.attr.ah_attr));
 }
 
+// The datagram of a handle that is gone is sent, or fails.
+void destroy_used(Judge& j) {
+  Datagrams d(j);
+  d.receive(1);
+  j.require("ibv_post_send", d.pair.a.post_send(d.request(), kTextAt, kPayload));
+  j.expect("ibv_destroy_ah after ibv_post_send", d.ah.destroy());
+  const auto wc = next(d.pair.a.send_cq);
+  j.expect_true("completion of the Send", wc.has_value(), "it comes");
+}
+
+void none_on_rnic(Judge& j) {
+  Pd pd(ibv_alloc_pd(j.context()));
+  ibv_ah_attr attr{};
+  attr.is_global = 1;
+  attr.port_num = j.port();
+  attr.grh.dgid = j.gid();
+  Ah ah(ibv_create_ah(pd.get(), &attr));
+  j.expect("ibv_create_ah of an iWARP device", errno_of(ah.get()), {EOPNOTSUPP, ENOSYS, EINVAL});
+}
+
 // From a completion -----------------------------------------------------------------------------
 
 void init_from_wc(Judge& j) {
@@ -170,6 +190,8 @@ constexpr Case kCases[] = {
     {"ah/create/traffic-class", "IBV-337", "creates a handle with any traffic class", any_value<std::uint8_t, &ibv_global_route::traffic_class, 255>, kUd},
     {"ah/create/flow-label", "IBV-338", "creates a handle with any flow label", any_value<std::uint32_t, &ibv_global_route::flow_label, 0xFFFFF>, kUd},
     {"ah/create/limit", "IBV-41", "creates handles up to its limit", limit, kUd},
+    {"ah/destroy/used", "IBV-344", "destroys a handle that a request uses", destroy_used, kUd},
+    {"ah/none", "IBV-345", "has no handles on an iWARP device", none_on_rnic, kIwarp},
     {"ah/from-completion/attributes", "IBV-340 IBV-341", "fills the attributes of a handle to the sender", init_from_wc, kUd},
     {"ah/from-completion/answer", "IBV-342 IBV-583", "reaches the sender by a handle from the completion", answer, kUd},
     {"ah/from-completion/wrong", "IBV-343", "refuses a port that does not exist", from_wc_wrong, kUd},

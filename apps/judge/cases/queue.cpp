@@ -212,7 +212,7 @@ void destroy_with_content(Judge& j) {
 constexpr Case kCases[] = {
     {"cq/create/fields", "IBV-231", "fills the fields of a queue", fields},
     {"cq/create/one", "IBV-232", "creates a queue with one entry", capacity<1>},
-    {"cq/create/hundred", "IBV-232", "creates a queue with a number of entries that is no power of two", capacity<100>},
+    {"cq/create/hundred", "IBV-232", "creates a queue with 100 entries", capacity<100>},
     {"cq/create/many", "IBV-232", "creates a queue with 10,000 entries", capacity<10000>},
     {"cq/create/largest", "IBV-30", "creates a queue with max_cqe entries", largest},
     {"cq/create/wrong", "IBV-30 IBV-235", "refuses a queue with no entry or too many", wrong_capacity},
@@ -222,7 +222,7 @@ constexpr Case kCases[] = {
     {"cq/poll/one-by-one", "IBV-271 IBV-272", "returns completions in order, one at a time", poll_order<1>},
     {"cq/poll/three", "IBV-271 IBV-272", "returns completions in order, three at a time", poll_order<3>},
     {"cq/poll/all", "IBV-271", "returns all completions if there is room", poll_all},
-    {"cq/poll/none", "IBV-271", "keeps the completions if there is no room", poll_none},
+    {"cq/poll/none", "IBV-271", "keeps the completions if num_entries is 0", poll_none},
 
     {"cq/resize/larger", "IBV-238 IBV-239", "keeps completions in a larger queue", resize_with_content<200>},
     {"cq/resize/smaller", "IBV-239 IBV-241", "keeps completions in a smaller queue", resize_with_content<kMessages>},

@@ -232,6 +232,20 @@ void survives_destroy(Judge& j) {
   send(j, "second message to the other queue pair", s.other, 2);
 }
 
+// The SRQ's domain counts, and not that of the queue pair.
+template <bool is_of_srq>
+void domain(Judge& j) {
+  Queue q(j);
+  Pair pair(j, {}, {.has_srq = true, .shared_srq = q.srq.get()});
+  ibv_sge sge = is_of_srq ? q.end.sge(0, 8) : pair.b.sge(0, 8);
+  ibv_recv_wr wr{.wr_id = 1, .next = nullptr, .sg_list = &sge, .num_sge = 1};
+  ibv_recv_wr* bad = nullptr;
+  j.require("ibv_post_srq_recv", errno_of(ibv_post_srq_recv(q.srq.get(), &wr, &bad)));
+  j.require("ibv_post_send", pair.a.post_send(pair.a.request(7, IBV_WR_SEND, pair.b), 0, 8));
+  expect_completion(j, "completion of the receive", pair.b.recv_cq,
+                    {is_of_srq ? IBV_WC_SUCCESS : IBV_WC_LOC_PROT_ERR});
+}
+
 // The limit -------------------------------------------------------------------------------------
 
 void arm(Judge& j, const Srq& srq, std::uint32_t limit) {
@@ -383,9 +397,11 @@ constexpr Case kCases[] = {
     {"srq/queue-pair/capacities", "IBV-374", "ignores the capacities of a receive queue that is shared", caps_ignored, kSrq},
     {"srq/queue-pair/ud", "IBV-392", "creates a queue pair of type UD with an SRQ", type_ud, kSrq | kUd},
     {"srq/queue-pair/uc", "IBV-393", "refuses a queue pair of type UC with an SRQ", type_uc, kSrq | kUc},
-    {"srq/shared/order", "IBV-371 IBV-372", "gives each message the oldest receive", shared, kSrq},
+    {"srq/shared/order", "IBV-275 IBV-371 IBV-372", "gives each message the oldest receive", shared, kSrq},
     {"srq/shared/error", "IBV-305 IBV-377", "keeps the receives when a queue pair fails", survives_error, kSrq},
     {"srq/shared/destroy", "IBV-377", "keeps the receives when a queue pair is destroyed", survives_destroy, kSrq},
+    {"srq/shared/domain", "IBV-381", "receives into a region of the domain of the SRQ", domain<true>, kSrq},
+    {"srq/shared/other-domain", "IBV-381", "does not receive into a region of the domain of the queue pair", domain<false>, kSrq},
     {"srq/limit/event", "IBV-355 IBV-356 IBV-357 IBV-365 IBV-606", "reports once that fewer receives than the limit remain", limit_event, kSrq},
     {"srq/limit/again", "IBV-356 IBV-357", "reports the limit again when it is armed again", limit_again, kSrq},
     {"srq/limit/above-content", "IBV-358", "reports a limit above the number of receives", limit_above_content, kSrq},

@@ -83,7 +83,7 @@ void rates(Judge& j) {
     back &= mult_to_ibv_rate(one.mult) == one.rate;
   }
   j.expect_true("ibv_rate_to_mult and ibv_rate_to_mbps", forth, "the rate");
-  j.expect_true("mult_to_ibv_rate and mbps_to_ibv_rate", back, "the value that they came from");
+  j.expect_true("mult_to_ibv_rate and mbps_to_ibv_rate", back, "the value that was converted");
 }
 
 void unknown_rates(Judge& j) {

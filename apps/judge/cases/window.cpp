@@ -274,6 +274,13 @@ void zero_based_type_1(Judge& j) {
   w.expect_failure(w.info(kRead | IBV_ACCESS_ZERO_BASED), {EINVAL, EOPNOTSUPP});
 }
 
+void on_datagrams(Judge& j) {
+  Bound w(j, IBV_MW_TYPE_1);
+  End end(j, {.type = IBV_QPT_UD, .pd = w.pair.b.pd.get()});
+  j.expect("ibv_bind_mw on a queue pair of type UD", w.post(end, w.info(kRead)),
+           {EINVAL, EOPNOTSUPP});
+}
+
 // Type 2 ----------------------------------------------------------------------------------------
 
 void local_invalidate(Judge& j) {
@@ -441,6 +448,8 @@ constexpr Case kCases[] = {
     {"mw/1/other-queue-pair", "IBV-183", "permits access over each queue pair of the domain", type_1_over_other_qp, kWindow1},
     {"mw/1/call-of-type-2", "IBV-198", "refuses ibv_bind_mw of a window of type 2", bind_call_of_type_2, kWindow1 | kWindow2},
     {"mw/1/null-with-length", "IBV-190", "refuses to bind to no region with a length", bind_null_with_length, kWindow1},
+    {"mw/1/datagrams", "IBV-192", "refuses a bind on a queue pair of type UD", on_datagrams, kWindow1 | kUd},
+    {"mw/1/wrong-flags", "IBV-206", "refuses a right that no window has", bind_fails<kType1, kBindable, kRead | IBV_ACCESS_MW_BIND, kMiddle, kMiddle>, kWindow1},
     {"mw/1/unsignaled", "IBV-191", "completes a bind only if it is signaled", unsignaled, kWindow1},
     {"mw/1/zero-based", "IBV-207", "does not bind a zero-based window of type 1", zero_based_type_1, kWindow1},
     {"mw/1/unbind", "IBV-184", "unbinds by a bind of length 0", unbind, kWindow1},
@@ -458,6 +467,7 @@ constexpr Case kCases[] = {
     {"mw/2/bind-without-right", "IBV-136 IBV-197 IBV-318", "does not bind to a region without IBV_ACCESS_MW_BIND", bind_fails<kType2, kUnbindable, kRead, kMiddle, kMiddle>, kWindow2},
     {"mw/2/bind-write-without-local", "IBV-193 IBV-318", "does not grant Writes on a region without local write", bind_fails<kType2, kNoLocalWrite, kWrite, kMiddle, kMiddle>, kWindow2},
     {"mw/2/bind-after", "IBV-197 IBV-203 IBV-318", "does not bind a window that exceeds the region", bind_fails<kType2, kBindable, kRead, kMiddle, kPage>, kWindow2},
+    {"mw/2/wrong-flags", "IBV-206", "refuses a right that no window has", bind_fails<kType2, kBindable, kRead | IBV_ACCESS_MW_BIND, kMiddle, kMiddle>, kWindow2},
     {"mw/2/bind-length-zero", "IBV-318", "does not bind a window of type 2 to 0 bytes", bind_fails<kType2, kBindable, kRead, kMiddle, 0>, kWindow2},
     {"mw/2/old-key", "IBV-188 IBV-209", "uses the key that the bind specifies", old_key<kType2>, kWindow2},
     {"mw/2/region", "IBV-183", "keeps the key of the region valid", region_remains<kType2>, kWindow2},
