@@ -37,5 +37,10 @@ std::span<const Case> data_valid_cases();      ///< valid requests of each opcod
 std::span<const Case> data_order_cases();      ///< which requests complete, and in which order
 std::span<const Case> data_peer_cases();       ///< an end that cannot go on, and RESET
 std::span<const Case> data_builder_cases();    ///< ibv_wr_start() to ibv_wr_complete()
+std::span<const Case> cm_parameter_cases();    ///< private data, depths, retry counts
+std::span<const Case> cm_qp_cases();           ///< queue pairs of ids
+std::span<const Case> cm_endpoint_cases();     ///< synchronous ids, endpoints, migration
+std::span<const Case> cm_message_cases();      ///< messages and memory of ids
+std::span<const Case> cm_datagram_cases();     ///< datagram ids and multicast
 
 }  // namespace iwarp::judge

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstring>
 #include <thread>
 
 #include "judge/cases/cases.hpp"
@@ -26,33 +25,6 @@ rdma_cm_id* resolving(Judge& j, rdma_event_channel* channel) {
   Address to(j.address(), htons(kFreePort));
   must(j, "rdma_resolve_addr", errno_of(rdma_resolve_addr(id, nullptr, to, kLimitMs)));
   return id;
-}
-
-/// Waits until the other thread sleeps in the kernel, so that the call it makes blocks.
-void wait_until_asleep(pid_t thread) {
-  const std::string path = "/proc/self/task/" + std::to_string(thread) + "/stat";
-  for (char state = 'R'; state != 'S'; std::this_thread::yield()) {
-    std::array<char, 256> text{};
-    const int fd = ::open(path.c_str(), O_RDONLY);
-    const ssize_t got = ::read(fd, text.data(), text.size() - 1);
-    ::close(fd);
-    const char* const name_end = got > 0 ? std::strrchr(text.data(), ')') : nullptr;
-    if (name_end != nullptr) state = name_end[2];
-  }
-}
-
-/// Calls `call` in a thread, and returns when the thread sleeps in it.
-template <typename Call>
-std::thread asleep_in(Call call) {
-  std::atomic<pid_t> id = 0;
-  std::thread out([&id, call] {
-    id.exchange(::gettid());
-    id.notify_one();
-    call();
-  });
-  id.wait(0);
-  wait_until_asleep(id);
-  return out;
 }
 
 void new_descriptor(Judge& j) {

@@ -3,8 +3,12 @@
 
 #include <arpa/inet.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <fstream>
+#include <utility>
 
 namespace iwarp::judge {
 
@@ -129,6 +133,27 @@ void expect_refused(Judge& judge, std::string_view step, ibv_cq* cq, ibv_wc_stat
   } else {
     expect_completion(judge, step, cq, {status});
   }
+}
+
+std::thread asleep_in(std::function<void()> call) {
+  std::atomic<pid_t> id = 0;
+  std::thread out([&id, call = std::move(call)] {
+    id.exchange(::gettid());
+    id.notify_one();
+    call();
+  });
+  id.wait(0);
+  // The state of the thread follows its name, which is in parentheses.
+  const std::string path = "/proc/self/task/" + std::to_string(id.load()) + "/stat";
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  for (char state = 'R'; state != 'S' && std::chrono::steady_clock::now() < end;
+       std::this_thread::yield()) {
+    std::string text;
+    std::getline(std::ifstream(path), text);
+    const std::size_t name_end = text.rfind(')');
+    if (name_end != std::string::npos && text.size() > name_end + 2) state = text[name_end + 2];
+  }
+  return out;
 }
 
 void must(Judge& judge, std::string_view step, int code) {

@@ -9,9 +9,11 @@
 #include <sys/socket.h>
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include "judge/frame/ends.hpp"
 
@@ -63,6 +65,8 @@ ibv_wc expect_completion(Judge& judge, std::string_view step, ibv_cq* cq,
 void expect_refused(Judge& judge, std::string_view step, ibv_cq* cq,
                     ibv_wc_status status = IBV_WC_REM_ACCESS_ERR);
 
+/// Calls `call` in a new thread, and returns when that thread sleeps in the kernel.
+std::thread asleep_in(std::function<void()> call);
 /// Ends the case if the call of a set-up failed. Reports nothing otherwise.
 void must(Judge& judge, std::string_view step, int code);
 rdma_event_channel* new_channel(Judge& judge);
