@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Removes the debugging information from the installed command and drop-in libraries. Installs it as
+# Removes the debugging information from the installed programs and drop-in libraries. Installs it as
 # the component `debug`, in the files lib/debug/.build-id/XX/REST.debug below the prefix, where XXREST
 # is the build ID. Debuggers look for such files below /usr and below their debug-file-directory.
 
@@ -23,7 +23,7 @@ function(iwarp_split_debug target folder)
 endfunction()
 
 iwarp_split_debug(iwarp ${CMAKE_INSTALL_BINDIR})
-foreach(target IN ITEMS iwarp_rdma_core iwarp_rdma_core_cm iwarp_presence iwarp_careful)
+foreach(target IN ITEMS iwarp_rdma_core iwarp_rdma_core_cm iwarp_presence iwarp_careful iwarp_judge)
   if(TARGET ${target})
     iwarp_split_debug(${target} ${CMAKE_INSTALL_LIBDIR}/iwarp)
   endif()

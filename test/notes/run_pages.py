@@ -38,6 +38,7 @@ EXCEPT = {
     "rfc-notes/conform.md": {"build/release/apps/iwarp conform": PEER, "cmake": BUILDS,
                              "test/conform/compare.py": PEER, "test/interop/siw": CI},
     "rfc-notes/faults.md": {"timeout 60": PEER},
+    "rfc-notes/judge.md": {"build/release/apps/iwarp conform --device rxe0": PEER},
     "rfc-notes/offload-model.md": {
         "iwarp cost calibrate": LONG, "iwarp cost validate": LONG, "iwarp get": PEER,
         "iwarp cost report --host": "needs the file of iwarp cost calibrate"},

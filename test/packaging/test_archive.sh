@@ -19,7 +19,7 @@ echo "$name.tar.xz: $size octets"
 step "look at it"
 tar -xf "$archive" -C "$scratch"
 (cd "$scratch" && find "$name" -type f | sort)
-for file in LICENSE CHANGELOG.md bin/iwarp lib/iwarp/{libibverbs,librdmacm,libiwarp_presence,libiwarp_careful}.so.1 \
+for file in LICENSE CHANGELOG.md bin/iwarp lib/iwarp/{libibverbs,librdmacm,libiwarp_presence,libiwarp_careful}.so.1 lib/iwarp/iwarp_judge \
   share/doc/iwarp/licences/{libssl-dev,libfmt-dev,zlib1g-dev,libcli11-dev,nlohmann-json3-dev,libjs-vega,node-react-dom,node-d3-scale,libc++-19-dev-wasm32,wasi-libc}; do
   [ -s "$scratch/$name/$file" ] || { echo "$file is missing" >&2; exit 1; }
 done
@@ -29,7 +29,8 @@ for file in "$scratch/$name/bin/iwarp" "$scratch/$name"/lib/iwarp/*; do
   for library in $needed; do
     case $library in
       libc.so.6 | libm.so.6 | ld-linux-x86-64.so.2) ;;
-      libibverbs.so.1) [[ $file == */librdmacm.so.1 ]] ;;  # librdmacm uses the libibverbs of the archive
+      libibverbs.so.1) [[ $file == */librdmacm.so.1 || $file == */iwarp_judge ]] ;;  # beside it, or the system's
+      librdmacm.so.1) [[ $file == */iwarp_judge ]] ;;
       *) echo "$file needs $library" >&2; exit 1 ;;
     esac
   done
