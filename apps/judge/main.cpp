@@ -12,6 +12,7 @@
 #include "iwarp/version.hpp"
 #include "judge/command/options.hpp"
 #include "judge/frame/objects.hpp"
+#include "judge/litmus/runner.hpp"
 #include "judge/report/report.hpp"
 #include "report/file.hpp"
 #include "report/options.hpp"
@@ -24,6 +25,7 @@ using apps::UsageError;
 
 struct Options : report::Options, DeviceOptions {
   Options() { timeout = 30; }
+  std::uint64_t seed = 1;
   Target target() const {
     return {.device = device,
             .port = static_cast<std::uint8_t>(port),
@@ -161,6 +163,11 @@ int list_cases(const Options& options) {
 int run_judge(const Options& options) {
   if (options.list) return list_cases(options);
   if (options.device.empty()) throw UsageError("--device is missing (ibv_devices lists them)");
+  if (options.litmus) {
+    examine_device(options);
+    return litmus::run_files(options.target(),
+                             {*options.litmus, options.runs, options.seed, options.json});
+  }
   const auto cases = select_cases(options);
   report::ReportFiles files(options.json, options.junit);
   apps::catch_stop_signals();
@@ -196,6 +203,7 @@ void describe(apps::cli::Command& root) {
   add_device_options(root, *options);
   root.begin_group("");
   report::add_options(root, *options, std::move(ids));
+  root.number("--seed", "N", options->seed, {0, 1e15}, "With --litmus: seed of the delays");
   root.notes =
       "Exit status: 0 if no case failed, 1 if a case failed or the run is incomplete, 2 if the\n"
       "device cannot be judged or the command line is invalid.";

@@ -163,6 +163,7 @@ void check_usage(const ConformOptions& options) {
   if (options.generated && !options.generated->empty()) {
     throw UsageError("--generated=FIRST..LAST requires --device");
   }
+  if (options.device.litmus) throw UsageError("--litmus requires --device");
 }
 
 int run_generated(const ConformOptions& options) {
@@ -276,7 +277,8 @@ void add_options(cli::Command& command, ConformOptions& options) {
                  "With --generated: number of random sessions that change two fields, in addition "
                  "to the sessions of --cases");
   command.number("--seed", "N", options.choice.seed, {0, 1e15},
-                 "With --generated: seed for the random choice of sessions");
+                 "With --generated: seed for the random choice of sessions. With --litmus: seed of "
+                 "the delays between the statements");
   command.text("--after", "ID", options.choice.after,
                "With --generated: run only the sessions that follow session ID");
   command.number("--silence", "MS", options.silence, {1, 60'000},
@@ -313,7 +315,8 @@ cli::Command conform_command() {
                    "                                           a connecting peer",
                    "iwarp conform --list --only 5041           list the cases",
                    "iwarp conform --device iwarp0 --as roce    judge the device of this stack",
-                   "iwarp conform --device rxe0 --only qp/     judge a device of the kernel"};
+                   "iwarp conform --device rxe0 --only qp/     judge a device of the kernel",
+                   "iwarp conform --device rxe0 --litmus       the orders that the device keeps"};
   command.run = [options](const cli::Given& given) { return run_conform(given, *options); };
   return command;
 }

@@ -18,6 +18,14 @@ void add_device_options(apps::cli::Command& command, DeviceOptions& options) {
       .excludes("--json");
   command.flag("--dangerous", options.dangerous,
                "Run the cases that are known to crash a kernel or a library as well");
+  command
+      .optional_text(
+          "--litmus", "FILE", options.litmus,
+          "Instead of the cases, run a litmus file, or all of a directory: short threads "
+          "whose Writes, Reads and Sends race. Without FILE: the built-in ones")
+      .excludes("--junit")
+      .excludes("--lines");
+  command.number("--runs", "N", options.runs, {1, 1e12}, "With --litmus: runs of each file");
 }
 
 }  // namespace iwarp::judge

@@ -3,6 +3,8 @@
 // help describes them, and passes them on to the judge.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "command_line/command.hpp"
@@ -17,6 +19,8 @@ struct DeviceOptions {
   unsigned gid_index = kAnyGid;
   bool lines = false;
   bool dangerous = false;
+  std::optional<std::string> litmus;  ///< "": the built-in files
+  std::uint64_t runs = 2000;          ///< of each litmus file
 };
 
 void add_device_options(apps::cli::Command& command, DeviceOptions& options);
