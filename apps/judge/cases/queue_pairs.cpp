@@ -56,10 +56,6 @@ void bring(End& end, ibv_qp_state state) {
   }
 }
 
-void must(Judge& j, std::string_view call, int code) {
-  if (code != 0) j.require(call, code);
-}
-
 ibv_qp_attr query(End& end, int mask) {
   ibv_qp_attr attr{};
   ibv_qp_init_attr init{};

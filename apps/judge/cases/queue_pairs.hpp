@@ -20,8 +20,6 @@ int step(End& end, ibv_qp_state to, int without = 0, int with = 0);
 /// Brings a queue pair that is in RESET to `state`. Ends the case if a step fails, as refused if
 /// the device does not offer SQD.
 void bring(End& end, ibv_qp_state state);
-/// Compares nothing if the call succeeds. For set-up, which is no step of a case.
-void must(Judge& j, std::string_view call, int code);
 /// Returns the attributes of `mask` from ibv_query_qp(), and always the capacities.
 ibv_qp_attr query(End& end, int mask = IBV_QP_CAP);
 /// As End::state(), as a step of its own: a refused call must not change the state.

@@ -156,10 +156,6 @@ std::thread asleep_in(std::function<void()> call) {
   return out;
 }
 
-void must(Judge& judge, std::string_view step, int code) {
-  if (code != 0) judge.require("set-up: " + std::string(step), code);
-}
-
 rdma_event_channel* new_channel(Judge& judge) {
   rdma_event_channel* const channel = rdma_create_event_channel();
   must(judge, "rdma_create_event_channel", errno_of(channel));

@@ -67,8 +67,6 @@ void expect_refused(Judge& judge, std::string_view step, ibv_cq* cq,
 
 /// Calls `call` in a new thread, and returns when that thread sleeps in the kernel.
 std::thread asleep_in(std::function<void()> call);
-/// Ends the case if the call of a set-up failed. Reports nothing otherwise.
-void must(Judge& judge, std::string_view step, int code);
 rdma_event_channel* new_channel(Judge& judge);
 /// If `channel` is null, the id is synchronous.
 rdma_cm_id* new_id(Judge& judge, rdma_event_channel* channel, rdma_port_space space = RDMA_PS_TCP);

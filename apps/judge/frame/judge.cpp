@@ -76,6 +76,10 @@ std::string errno_name(int code) {
   return name != nullptr ? name : fmt::format("errno {}", code);
 }
 
+void must(Judge& judge, std::string_view step, int code) {
+  if (code != 0) judge.require("set-up: " + std::string(step), code);
+}
+
 std::string_view state_name(ibv_qp_state state) {
   constexpr std::array kNames{"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};
   return static_cast<std::size_t>(state) < kNames.size() ? kNames[state] : "no state";

@@ -118,6 +118,9 @@ struct NotApplicable {
 };
 struct Gone {};  ///< the device is not in the list of devices
 
+/// Ends the case if the call of a set-up failed. Reports nothing otherwise.
+void must(Judge& judge, std::string_view step, int code);
+
 /// The errno of a call that returns a pointer: 0 if the pointer is not null.
 template <typename T>
 int errno_of(const T* made) {
