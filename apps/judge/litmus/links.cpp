@@ -9,6 +9,9 @@ namespace iwarp::judge::litmus {
 namespace {
 
 constexpr std::uint64_t kSettle = ~std::uint64_t{0};  // wr_id of the requests that end a run
+// 0.27 s, seven times: a device in software on a busy machine may not get a processor for half a
+// second.
+constexpr std::uint8_t kTimeout = 16;
 constexpr int kWindowRights = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 std::size_t bytes(const Location& location) { return location.words * sizeof(Word); }
@@ -21,6 +24,7 @@ Links::Links(const Program& program, Judge& judge)
     judge.not_applicable("the device lacks " + *lacking);
   }
   options_.memory = kLine;
+  options_.timeout = kTimeout;
   options_.rights = kAllRights & ~IBV_ACCESS_REMOTE_ATOMIC;
   if ((needs() & kAtomics) != 0) options_.rights = kAllRights;
   if ((needs() & kWindow2) != 0) options_.rights |= IBV_ACCESS_MW_BIND;
