@@ -135,6 +135,8 @@ const std::array kBadSteps{
             R"(INIT to RTR: attr_mask lacks IBV_QP_AV \| IBV_QP_MIN_RNR_TIMER \(.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr | IBV_QP_TIMEOUT, kNothing,
             R"(INIT to RTR: attr_mask contains IBV_QP_TIMEOUT \(.*\))"},
+    BadStep{IBV_QPS_RESET, IBV_QPS_INIT, kToInit | 1 << 30, kNothing,
+            R"(RESET to INIT: attr_mask contains 0x40000000 \(.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTS, kToRts, kNothing,
             R"(INIT to RTS: not a valid transition \(move the queue pair to INIT and RTR first\))"},
     BadStep{IBV_QPS_RTR, IBV_QPS_RTS, kToRts, [](auto& a) { a.retry_cnt = 8; },
@@ -148,7 +150,7 @@ const std::array kBadSteps{
             R"(cur_qp_state INIT: the queue pair is in RTR \(.*\))"},
 };
 
-// [IBV-427, IBV-450, IBV-463, IBV-465, IBV-466, IBV-469, IBV-471, IBV-478, IBV-479]
+// [IBV-427, IBV-450, IBV-452, IBV-463, IBV-465, IBV-466, IBV-469, IBV-471, IBV-478, IBV-479]
 TEST_CASE("a refused step of a queue pair changes nothing and names the attribute and its range") {
   for (const BadStep& bad : kBadSteps) {
     check_line(said_about([&] {

@@ -35,7 +35,9 @@ struct Step {
   Column rnic;
 };
 
-constexpr int kAny = -1;
+/// All attributes of an RNIC. The bits above IBV_QP_DEST_QPN are reserved, or are of attributes
+/// that this device does not have. [IBV-452]
+constexpr int kAny = (IBV_QP_DEST_QPN << 1) - 1;
 constexpr Attributes kNothing{};
 constexpr Attributes kAnything{0, kAny};
 
