@@ -23,6 +23,7 @@ DIFFERENCES = {
     "rxe": {
         "max_sge|max_sge_rd|max_srq_sge": OURS,
         "SRQ_RESIZE|device_cap_flags|device_cap_flags_ex": "a shared receive queue cannot be resized",
+        "AUTO_PATH_MIG": "a connection has no alternate path",
         "ports/1/(cm_.*|hw_counters/.*)": "the counters are not simulated",
         "parent|power/.*": "no program that was tried reads these files",
         "device|modalias": "this device has a parent, where programs look for the network interface",

@@ -144,7 +144,7 @@ TEST_CASE("a send queue cannot be drained, because no caller would wait for IBV_
   CHECK_EQ(end.state(), IBV_QPS_RTS);
 }
 
-// [IBV-33, IBV-34, IBV-451, IBV-452, IBV-465, IBV-478, IBV-482, IBV-485, IBV-487]
+// [IBV-33, IBV-34, IBV-451, IBV-452, IBV-465, IBV-467, IBV-468, IBV-478, IBV-482, IBV-485, IBV-487]
 TEST_CASE("attributes are checked and can be read back") {
   End end;
   ibv_qp_attr attr{};
@@ -165,7 +165,9 @@ TEST_CASE("attributes are checked and can be read back") {
                                IBV_QP_SQ_PSN),
              0);
   CHECK_EQ(ibv_modify_qp(end.qp, &attr, IBV_QP_CAP), EOPNOTSUPP);
-  CHECK_EQ(ibv_modify_qp(end.qp, &attr, 1 << 30), EINVAL);
+  for (const int lacking : {int{IBV_QP_ALT_PATH}, int{IBV_QP_PATH_MIG_STATE}, 1 << 30}) {
+    CHECK_EQ(ibv_modify_qp(end.qp, &attr, lacking), EINVAL);
+  }
   const ibv_qp_attr now = query(end.qp);
   CHECK_EQ(now.qp_access_flags, IBV_ACCESS_REMOTE_WRITE);
   CHECK_EQ(now.max_rd_atomic, 7);

@@ -116,8 +116,10 @@ const std::array kBadSteps{
             R"(to RTR: path_mtu 6: must be from 1 to 5 \(.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.min_rnr_timer = 32; },
             R"(to RTR: min_rnr_timer 32: must be from 0 to 31 \(.*\))"},
-    BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr | IBV_QP_ALT_PATH,
-            [](auto& a) { a.alt_port_num = 2; }, R"(to RTR: alt_port_num 2: must be 1 \(.*\))"},
+    BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr | IBV_QP_ALT_PATH, kNothing,
+            R"(INIT to RTR: attr_mask contains IBV_QP_ALT_PATH \(.*\))"},
+    BadStep{IBV_QPS_RTR, IBV_QPS_RTS, kToRts | IBV_QP_PATH_MIG_STATE, kNothing,
+            R"(RTR to RTS: attr_mask contains IBV_QP_PATH_MIG_STATE \(.*\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.max_dest_rd_atomic = 255; },
             R"(to RTR: max_dest_rd_atomic 255: must be from 0 to 128 \(.*max_qp_rd_atom\))"},
     BadStep{IBV_QPS_INIT, IBV_QPS_RTR, kToRtr, [](auto& a) { a.ah_attr.port_num = 0; },
@@ -150,7 +152,8 @@ const std::array kBadSteps{
             R"(cur_qp_state INIT: the queue pair is in RTR \(.*\))"},
 };
 
-// [IBV-427, IBV-450, IBV-452, IBV-463, IBV-465, IBV-466, IBV-469, IBV-471, IBV-478, IBV-479]
+// [IBV-427, IBV-450, IBV-452, IBV-463, IBV-465, IBV-466, IBV-467, IBV-468, IBV-469, IBV-471,
+// IBV-478, IBV-479]
 TEST_CASE("a refused step of a queue pair changes nothing and names the attribute and its range") {
   for (const BadStep& bad : kBadSteps) {
     check_line(said_about([&] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The state transitions ("steps") of a queue pair from the InfiniBand specification (volume 1,
 // section 11.2.5.2). For each step a table has the attributes that the kernel requires and allows
-// in ib_modify_qp_is_ok(). The table has no step to SQD, because programs cannot request that
-// state.
+// in ib_modify_qp_is_ok(), except those of alternate paths, which this device does not have
+// [IBV-467, IBV-468]. The table has no step to SQD, because programs cannot request that state.
 #include "qp/steps.hpp"
 
 #include <fmt/format.h>
@@ -37,23 +37,22 @@ struct Step {
 
 /// All attributes of an RNIC. The bits above IBV_QP_DEST_QPN are reserved, or are of attributes
 /// that this device does not have. [IBV-452]
-constexpr int kAny = (IBV_QP_DEST_QPN << 1) - 1;
+constexpr int kAny = ((IBV_QP_DEST_QPN << 1) - 1) & ~(IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE);
 constexpr Attributes kNothing{};
 constexpr Attributes kAnything{0, kAny};
 
 constexpr int kPortAndKey = IBV_QP_PKEY_INDEX | IBV_QP_PORT;
 constexpr int kToPeer = IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 constexpr int kRetries = IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY;
-constexpr int kAltPath = IBV_QP_ALT_PATH | IBV_QP_PATH_MIG_STATE;
-constexpr int kRunning = IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS | kAltPath;
+constexpr int kRunning = IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS;
 constexpr int kUdRunning = IBV_QP_CUR_STATE | IBV_QP_QKEY;
 
 constexpr Attributes kInit{kPortAndKey | IBV_QP_ACCESS_FLAGS, 0};
 constexpr Attributes kInitAgain{0, kPortAndKey | IBV_QP_ACCESS_FLAGS};
-constexpr int kReceivesToo = IBV_QP_ALT_PATH | IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX;
+constexpr int kReceivesToo = IBV_QP_ACCESS_FLAGS | IBV_QP_PKEY_INDEX;
 
 /// Returns a step in which the program may set no attribute other than the state. With the queue
-/// pair of an RNIC, the program may set any attribute.
+/// pair of an RNIC, the program may set any attribute that the device has.
 constexpr Step plain(ibv_qp_state from, ibv_qp_state to) {
   return {from, to, kNothing, kNothing, kNothing, kAnything};
 }
@@ -165,8 +164,6 @@ constexpr std::array kRanges{
     Range{IBV_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic", field<&ibv_qp_attr::max_dest_rd_atomic>,
           0, kMaxReads, "ibv_query_device() reports max_qp_rd_atom",
           &ibv_device_attr::max_qp_rd_atom},
-    Range{IBV_QP_ALT_PATH, "alt_port_num", field<&ibv_qp_attr::alt_port_num>, kPortNumber,
-          kPortNumber, kOnePort},
 };
 
 struct Bit {

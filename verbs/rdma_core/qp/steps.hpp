@@ -16,7 +16,8 @@ enum class QpRules : std::uint8_t {
   kUc,
   kUd,
   /// Rules for a queue pair of an RNIC that the CM connects. No step requires the peer's address,
-  /// timers or retry counts. As with the kernel's iWARP drivers, every step allows every attribute.
+  /// timers or retry counts. As with the kernel's iWARP drivers, every step allows every attribute
+  /// that the device has.
   kRnic,
   /// Rules for a queue pair of an RNIC that is connected without the CM. Each step requires the
   /// same attributes as with kRc, and allows every attribute.
