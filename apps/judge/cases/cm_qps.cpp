@@ -224,7 +224,7 @@ constexpr Case kCases[] = {
     {"cm/qp/foreign-domain", "RCM-203", "refuses the domain of another context", foreign_domain, kCm},
     {"cm/qp/own-queues", "RCM-205 RCM-206 RCM-209 RCM-289", "makes only the queues that are missing", own_queues, kCm},
     {"cm/qp/contradicting-queues", "RCM-207", "refuses a queue other than that of the id", contradicting_queues, kCm},
-    {"cm/qp/failed", "RCM-210", "leaves nothing behind if it fails", failed, kCm},
+    {"cm/qp/failed", "RCM-210", "leaves no object if it fails", failed, kCm},
     {"cm/qp/wrong-type", "RCM-211", "refuses a type other than that of the id", wrong_type, kCm},
     {"cm/qp/extended", "RCM-213", "makes queue pairs with ibv_wr_*()", extended, kCm | kWrEx},
     {"cm/qp/srq", "RCM-186 RCM-212 RCM-217 RCM-220 RCM-221 RCM-223 RCM-269", "uses the shared receive queue of the id", shared_queue, kCm | kSrq},
