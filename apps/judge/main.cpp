@@ -12,6 +12,7 @@
 #include "iwarp/version.hpp"
 #include "judge/command/options.hpp"
 #include "judge/frame/objects.hpp"
+#include "judge/generated/program.hpp"
 #include "judge/litmus/runner.hpp"
 #include "judge/report/report.hpp"
 #include "report/file.hpp"
@@ -148,14 +149,41 @@ void run_cases(const Options& options, const std::vector<const Case*>& cases,
   report.took = std::chrono::steady_clock::now() - start;
 }
 
+/// Runs the generated sequences, and writes the program of the one that differs, if any.
+void run_sequences(const Options& options, generated::Choice choice, report::TextReport& text,
+                   report::Report& report) {
+  const auto start = std::chrono::steady_clock::now();
+  std::optional<report::ReportFile> program;
+  if (!options.program.empty()) program.emplace(options.program);
+  choice.as_roce = report.about[1].second != transport_name(IBV_TRANSPORT_IWARP);
+  const auto found = generated::run(choice, options.target(), report);
+  if (found && program) program->write(c_program(*found));
+  for (const report::Entry& entry : report.entries) text.ended(entry);
+  report.took = std::chrono::steady_clock::now() - start;
+}
+
+generated::Choice choice_of(const Options& options) {
+  auto choice = generated::parse_seeds(*options.generated);
+  if (!choice) {
+    throw UsageError(fmt::format("--generated={}: not FIRST..LAST", *options.generated));
+  }
+  choice->only = options.only;
+  if (generated::kinds(*choice).empty()) {
+    throw UsageError("--only selects no generated sequence (--list --generated shows all)");
+  }
+  return *choice;
+}
+
 int list_cases(const Options& options) {
-  const auto cases = select_cases(options);
+  std::vector<report::Entry> entries;
+  if (options.generated) entries = generated::kinds(choice_of(options));
+  if (!options.generated) {
+    for (const Case* what : select_cases(options)) entries.push_back(entry_of(*what));
+  }
   if (!options.json) {
-    report::show(list_as_text(cases));
+    report::show(list_as_text(entries));
     return 0;
   }
-  std::vector<report::Entry> entries;
-  for (const Case* what : cases) entries.push_back(entry_of(*what));
   report::ReportFile(*options.json).write(list_as_json(entries));
   return 0;
 }
@@ -168,7 +196,10 @@ int run_judge(const Options& options) {
     return litmus::run_files(options.target(),
                              {*options.litmus, options.runs, options.seed, options.json});
   }
-  const auto cases = select_cases(options);
+  std::vector<const Case*> cases;
+  std::optional<generated::Choice> choice;
+  if (options.generated) choice = choice_of(options);
+  if (!options.generated) cases = select_cases(options);
   report::ReportFiles files(options.json, options.junit);
   apps::catch_stop_signals();
   const auto date = report::now();
@@ -180,7 +211,8 @@ int run_judge(const Options& options) {
         if (has_text) report::show(out);
       },
       report::is_coloured());
-  run_cases(options, cases, text, report);
+  if (choice) run_sequences(options, *choice, text, report);
+  if (!choice) run_cases(options, cases, text, report);
   text.summary(report);
   if (options.lines && !report.ended_early.empty()) {
     fmt::print(stderr, "ended early: {}\n", report.ended_early);

@@ -16,7 +16,7 @@ ELSEWHERE = {"test/chaos/main.cpp", "test/architecture/check_tidy.py", "test/arc
 TESTS = {"test/net/": ["net"], "test/unit/verbs/": ["verbs"], "test/rdma_core/data/": ["rdma_core.data"],
          "test/rdma_core/interface/": ["rdma_core.interface"], "test/failing/": ["failing"],
          "test/conform/": ["conform.peers"], "test/interop/siw/programs.py": ["siw.programs"],
-         "test/sequences/": ["rdma_core.sequences_iwarp", "rdma_core.sequences_roce"],
+         "test/rdma_core/sequences.py": ["rdma_core.sequences_iwarp", "rdma_core.sequences_roce"],
          "test/interop/siw/matrix.py": ["siw.fixed"], "test/interop/siw/guest.py": ["siw.stock", "siw.conform.stock"]}
 
 

@@ -8,7 +8,7 @@
 #include "iwarp/sim/end.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
 #include "iwarp/verbs/shared_receive_queue.hpp"
-#include "random.hpp"
+#include "judge/generated/random.hpp"
 #include "target.hpp"
 
 namespace iwarp::chaos {

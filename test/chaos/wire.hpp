@@ -6,8 +6,8 @@
 #include <deque>
 
 #include "iwarp/sim/pair.hpp"
+#include "judge/generated/random.hpp"
 #include "plans/plan.hpp"
-#include "random.hpp"
 
 namespace iwarp::chaos {
 

@@ -38,7 +38,7 @@ EXCEPT = {
     "rfc-notes/conform.md": {"build/release/apps/iwarp conform": PEER, "cmake": BUILDS,
                              "test/conform/compare.py": PEER, "test/interop/siw": CI},
     "rfc-notes/faults.md": {"timeout 60": PEER},
-    "rfc-notes/judge.md": {"build/release/apps/iwarp conform --device rxe0": PEER},
+    "rfc-notes/judge.md": {"build/release/apps/iwarp conform --device rxe0": PEER, "cc -o sequence": PEER},
     "rfc-notes/offload-model.md": {
         "iwarp cost calibrate": LONG, "iwarp cost validate": LONG, "iwarp get": PEER,
         "iwarp cost report --host": "needs the file of iwarp cost calibrate"},
@@ -50,8 +50,7 @@ EXCEPT = {
     "rfc-notes/qlog.md": {"build/release/apps/iwarp run --trace": PEER},
     "rfc-notes/robustness.md": {
         "build/release/test/chaos/chaos": LONG, "IWARP_LONG=1 build/release/test": LONG,
-        "IWARP_AS=iwarp build/release/test/sequences/sequences --seeds 20000": LONG,
-        "IWARP_AS=roce build/release/test/sequences/sequences --seeds 3000": LONG,
+        "build/release/apps/iwarp conform --device iwarp0 --as iwarp --generated=1..20000": LONG,
         "build/release/test/load/load": LONG, "build/release/test/failing/failing": LONG,
         "build/release/apps/iwarp conform HOST": PEER, "IWARP=build/release/apps/iwarp": CI,
         "test/conform/compare.py": PEER},

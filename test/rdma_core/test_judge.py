@@ -6,6 +6,8 @@ import errno
 import json
 import os
 import pathlib
+import re
+import shutil
 import signal
 import unittest
 import xml.etree.ElementTree as xml
@@ -140,6 +142,47 @@ class Failures(JudgeCase):
                 self.assertEqual(results["device/port/unknown"]["result"], "pass")
                 self.assertEqual(results["device/ping"]["result"], "fail")
                 self.assertRegex(results["device/ping"]["came"], came.split(" after ")[0])
+
+
+class Generated(JudgeCase):
+    """Generated sequences on a device that is faulty on purpose. Each program that shows a fault is tried with the
+    fault and without."""
+
+    def faulty(self, rule):
+        plan = self.scratch / "plan"
+        plan.write_text(rule + "\n")
+        return ("--as", "roce", "--quiet", "--fault", plan)
+
+    def test_a_difference_is_shrunk_to_a_program_that_shows_it(self):
+        if shutil.which("cc") is None:
+            self.skipTest("no C compiler")
+        for rule, what in (("every 3 sends qp any fail EIO", "the call returns 5"),
+                           ("from 1 to 1000 completions qp any status LOC_LEN_ERR", "local length error")):
+            with self.subTest(rule=rule):
+                source, program = self.scratch / "sequence.c", self.scratch / "sequence"
+                report = json.loads(self.run_program(
+                    support.IWARP, "conform", "--device=iwarp0", "--generated=1..20", f"--program={source}", "--json",
+                    options=self.faulty(rule), statuses=(1,)).out)
+                found = next(case for case in report["cases"] if case["result"] == "fail")
+                self.assertIn(what, found["detail"])
+                steps = [line for line in found["frames"].splitlines() if " posts " in line]
+                self.assertLessEqual(len(steps), 2, "the sequence is short")
+                self.run_program("cc", "-o", program, source, "-libverbs", plain=True)
+                self.assertRegex(self.run_program(program, "iwarp0", options=self.faulty(rule), statuses=(1,)).out,
+                                 rf"(?m)^difference: .*{what}")
+                self.run_program(program, "iwarp0", options=("--as", "roce", "--quiet"))
+
+    def test_choice(self):
+        ids = [case["id"] for case in json.loads(self.judge("--generated", "--list", "--json").out)]
+        self.assertIn("generated/short-receive", ids)
+        said = self.judge("--generated=1..30", "--only=generated/none").out
+        self.assertIn("1 cases, 1 passed", said)
+
+    def test_usage(self):
+        for word in ("5..1", "x", "1..", "1...3"):
+            with self.subTest(word=word):
+                self.assert_one_line(self.judge(f"--generated={word}", statuses=(2,)),
+                                     f"--generated={re.escape(word)}: not FIRST..LAST")
 
 
 class StrangeDevices(JudgeCase):

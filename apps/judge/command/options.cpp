@@ -16,6 +16,10 @@ void add_device_options(apps::cli::Command& command, DeviceOptions& options) {
             "Instead of the text report, print each comparison as one line, CASE: CALL = VALUE, by "
             "which the answers of two devices can be compared")
       .excludes("--json");
+  command
+      .text("--program", "FILE", options.program,
+            "With --generated: write the shortest sequence that differs as a C program")
+      .completes(apps::cli::Completion::kFile);
   command.flag("--dangerous", options.dangerous,
                "Run the cases that are known to crash a kernel or a library as well");
   command

@@ -18,6 +18,7 @@ struct DeviceOptions {
   unsigned port = 1;
   unsigned gid_index = kAnyGid;
   bool lines = false;
+  std::string program;
   bool dangerous = false;
   std::optional<std::string> litmus;  ///< "": the built-in files
   std::uint64_t runs = 2000;          ///< of each litmus file

@@ -18,7 +18,7 @@ constexpr std::uint8_t kMinRnrTimer = 1;  // 0.01 ms
 ibv_qp_init_attr init_of(End& end) {
   return {.qp_context = &end,
           .send_cq = end.send_cq.get(),
-          .recv_cq = end.recv_cq.get(),
+          .recv_cq = end.options.shares_cq ? end.send_cq.get() : end.recv_cq.get(),
           .srq = end.srq.get(),
           .cap = end.options.cap,
           .qp_type = end.options.type,
@@ -66,6 +66,7 @@ End::End(Judge& of, const EndOptions& chosen) : memory_(chosen.memory), judge(of
     judge.require("ibv_create_comp_channel", errno_of(channel.get()));
   }
   for (Cq* const cq : {&send_cq, &recv_cq}) {
+    if (cq == &recv_cq && options.shares_cq) continue;
     *cq = Cq(create_cq(*this));
     judge.require("ibv_create_cq", errno_of(cq->get()));
   }
@@ -154,6 +155,12 @@ ibv_send_wr End::request(std::uint64_t wr_id, ibv_wr_opcode opcode, const End& p
     wr.wr.rdma = {.remote_addr = peer.address(remote_at), .rkey = peer.mr->rkey};
   }
   return wr;
+}
+
+void End::replace() {
+  judge.require("ibv_destroy_qp", qp.destroy());
+  qp = Qp(create(*this));
+  judge.require("ibv_create_qp", errno_of(qp.get()));
 }
 
 int End::modify(ibv_qp_state state, int mask) {

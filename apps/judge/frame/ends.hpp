@@ -41,6 +41,7 @@ struct EndOptions {
   int cqe = 64;
   bool signal_all = false;
   bool has_srq = false;
+  bool shares_cq = false;         ///< receives complete to send_cq, too; recv_cq is null
   std::uint64_t send_ops = 0;     ///< not 0: ibv_create_qp_ex() with these IBV_QP_EX_WITH_ flags
   bool has_channel = false;       ///< both queues report to `channel`
   std::uint64_t wc_flags = 0;     ///< not 0: ibv_create_cq_ex() with these IBV_WC_EX_WITH_ flags
@@ -86,6 +87,8 @@ class End {
   int to_rtr(std::uint32_t dest_qpn, int without = 0, int with = 0);
   int to_rts(int without = 0, int with = 0);
   int modify(ibv_qp_state state, int mask = IBV_QP_STATE);
+  /// Destroys the queue pair and creates another one.
+  void replace();
   ibv_qp_attr attr{};  ///< the attributes that the calls above use; a case may change them first
 
   Judge& judge;

@@ -31,7 +31,7 @@ void write_line(int fd, const Json& value) {
 }
 
 /// Returns the line that ends the report of the case.
-Json judge_case(const Case& what, const Target& target, int fd) {
+Json judge_case(const std::function<void(Judge&)>& run, const Target& target, int fd) {
   const auto end = [](const char* verdict, const std::string& why) {
     return Json{{"end", verdict}, {"why", why}};
   };
@@ -39,10 +39,7 @@ Json judge_case(const Case& what, const Target& target, int fd) {
     write_line(fd, Json{one.step, one.came, one.expected, one.is_right});
   });
   try {
-    if (const auto lacking = judge.lacks(what.needs)) {
-      return end("not applicable", "the device lacks " + *lacking);
-    }
-    what.run(judge);
+    run(judge);
   } catch (const Ended&) {
   } catch (const Refused& refused) {
     return end("refused", refused.why);
@@ -54,12 +51,13 @@ Json judge_case(const Case& what, const Target& target, int fd) {
   return end("done", "");
 }
 
-[[noreturn]] void run_child(const Case& what, const Target& target, int fd, pid_t parent) {
+[[noreturn]] void run_child(const std::function<void(Judge&)>& run, const Target& target, int fd,
+                            pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // The parent ended before prctl() took effect.
   for (const int each : {SIGINT, SIGTERM, SIGXFSZ}) ::signal(each, SIG_DFL);
-  write_line(fd, judge_case(what, target, fd));
+  write_line(fd, judge_case(run, target, fd));
   ::_exit(0);  // Objects that the case left behind end with the process.
 }
 
@@ -113,8 +111,9 @@ void fail(Result& result, std::string_view how) {
 
 }  // namespace
 
-Result run_case(const Case& what, const Target& target, std::chrono::nanoseconds limit) {
-  Result result{.what = &what};
+Result run_in_child(const std::function<void(Judge&)>& run, const Target& target,
+                    std::chrono::nanoseconds limit) {
+  Result result;
   const auto start = std::chrono::steady_clock::now();
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw apps::Error("pipe: " + apps::errno_text());
@@ -123,7 +122,7 @@ Result run_case(const Case& what, const Target& target, std::chrono::nanoseconds
   if (child < 0) throw apps::Error("fork: " + apps::errno_text());
   if (child == 0) {
     ::close(ends[0]);
-    run_child(what, target, ends[1], parent);
+    run_child(run, target, ends[1], parent);
   }
   ::close(ends[1]);
   std::string text;
@@ -147,6 +146,19 @@ Result run_case(const Case& what, const Target& target, std::chrono::nanoseconds
     fail(result, fmt::format("ended with status {}", WEXITSTATUS(status)));
   }
   result.took = std::chrono::steady_clock::now() - start;
+  return result;
+}
+
+Result run_case(const Case& what, const Target& target, std::chrono::nanoseconds limit) {
+  Result result = run_in_child(
+      [&what](Judge& judge) {
+        if (const auto lacking = judge.lacks(what.needs)) {
+          judge.not_applicable("the device lacks " + *lacking);
+        }
+        what.run(judge);
+      },
+      target, limit);
+  result.what = &what;
   return result;
 }
 

@@ -24,9 +24,13 @@ struct Result {
   std::chrono::nanoseconds took{};
 };
 
-/// Runs one case in a child process. After `limit` the child is killed and the case has failed.
-/// Throws apps::Interrupted if a stop signal arrives, and apps::Error if no process can be started.
-/// The calling process must not have opened a device.
+/// Calls `run` in a child process, as a case. After `limit` the child is killed and the case has
+/// failed. Throws apps::Interrupted if a stop signal arrives, and apps::Error if no process can be
+/// started. The calling process must not have opened a device.
+Result run_in_child(const std::function<void(Judge&)>& run, const Target& target,
+                    std::chrono::nanoseconds limit);
+
+/// Runs a case in a child process, unless the device lacks what it needs.
 Result run_case(const Case& what, const Target& target, std::chrono::nanoseconds limit);
 
 }  // namespace iwarp::judge

@@ -46,12 +46,12 @@ std::string lines_of(const Result& result) {
   return out + fmt::format("{}: verdict = {}\n", result.what->id, report::word_of(result.verdict));
 }
 
-std::string list_as_text(const std::vector<const Case*>& cases) {
+std::string list_as_text(const std::vector<apps::report::Entry>& cases) {
   std::size_t width = 0;
-  for (const Case* what : cases) width = std::max(width, what->id.size());
+  for (const auto& one : cases) width = std::max(width, one.id.size());
   std::string out;
-  for (const Case* what : cases) {
-    out += fmt::format("{:<{}}  {} [{}]\n", what->id, width, what->title, what->rows);
+  for (const auto& one : cases) {
+    out += fmt::format("{:<{}}  {} [{}]\n", one.id, width, one.title, one.requirements);
   }
   return out + fmt::format("{} cases\n", cases.size());
 }

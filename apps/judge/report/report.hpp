@@ -18,6 +18,6 @@ apps::report::Entry entry_of(const Result& result);
 std::string lines_of(const Result& result);
 
 /// Returns the list of cases as a text table.
-std::string list_as_text(const std::vector<const Case*>& cases);
+std::string list_as_text(const std::vector<apps::report::Entry>& cases);
 
 }  // namespace iwarp::judge

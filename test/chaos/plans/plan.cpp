@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "random.hpp"
+#include "judge/generated/random.hpp"
 
 namespace iwarp::chaos {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests how requests are posted: lists, limits, inline payload and unsignaled requests.
-// test/sequences tests lists with a request that is refused or fails.
+// apps/judge/generated tests lists with a request that is refused or fails.
 #include <algorithm>
 #include <array>
 

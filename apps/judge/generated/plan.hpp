@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "model.hpp"
+#include "judge/generated/model.hpp"
 
-namespace iwarp::sequences {
+namespace iwarp::judge::generated {
 
 struct Step {
   enum class Kind : std::uint8_t {
@@ -30,15 +32,16 @@ struct Step {
 struct Plan {
   std::uint64_t seed = 0;
   bool as_roce = false;
-  std::string trouble;  ///< the error
+  std::size_t trouble = 0;  ///< the error, an index into trouble_names()
   std::array<EndOptions, 2> options;
   bool own_receive_cq = false;
   std::vector<Step> steps;
 };
 
 Plan make_plan(std::uint64_t seed, bool as_roce);
+std::span<const std::string_view> trouble_names();
 /// One line for each step.
 std::string describe(const Step& step);
 std::string describe(const Plan& plan);
 
-}  // namespace iwarp::sequences
+}  // namespace iwarp::judge::generated

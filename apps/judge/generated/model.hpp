@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-namespace iwarp::sequences {
+namespace iwarp::judge::generated {
 
 inline constexpr std::size_t kMemory = 1 << 17;        ///< bytes of memory of each end
 inline constexpr std::size_t kShort = kMemory - 4096;  ///< bytes of the region kShortRegion
@@ -99,7 +99,7 @@ struct Expected {
   std::vector<Sge> sges;  ///< of a receive
 };
 
-struct Result {
+struct PostResult {
   int code = 0;
   std::size_t bad = 0;  ///< index of the element at which bad_wr must point if `code` is not 0
 };
@@ -115,8 +115,8 @@ class Model {
   void create(int end, const EndOptions& options);
   void destroy(int end);
   void modify(int end, ibv_qp_state to, const EndOptions& options);
-  Result post_send(int end, std::span<const Request> list);
-  Result post_recv(int end, std::span<const Receive> list);
+  PostResult post_send(int end, std::span<const Request> list);
+  PostResult post_recv(int end, std::span<const Receive> list);
 
   /// Compares a completion with what must come next. Returns a difference, or an empty string.
   std::string completed(int end, bool is_receive, const ibv_wc& wc);
@@ -180,4 +180,4 @@ class Model {
   std::array<End, 2> ends_;
 };
 
-}  // namespace iwarp::sequences
+}  // namespace iwarp::judge::generated

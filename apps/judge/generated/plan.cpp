@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plan.hpp"
+#include "judge/generated/plan.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <array>
 
-#include "../chaos/random.hpp"
+#include "judge/generated/random.hpp"
 
-namespace iwarp::sequences {
+namespace iwarp::judge::generated {
 namespace {
 
-using chaos::Random;
 using Kind = Step::Kind;
 
 constexpr unsigned kRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
@@ -44,22 +43,22 @@ enum class Trouble : std::uint8_t {
   kDestroyed,   // the same, if one end is destroyed
   kCount
 };
-constexpr std::array kNames{"none",
-                            "local region",
-                            "remote region",
-                            "misaligned",
-                            "queue pair rights",
-                            "no reads",
-                            "short receive",
-                            "receive region",
-                            "no receive",
-                            "refused request",
-                            "refused receive",
-                            "too many requests",
-                            "too many receives",
-                            "wrong state",
-                            "moved to ERR",
-                            "destroyed"};
+constexpr std::array<std::string_view, 16> kNames{"none",
+                                                  "local region",
+                                                  "remote region",
+                                                  "misaligned",
+                                                  "queue pair rights",
+                                                  "no reads",
+                                                  "short receive",
+                                                  "receive region",
+                                                  "no receive",
+                                                  "refused request",
+                                                  "refused receive",
+                                                  "too many requests",
+                                                  "too many receives",
+                                                  "wrong state",
+                                                  "moved to error",
+                                                  "destroyed"};
 static_assert(kNames.size() == static_cast<std::size_t>(Trouble::kCount));
 
 class Maker {
@@ -71,7 +70,7 @@ class Maker {
 
   Plan made() {
     const auto trouble = pick();
-    plan_.trouble = kNames[static_cast<std::size_t>(trouble)];
+    plan_.trouble = static_cast<std::size_t>(trouble);
     plan_.own_receive_cq = random_.one_in(2);
     for (EndOptions& options : plan_.options) {
       options.cap = {.max_send_wr = number(10, 20),
@@ -420,6 +419,8 @@ std::string describe(const Request& request) {
 
 Plan make_plan(std::uint64_t seed, bool as_roce) { return Maker(seed, as_roce).made(); }
 
+std::span<const std::string_view> trouble_names() { return kNames; }
+
 std::string describe(const Step& step) {
   const char end = static_cast<char>('a' + step.end);
   std::vector<std::string> parts;
@@ -444,7 +445,7 @@ std::string describe(const Step& step) {
 
 std::string describe(const Plan& plan) {
   std::string out = fmt::format("seed {}, {}, trouble: {}\n", plan.seed,
-                                plan.as_roce ? "RoCE" : "iWARP", plan.trouble);
+                                plan.as_roce ? "RoCE" : "iWARP", kNames[plan.trouble]);
   for (const EndOptions& end : plan.options) {
     out += fmt::format("  send queue {}, receive queue {}, SGEs {} and {}, inline {}{}\n",
                        end.cap.max_send_wr, end.cap.max_recv_wr, end.cap.max_send_sge,
@@ -455,4 +456,4 @@ std::string describe(const Plan& plan) {
   return out;
 }
 
-}  // namespace iwarp::sequences
+}  // namespace iwarp::judge::generated

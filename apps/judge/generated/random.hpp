@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <random>
 
-namespace iwarp::chaos {
+namespace iwarp {
 
 class Random {
  public:
@@ -28,4 +28,4 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-}  // namespace iwarp::chaos
+}  // namespace iwarp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model.hpp"
+#include "judge/generated/model.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <utility>
 
-namespace iwarp::sequences {
+namespace iwarp::judge::generated {
 namespace {
 
 constexpr std::size_t kWord = 8;  // bytes that an atomic operation reads and writes
@@ -140,7 +140,7 @@ void Model::modify(int end, ibv_qp_state to, const EndOptions& options) {
 
 // ibv_post_send(3): elements are posted in order until one is refused. IBTA 10.3.1: nothing is
 // posted in RESET; only receives are posted in INIT and RTR.
-Result Model::post_send(int end, std::span<const Request> list) {
+PostResult Model::post_send(int end, std::span<const Request> list) {
   End& own = ends_[at(end)];
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (const int code = refuse(own, list[i])) return {code, i};
@@ -163,7 +163,7 @@ bool Model::is_full(const End& end) {
   return end.posted[0] - end.retired[0] == end.options.cap.max_send_wr;
 }
 
-Result Model::post_recv(int end, std::span<const Receive> list) {
+PostResult Model::post_recv(int end, std::span<const Receive> list) {
   End& own = ends_[at(end)];
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (own.state == IBV_QPS_RESET && as_roce_) return {EINVAL, i};
@@ -452,4 +452,4 @@ std::optional<std::size_t> Model::differs(int end, std::span<const std::uint8_t>
   return std::nullopt;
 }
 
-}  // namespace iwarp::sequences
+}  // namespace iwarp::judge::generated
