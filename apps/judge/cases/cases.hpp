@@ -13,7 +13,8 @@ std::span<const Case> table_cases();           ///< GIDs and P_Keys
 std::span<const Case> text_cases();            ///< texts, rates, fork
 std::span<const Case> region_cases();          ///< protection domains and registration
 std::span<const Case> rereg_cases();           ///< changing and deregistering regions
-std::span<const Case> window_cases();          ///< memory windows
+std::span<const Case> window_cases();          ///< memory windows of type 1
+std::span<const Case> window_type_2_cases();   ///< memory windows of type 2
 std::span<const Case> channel_cases();         ///< completion channels
 std::span<const Case> queue_cases();           ///< completion queues
 std::span<const Case> extended_queue_cases();  ///< ibv_create_cq_ex()

@@ -297,6 +297,19 @@ void port_message_size(Judge& j) {
   j.expect_true("max_msg_sz", size >= 4096 && size <= kMost, "from 4096 to 2^31");
 }
 
+// The device may check the region first, which is shorter than the message.
+void message_too_long(Judge& j) {
+  const std::uint32_t most = j.port_attributes().max_msg_sz;
+  if (most == UINT32_MAX) j.not_applicable("max_msg_sz is the largest number");
+  Pair pair(j);
+  j.require("ibv_post_recv", pair.b.post_recv(1, 0, 8));
+  const int code = pair.a.post_send(pair.a.request(2, IBV_WR_SEND, pair.b), 0, most + 1);
+  j.expect("ibv_post_send of max_msg_sz + 1 bytes", code, {0, EINVAL, EMSGSIZE});
+  if (code != 0) return;
+  expect_completion(j, "completion of the Send", pair.a.send_cq,
+                    {IBV_WC_LOC_LEN_ERR, IBV_WC_LOC_PROT_ERR});
+}
+
 void port_grh_required(Judge& j) {
   End end(j, {.type = IBV_QPT_UD});
   ibv_ah_attr attr{};
@@ -350,6 +363,7 @@ constexpr Case kCases[] = {
     {"device/port/link-layer", "IBV-93", "reports a link layer that its transport permits", port_link_layer},
     {"device/port/lid", "IBV-90", "has a LID on InfiniBand, and none on Ethernet", port_lid, kByHand},
     {"device/port/message-size", "IBV-87", "reports a message size that IBTA permits", port_message_size, kByHand},
+    {"device/port/message-too-long", "IBV-87 IBV-533", "does not send a message above max_msg_sz", message_too_long},
     {"device/port/grh-required", "IBV-94 IBV-333", "sets IBV_QPF_GRH_REQUIRED if it refuses address handles without GRH", port_grh_required, kUd},
 };
 // clang-format on
