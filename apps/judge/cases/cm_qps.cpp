@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about the queue pairs, completion queues and shared receive queues of ids.
 #include <array>
+#include <string_view>
 
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ids.hpp"
@@ -83,11 +84,19 @@ void domains(Judge& j) {
 
 void foreign_domain(Judge& j) {
   rdma_cm_id* const id = resolved(j);
-  Context other(j.open());
-  Pd pd(ibv_alloc_pd(other.get()));
+  ibv_device** const list = ibv_get_device_list(nullptr);
+  ibv_device* other = nullptr;
+  for (ibv_device** each = list; each != nullptr && *each != nullptr; ++each) {
+    const std::string_view name = ibv_get_device_name(*each);
+    if (name != ibv_get_device_name(id->verbs->device)) other = *each;
+  }
+  if (other == nullptr) j.not_applicable("this host has no other device");
+  Context context(ibv_open_device(other));
+  must(j, "ibv_open_device", errno_of(context.get()));
+  Pd pd(ibv_alloc_pd(context.get()));
   must(j, "ibv_alloc_pd", errno_of(pd.get()));
   ibv_qp_init_attr init = qp_init(id);
-  j.expect("rdma_create_qp, domain of another context", create(id, init, pd.get()), {EINVAL});
+  j.expect("rdma_create_qp, domain of another device", create(id, init, pd.get()), {EINVAL});
   j.expect_true("id->qp", id->qp == nullptr, "null");
 }
 
@@ -221,7 +230,7 @@ constexpr Case kCases[] = {
     {"cm/qp/idle", "RCM-196 RCM-218", "refuses a queue pair without a device", without_device<false>, kCm, kDangerous},
     {"cm/qp/wildcard", "RCM-196 RCM-218", "refuses a queue pair on a wildcard", without_device<true>, kCm, kDangerous},
     {"cm/qp/domain", "RCM-201 RCM-202", "uses the domain that is passed", domains, kCm},
-    {"cm/qp/foreign-domain", "RCM-203", "refuses the domain of another context", foreign_domain, kCm},
+    {"cm/qp/foreign-domain", "RCM-203", "refuses the domain of another device", foreign_domain, kCm},
     {"cm/qp/own-queues", "RCM-205 RCM-206 RCM-209 RCM-289", "makes only the queues that are missing", own_queues, kCm},
     {"cm/qp/contradicting-queues", "RCM-207", "refuses a queue other than that of the id", contradicting_queues, kCm},
     {"cm/qp/failed", "RCM-210", "leaves no object if it fails", failed, kCm},

@@ -224,6 +224,8 @@ TEST_CASE("id options: known ones are checked for size and state, others do not 
   check_fails(ENOSYS, [&] { return set(RDMA_OPTION_ID, 1000, &number, sizeof number); });
   check_fails(ENOSYS, [&] { return set(RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &number, 4); });
   REQUIRE(rdma_bind_addr(id.get(), Address("127.0.0.1").get()) == 0);
+  CHECK(set(RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &number, sizeof number) == 0);
+  number = 0;
   check_fails(EINVAL, [&] {
     return set(RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &number, sizeof number);
   });

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
@@ -95,6 +96,9 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
   const auto plain_to = plain(program_to);
   const auto& from = reinterpret_cast<const sockaddr&>(plain_from);
   const auto& to = reinterpret_cast<const sockaddr&>(plain_to);
+  if (program_from != nullptr && from.sa_family != to.sa_family) {  // [RCM-81]
+    return refused(EINVAL, "src_addr and dst_addr are of different address families");
+  }
   if (!id.life.allows(IdEvent::kResolveAddress)) {
     return refuse_in_state(
         id, "call rdma_resolve_addr() once, after rdma_create_id() or rdma_bind_addr()");
@@ -210,6 +214,27 @@ int listen(CmId& id, int backlog) {
 
 }  // namespace
 
+void allow_reuse(CmId& id) {
+  const std::lock_guard lock(cm().mutex);
+  cm().reusing.push_back(&id);
+}
+
+// The socket of a bound id cannot change to IPv6 only, so another socket takes its place.
+// [RCM-315]
+int set_v6_only(CmId& id, bool on) {
+  if (!id.life.is(IdState::kIdle) && !id.life.is(IdState::kBound)) return EINVAL;
+  const bool changes = std::exchange(id.v6_only, on) != on;
+  const bool is_any_v6 = id.source().sa_family == AF_INET6 && is_any(id.source());
+  if (!changes || !id.bound || !is_any_v6) return 0;
+  net::Address at = cm().ports.to_tcp(id.source());
+  if (!on) at.host.clear();
+  id.bound.reset();
+  auto bound = bind_socket(id, id.source(), at);
+  if (!bound) return refuse_port(bound.error(), cm().ports.describe(at));
+  id.bound = std::move(*bound);
+  return 0;
+}
+
 // [RCM-93, RCM-94, RCM-96, RCM-97, RCM-101, RCM-242]
 int bind_to(CmId& id, const sockaddr& address) {
   if (!id.life.allows(IdEvent::kBind)) {
@@ -234,10 +259,7 @@ int bind_to(CmId& id, const sockaddr& address) {
   set_port(id.source(), port_of(reinterpret_cast<const sockaddr&>(local)));
   id.bound = std::move(*bound);
   (void)id.life.step(IdEvent::kBind);
-  if (id.reuses_address) {
-    const std::lock_guard lock(cm().mutex);
-    cm().reusing.push_back(&id);
-  }
+  if (id.reuses_address) allow_reuse(id);
   // Sets id->verbs, unless the address is a loopback address or a wildcard. The kernel does the
   // same. If rdma_bind_addr() sets id->verbs, some programs (libfabric) conclude that the address
   // supports RDMA, and announce it to peers.

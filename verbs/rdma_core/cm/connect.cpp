@@ -37,10 +37,29 @@ constexpr std::size_t kMostOfConnect = 56;
 constexpr std::size_t kMostOfAccept = 196;
 constexpr std::size_t kMostOfReject = 148;
 
+/// Returns EINVAL after refused() if `param` asks for more outstanding Reads than the device has.
+/// [RCM-177, RCM-178, RCM-179]
+int check_reads(const CmId& id, const rdma_conn_param* param) {
+  if (param == nullptr || id.abi.verbs == nullptr) return 0;
+  const auto& limits = device_of(id).limits();
+  const auto is_above = [](std::uint8_t number, int most) {
+    return number != RDMA_MAX_RESP_RES && number > most;
+  };
+  if (!is_above(param->responder_resources, limits.max_qp_rd_atom) &&
+      !is_above(param->initiator_depth, limits.max_qp_init_rd_atom)) {
+    return 0;
+  }
+  return refused(
+      EINVAL,
+      "responder_resources {}, initiator_depth {}: must be at most {} and {}, or 255 for "
+      "the maximum of the device",
+      param->responder_resources, param->initiator_depth, limits.max_qp_rd_atom,
+      limits.max_qp_init_rd_atom);
+}
+
 /// Returns the number of outstanding Reads that the program requests in the field `number` of
-/// `param`, or the maximum of the device if that is less. If the field has the value
-/// RDMA_MAX_RESP_RES (which equals RDMA_MAX_INIT_DEPTH), or if `param` is null, returns
-/// `otherwise`.
+/// `param`. If the field has the value RDMA_MAX_RESP_RES (which equals RDMA_MAX_INIT_DEPTH), or if
+/// `param` is null, returns `otherwise`, or the maximum of the device if that is less.
 /// [RCM-150, RCM-180, RCM-181]
 std::uint8_t reads(const CmId& id, const rdma_conn_param* param,
                    std::uint8_t rdma_conn_param::* number, std::uint8_t otherwise) {
@@ -71,23 +90,25 @@ CmNumbers numbers_of(const CmId& id, const rdma_conn_param* param, const CmNumbe
   return out;
 }
 
-/// Returns a copy of the private data of `call`. `most` is its maximum size with RoCE, which
-/// careful mode checks. Call without locks held.
+/// Returns a copy of the private data.
 /// [RCM-132, RCM-168, RCM-169]
-PrivateData private_data(const CmId& id, const char* call, std::size_t most, const void* data,
-                         std::uint8_t length) {
-  if (data == nullptr) return {};
-  // An id that is not resolved has no core. The call that passes the private data then fails.
-  Hooks* const hooks = id.core != nullptr ? id.core->hooks() : nullptr;
-  if (hooks != nullptr) hooks->sending_private_data(call, length, most);
+PrivateData private_data(const void* data, std::uint8_t length) {
   const auto* octets = static_cast<const std::byte*>(data);
-  return {octets, octets + length};
+  return data != nullptr ? PrivateData{octets, octets + length} : PrivateData{};
 }
 
-PrivateData private_data(const CmId& id, const char* call, std::size_t most,
-                         const rdma_conn_param* param) {
-  if (param == nullptr) return {};
-  return private_data(id, call, most, param->private_data, param->private_data_len);
+/// Returns the data of rdma_addrinfo::ai_connect, if rdma_create_ep() has stored them in the id,
+/// and then those of `param`. [RCM-246]
+PrivateData private_data(const CmId& id, const rdma_conn_param* param) {
+  PrivateData out = id.connect_data;
+  if (param == nullptr) return out;
+  const PrivateData own = private_data(param->private_data, param->private_data_len);
+  out.insert(out.end(), own.begin(), own.end());
+  return out;
+}
+
+std::size_t data_size(const CmId& id, const rdma_conn_param* param) {
+  return private_data(id, param).size();
 }
 
 /// Returns the number of the queue pair that rdma_create_qp() has made for the id. If there is
@@ -190,7 +211,7 @@ net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param, const Cm
   auto out = connect_options();
   out.connection.startup.ird = numbers.responder_resources;
   out.connection.startup.ord = numbers.initiator_depth;
-  out.private_data = private_data(id, "rdma_connect()", kMostOfConnect, param);
+  out.private_data = private_data(id, param);
   if (out.connection.startup.extensions && out.private_data.size() <= kMostBeforeNumbers) {
     out.private_trailer = encode(mpa::FrameKind::kRequest, numbers);
   }
@@ -202,6 +223,9 @@ net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param, const Cm
 int connect(CmId& id, const rdma_conn_param* param) {
   if (is_datagram(id)) return connect_datagrams(id, param);
   if (!id.alive()) return EINVAL;
+  if (const int code = check_reads(id, param)) return code;
+  const std::size_t size = data_size(id, param);
+  if (const int code = check_private_data(id, "rdma_connect()", kMostOfConnect, size)) return code;
   const verbs::QpNum num = queue_pair(id, param);
   const CmNumbers numbers = numbers_of(id, param, {});
   const auto options = options_for(id, param, numbers);
@@ -225,6 +249,9 @@ int connect(CmId& id, const rdma_conn_param* param) {
 int accept(CmId& id, const rdma_conn_param* param) {
   if (is_datagram(id)) return accept_datagrams(id, param);
   if (!id.alive()) return EINVAL;
+  if (const int code = check_reads(id, param)) return code;
+  const std::size_t size = data_size(id, param);
+  if (const int code = check_private_data(id, "rdma_accept()", kMostOfAccept, size)) return code;
   const verbs::QpNum num = queue_pair(id, param);
   take_over(id, num);
   const CmNumbers asked = id.numbers;
@@ -237,7 +264,7 @@ int accept(CmId& id, const rdma_conn_param* param) {
     return refuse_start(id, num, IdEvent::kAccept,
                         "call rdma_accept() once, with the id of an RDMA_CM_EVENT_CONNECT_REQUEST");
   }
-  PrivateData data = private_data(id, "rdma_accept()", kMostOfAccept, param);
+  PrivateData data = private_data(id, param);
   if (id.peer_sends_numbers && data.size() <= kMostBeforeNumbers) {
     const auto said = encode(mpa::FrameKind::kReply, own);
     data.insert(data.end(), said.begin(), said.end());
@@ -255,6 +282,8 @@ int accept(CmId& id, const rdma_conn_param* param) {
 int reject(CmId& id, const void* data, std::uint8_t length) {
   if (is_datagram(id)) return reject_datagrams(id, data, length);
   if (!id.alive()) return EINVAL;
+  const std::size_t size = data != nullptr ? length : 0;
+  if (const int code = check_private_data(id, "rdma_reject()", kMostOfReject, size)) return code;
   std::unique_ptr<net::ConnectRequest> request;
   {
     const std::lock_guard lock(cm().mutex);
@@ -267,7 +296,7 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
   log_connection("rejected", "rejected " + cm().ports.describe(request->peer()),
                  {{"peer", cm().ports.describe(request->peer())}});
   // Ignores the error that reject() returns if the peer has disconnected.
-  (void)request->reject(private_data(id, "rdma_reject()", kMostOfReject, data, length));
+  (void)request->reject(private_data(data, length));
   return 0;
 }
 

@@ -27,12 +27,9 @@ std::uint32_t random_id() {
   return device();
 }
 
-/// Tells careful mode about the private data of a reply, which may be shorter than that of a
-/// request.
-void check_reply(const CmId& id, const char* call, std::size_t size) {
-  constexpr std::size_t kMostOfReply = 136;  // kernel, ib_cm.h: IB_CM_SIDR_REP_PRIVATE_DATA_SIZE
-  if (Hooks* const hooks = id.core->hooks()) hooks->sending_private_data(call, size, kMostOfReply);
-}
+// Maximum size of the private data of a reply, from the kernel's ib_cm.h:
+// IB_CM_SIDR_REP_PRIVATE_DATA_SIZE.
+constexpr std::size_t kMostOfReply = 136;
 
 std::vector<std::byte> octets_of(const void* data, std::uint8_t length) {
   const auto* octets = static_cast<const std::byte*>(data);
@@ -81,13 +78,6 @@ void answer_received(CmId& asker, const SidrMessage& message) {
 void answer_timed_out(CmId& asker) {
   (void)asker.life.step(IdEvent::kOver);
   queue_event(make_event(asker, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT));
-}
-
-// [RCM-354]
-int check_private_data(std::size_t length) {
-  if (length <= kSidrPrivateData) return 0;
-  return refused(EINVAL, "private_data_len {}: must be at most {} for datagrams", length,
-                 kSidrPrivateData);
 }
 
 // [RCM-358]
@@ -176,7 +166,11 @@ int connect_datagrams(CmId& id, const rdma_conn_param* param) {
   SidrMessage request{.kind = SidrMessage::Kind::kRequest, .id = random_id()};
   if (param != nullptr)
     request.private_data = octets_of(param->private_data, param->private_data_len);
-  if (const int code = check_private_data(request.private_data.size())) return code;
+  // [RCM-354]
+  const std::size_t size = request.private_data.size();
+  if (const int code = check_private_data(id, "rdma_connect()", kSidrPrivateData, size)) {
+    return code;
+  }
   if (const int code = open_any(id)) return code;
   {
     const std::lock_guard lock(cm().mutex);
@@ -193,10 +187,9 @@ int connect_datagrams(CmId& id, const rdma_conn_param* param) {
   return wait_for_event(id);
 }
 
-// [RCM-348, RCM-349, RCM-350, RCM-360]
+// [RCM-348, RCM-349, RCM-350, RCM-355, RCM-360]
 int accept_datagrams(CmId& id, const rdma_conn_param* param) {
   if (!id.alive()) return EINVAL;
-  if (param != nullptr) check_reply(id, "rdma_accept()", param->private_data_len);
   SidrMessage reply{.kind = SidrMessage::Kind::kReply, .q_key = kUdpQKey};
   reply.qp_num = id.abi.qp != nullptr ? id.abi.qp->qp_num : param != nullptr ? param->qp_num : 0;
   if (param != nullptr)
@@ -206,7 +199,8 @@ int accept_datagrams(CmId& id, const rdma_conn_param* param) {
                    "the id has no queue pair, and qp_num is 0 (call rdma_create_qp() first, or set "
                    "qp_num in rdma_conn_param)");
   }
-  if (const int code = check_private_data(reply.private_data.size())) return code;
+  const std::size_t size = reply.private_data.size();
+  if (const int code = check_private_data(id, "rdma_accept()", kMostOfReply, size)) return code;
   const std::lock_guard lock(cm().mutex);
   if (!id.asked_by || !id.life.step(IdEvent::kAnswer)) {
     return refuse_in_state(
@@ -218,7 +212,8 @@ int accept_datagrams(CmId& id, const rdma_conn_param* param) {
 
 int reject_datagrams(CmId& id, const void* data, std::uint8_t length) {
   if (!id.alive()) return EINVAL;
-  check_reply(id, "rdma_reject()", length);
+  const std::size_t size = data != nullptr ? length : 0;
+  if (const int code = check_private_data(id, "rdma_reject()", kMostOfReply, size)) return code;
   const std::lock_guard lock(cm().mutex);
   if (!id.asked_by || !id.life.step(IdEvent::kReject)) {
     return refuse_in_state(

@@ -30,10 +30,12 @@ int prepare_passive(CmId& id, const rdma_addrinfo& info, ibv_pd* pd, const ibv_q
   return 0;
 }
 
-// [RCM-239, RCM-240, RCM-241, RCM-247]
+// [RCM-239, RCM-240, RCM-241, RCM-246, RCM-247]
 int prepare_active(CmId& id, const rdma_addrinfo& info, ibv_pd* pd, ibv_qp_init_attr* attr) {
   if (rdma_resolve_addr(&id.abi, info.ai_src_addr, info.ai_dst_addr, kTimeoutMs) != 0) return errno;
   if (rdma_resolve_route(&id.abi, kTimeoutMs) != 0) return errno;
+  const auto* const data = static_cast<const std::byte*>(info.ai_connect);
+  if (data != nullptr) id.connect_data.assign(data, data + info.ai_connect_len);
   if (attr == nullptr) return 0;
   attr->qp_type = id.abi.qp_type;
   return last_error(rdma_create_qp(&id.abi, pd, attr));

@@ -209,6 +209,15 @@ Cm& cm() {
   return *kCm;
 }
 
+// [RCM-165, RCM-166, RCM-167]
+int check_private_data(const CmId& id, const char* call, std::size_t most, std::size_t size) {
+  // An id that is not resolved has no core. The call that passes the private data then fails.
+  Hooks* const hooks = id.core != nullptr ? id.core->hooks() : nullptr;
+  if (hooks != nullptr) hooks->sending_private_data(call, size, most);
+  if (cm().persona != Persona::kRoce || size <= most) return 0;
+  return refused(EINVAL, "private_data_len {}: must be at most {}", size, most);
+}
+
 int refuse_in_state(const CmId& id, const char* needs) {
   return refused(EINVAL, "the id is in state {} ({})", to_string(id.life.state()), needs);
 }

@@ -106,6 +106,14 @@ struct CmId {
   std::optional<std::uint8_t> ack_timeout;
   /// The queue pair attributes that rdma_create_ep() has stored for ids from rdma_get_request().
   std::optional<ibv_qp_init_attr> child_qp;
+  /// rdma_addrinfo::ai_connect of rdma_create_ep(), which rdma_connect() sends first.
+  std::vector<std::byte> connect_data;
+  /// The multicast groups that the program has joined and not left.
+  struct Group {
+    verbs::IpAddress address;
+    bool only_sends = false;  ///< RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER
+  };
+  std::vector<Group> groups;
   // Cm::mutex guards the members below.
   IdLife life;
   verbs::QpNum qp_num = 0;  ///< number of the id's queue pair, set in state kConnecting and later
@@ -181,12 +189,19 @@ ibv_pd* default_pd(ibv_context* verbs);
 /// Creates CmId::stand_in, unless the id has one. Throws std::system_error if that fails.
 void make_stand_in(CmId& id);
 void destroy_stand_in(CmId& id);
+/// Detaches the queue pair of the id from the groups that the id has joined.
+void detach_groups(CmId& id);
 /// Gives the id an event channel that only this id uses, so that later calls for the id wait for
 /// their events.
 void make_synchronous(CmId& id);
 /// Binds the id to a TCP port. rdma_bind_addr() calls this function, and so do other functions if
 /// the id is not bound yet. is_ip() must be true for `address`. Returns 0 or an errno.
 int bind_to(CmId& id, const sockaddr& address);
+
+/// Lets other ids with RDMA_OPTION_ID_REUSEADDR bind to the address of this bound id.
+void allow_reuse(CmId& id);
+/// Implements RDMA_OPTION_ID_AFONLY. Returns 0 or an errno.
+int set_v6_only(CmId& id, bool on);
 
 /// make_event() makes an event for the id, and queue_event() appends it to the queue of the id's
 /// channel. Call both functions with Cm::mutex locked.
@@ -232,6 +247,11 @@ void report_removed(const Device& device);
 /// connected, also queues RDMA_CM_EVENT_DISCONNECTED. Calls settle_ending() and returns the result
 /// of that call.
 bool forget_qp(verbs::QpNum num);
+
+/// Tells careful mode that `call` passes `size` bytes of private data. `most` is the maximum of the
+/// kernel's CM for RoCE. Returns EINVAL after refused() if the program sees a RoCE adapter and
+/// passes more. Call without locks held.
+int check_private_data(const CmId& id, const char* call, std::size_t most, std::size_t size);
 
 /// Returns EINVAL after refused(): the state of the id does not allow the call. `needs` says what
 /// must be done first.

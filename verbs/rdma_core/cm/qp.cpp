@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "cm/datagrams.hpp"
 #include "cm/ib_attr.hpp"
@@ -90,7 +91,7 @@ int refuse_without_device() {
                  "RDMA_CM_EVENT_CONNECT_REQUEST)");
 }
 
-// [RCM-195, RCM-196, RCM-197, RCM-202, RCM-210, RCM-211, RCM-212, RCM-213]
+// [RCM-195, RCM-196, RCM-197, RCM-202, RCM-207, RCM-210, RCM-211, RCM-212, RCM-213]
 int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
   if (id.abi.verbs == nullptr) return refuse_without_device();
   if (id.abi.qp != nullptr) return refused(EINVAL, "the id already has a queue pair");
@@ -103,6 +104,12 @@ int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
   set_pd(id, attr, IBV_QP_INIT_ATTR_PD);
   if (attr.srq == nullptr) attr.srq = id.abi.srq;
   auto& own = id.abi;
+  const auto contradicts = [](const ibv_cq* passed, const ibv_cq* of_id) {
+    return passed != nullptr && of_id != nullptr && passed != of_id;
+  };
+  if (contradicts(attr.send_cq, own.send_cq) || contradicts(attr.recv_cq, own.recv_cq)) {
+    return refused(EINVAL, "a completion queue is not the one that is in the id");
+  }
   const bool has_cqs =
       set_cq(id, attr.send_cq, own.send_cq, own.send_cq_channel, attr.cap.max_send_wr) &&
       set_cq(id, attr.recv_cq, own.recv_cq, own.recv_cq_channel, attr.cap.max_recv_wr);
@@ -195,7 +202,7 @@ int set_ack_timeout(CmId& id, const void* value) {
 }
 
 /// Implements rdma_set_option(). RDMA_OPTION_ID_TOS is accepted but has no effect.
-/// [RCM-309, RCM-313, RCM-314, RCM-315, RCM-319, RCM-320]
+/// [RCM-309, RCM-313, RCM-314, RCM-316, RCM-319, RCM-320]
 int set_option(CmId& id, int level, int name, const void* value, std::size_t size) {
   if (level != RDMA_OPTION_ID) return ENOSYS;
   switch (name) {
@@ -206,10 +213,13 @@ int set_option(CmId& id, int level, int name, const void* value, std::size_t siz
     case RDMA_OPTION_ID_REUSEADDR:
     case RDMA_OPTION_ID_AFONLY: {
       if (size != sizeof(int)) return EINVAL;
-      if (!id.life.is(IdState::kIdle)) return EINVAL;
       int on = 0;
       std::memcpy(&on, value, sizeof on);
-      (name == RDMA_OPTION_ID_AFONLY ? id.v6_only : id.reuses_address) = on != 0;
+      if (name == RDMA_OPTION_ID_AFONLY) return set_v6_only(id, on != 0);
+      if (on == 0 && !id.life.is(IdState::kIdle)) return EINVAL;
+      if (!std::exchange(id.reuses_address, on != 0) && id.life.is(IdState::kBound)) {
+        allow_reuse(id);
+      }
       return 0;
     }
     default:
@@ -252,6 +262,7 @@ int rdma_create_qp_ex(rdma_cm_id* id, ibv_qp_init_attr_ex* attr) {
 // [RCM-214]
 void rdma_destroy_qp(rdma_cm_id* id) {
   const CallSite here(__builtin_return_address(0));
+  detach_groups(CmId::of(id));
   if (id->qp != nullptr) ibv_destroy_qp(std::exchange(id->qp, nullptr));
   destroy_cqs(*id);
 }
