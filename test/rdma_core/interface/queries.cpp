@@ -39,11 +39,12 @@ TEST_CASE("the GUID of the device equals its attribute, and the index counts fro
   CHECK(ibv_get_device_index(context->device) >= 0);
 }
 
-// The tests of ibv_modify_qp() show that the device does what it announces. [IBV-50]
-TEST_CASE("the device announces no alternate paths") {
+// The tests of ibv_modify_qp() show that the device does what it announces. [IBV-50, IBV-54]
+TEST_CASE("the device announces steps with a condition, and no alternate paths") {
   const Context context = open_device();
   ibv_device_attr attr{};
   REQUIRE(ibv_query_device(context.get(), &attr) == 0);
+  CHECK((attr.device_cap_flags & IBV_DEVICE_CURR_QP_STATE_MOD) != 0);
   CHECK((attr.device_cap_flags & IBV_DEVICE_AUTO_PATH_MIG) == 0);
 }
 

@@ -14,13 +14,14 @@ namespace {
 // LinkUp and Disabled, as values of ibv_port_attr::phys_state.
 constexpr std::uint8_t kLinkUp = 5;
 constexpr std::uint8_t kLinkDisabled = 3;
-// The capabilities of this stack: those of rxe, except SRQ_RESIZE and AUTO_PATH_MIG. [IBV-48,
-// IBV-49, IBV-50, IBV-51, IBV-52, IBV-53, IBV-55]
-constexpr unsigned kCapabilities = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR |
-                                   IBV_DEVICE_CHANGE_PHY_PORT | IBV_DEVICE_UD_AV_PORT_ENFORCE |
-                                   IBV_DEVICE_PORT_ACTIVE_EVENT | IBV_DEVICE_SYS_IMAGE_GUID |
-                                   IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_MEM_WINDOW |
-                                   IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
+// The capabilities of this stack: those of rxe, except SRQ_RESIZE and AUTO_PATH_MIG, and
+// CURR_QP_STATE_MOD, because refuse_state() checks IBV_QP_CUR_STATE. [IBV-48, IBV-49, IBV-50,
+// IBV-51, IBV-52, IBV-53, IBV-54, IBV-55]
+constexpr unsigned kCapabilities =
+    IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_CHANGE_PHY_PORT |
+    IBV_DEVICE_CURR_QP_STATE_MOD | IBV_DEVICE_UD_AV_PORT_ENFORCE | IBV_DEVICE_PORT_ACTIVE_EVENT |
+    IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_MEM_WINDOW |
+    IBV_DEVICE_MEM_MGT_EXTENSIONS | IBV_DEVICE_MEM_WINDOW_TYPE_2B;
 
 /// Stores the value of a profile in a member of `attr`, which has this stack's own value.
 template <typename Attr>
