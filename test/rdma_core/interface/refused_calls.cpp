@@ -3,6 +3,7 @@
 // in a process of its own, because the log contains a reason only once. Runs with IWARP_AS=roce.
 #include <doctest/doctest.h>
 #include <rdma/rdma_cma.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -282,6 +283,44 @@ const std::array kBadCalls{
 TEST_CASE("a refused call names the argument, its value and what is allowed, once for each place") {
   for (const BadCall& bad : kBadCalls) {
     check_line(said_about([&] {
+                 Hand hand;
+                 check(bad.fails(hand), "the call was not refused");
+               }),
+               bad.line);
+  }
+}
+
+/// Makes this process show a card with low limits. Call before the first call of libibverbs.
+void show_small_card() {
+  const std::string card = R"({"format": 1, "name": "small",
+      "device": {"name": "small0", "node_type": 1, "transport": 0},
+      "attributes": {"max_mr_size": 1048576}, "port": {"max_mtu": 3}, "gids": ["ipv4 v2"]})";
+  const int file = ::memfd_create("card", 0);
+  check(::write(file, card.data(), card.size()) == static_cast<ssize_t>(card.size()), "write");
+  const std::string path = "/proc/self/fd/" + std::to_string(file);
+  check(::setenv("IWARP_LIKE", path.c_str(), 1) == 0 && ::unsetenv("IWARP_AS") == 0, "setenv");
+}
+
+const std::array kAboveCard{
+    BadCall{[](Hand& h) {
+              h.to(IBV_QPS_INIT);
+              ibv_qp_attr attr = h.attributes(IBV_QPS_RTR);
+              attr.path_mtu = IBV_MTU_2048;
+              if (h.step(attr, kToRtr) != EINVAL) return false;
+              attr.path_mtu = IBV_MTU_1024;
+              return h.step(attr, kToRtr) == 0;
+            },
+            R"(ibv_modify_qp: to RTR: path_mtu 4: must be from 1 to 3 \(.*max_mtu.*\))"},
+    BadCall{
+        [](Hand& h) { return error_of(ibv_reg_mr(h.pd, h.memory, (1 << 20) + 1, 0)) == EINVAL; },
+        R"(ibv_reg_mr: length 1048577: must be at most 1048576)"},
+};
+
+// [IBV-22, IBV-464]
+TEST_CASE("a call above a limit of the card is refused") {
+  for (const BadCall& bad : kAboveCard) {
+    check_line(said_about([&] {
+                 show_small_card();
                  Hand hand;
                  check(bad.fails(hand), "the call was not refused");
                }),

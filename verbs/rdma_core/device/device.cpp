@@ -25,7 +25,8 @@ void copy_text(const std::string& text, std::span<char> out) {
 Device::Device(DeviceSpec spec)
     : spec_(std::move(spec)),
       limits_(device_attributes(profile())),
-      max_message_(port_attributes(profile(), Port{}).max_msg_sz) {
+      max_message_(port_attributes(profile(), Port{}).max_msg_sz),
+      max_mtu_(port_attributes(profile(), Port{}).max_mtu) {
   copy_text(firmware(profile()), limits_.fw_ver);
   abi_.node_type = static_cast<ibv_node_type>(profile().node_type);
   abi_.transport_type = static_cast<ibv_transport_type>(profile().transport);

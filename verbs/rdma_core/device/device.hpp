@@ -34,6 +34,7 @@ class Device {
   const ibv_device_attr& limits() const { return limits_; }
   /// Returns the maximum length of a message in octets.
   std::uint32_t max_message() const { return max_message_; }
+  ibv_mtu max_mtu() const { return max_mtu_; }
 
   /// Returns the port that the program sees. GIDs that an earlier call has returned keep their
   /// indices, and interfaces that carried the port in an earlier call still do, even if they have
@@ -48,6 +49,7 @@ class Device {
   DeviceSpec spec_;
   ibv_device_attr limits_;
   std::uint32_t max_message_;
+  ibv_mtu max_mtu_;
   std::mutex mutex_;  ///< guards the members below
   GidTable table_;
   std::set<unsigned> carriers_;

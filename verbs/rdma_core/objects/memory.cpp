@@ -76,9 +76,12 @@ int why_not_registered(const std::error_code& error, const void* address, std::s
       address, length);
 }
 
+// [IBV-22]
 net::Memory register_region(Pd& pd, void* address, std::size_t length, std::uint64_t iova,
                             unsigned access) {
   check_alive(pd.context);
+  const std::uint64_t most = pd.context.device.limits().max_mr_size;
+  if (length > most) fail(refused(EINVAL, "length {}: must be at most {}", length, most));
   if (Hooks* const hooks = pd.context.hooks) hooks->registering(pd.context);
   const std::span octets(static_cast<std::byte*>(address), length);
   auto memory = pd.context.rnic.register_memory(*pd.core, octets, to_access(access),

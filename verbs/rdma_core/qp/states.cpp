@@ -53,7 +53,7 @@ int check(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
   if ((mask & IBV_QP_RATE_LIMIT) != 0) {
     return refused("IBV_QP_RATE_LIMIT", "TCP congestion control sets the pace");
   }
-  return check_ranges(qp.context.device.limits(), attr, mask);
+  return check_ranges(qp.context.device, attr, mask);
 }
 
 bool is_drain(const ibv_qp_attr& attr, int mask) {

@@ -127,17 +127,22 @@ struct Range {
   unsigned least;
   unsigned most;
   const char* remedy;
-  int ibv_device_attr::* limit = nullptr;  ///< a limit of the device that may be below `most`
+  /// A limit of the device that may be below `most`.
+  unsigned (*limit)(const Device& device) = nullptr;
 };
 template <auto kField>
 unsigned field(const ibv_qp_attr& attr) {
   return attr.*kField;
 }
+template <auto kLimit>
+unsigned limit(const Device& device) {
+  return static_cast<unsigned>(device.limits().*kLimit);
+}
 constexpr unsigned kMost3Bits = 7;
 constexpr unsigned kMost5Bits = 31;
 constexpr unsigned kMostQpNum = 0xFFFFFF;
 constexpr const char* kOnePort = "the device has one port";
-// [IBV-33, IBV-34, IBV-463, IBV-465, IBV-466, IBV-471, IBV-478, IBV-479]
+// [IBV-33, IBV-34, IBV-463, IBV-464, IBV-465, IBV-466, IBV-471, IBV-478, IBV-479]
 constexpr std::array kRanges{
     Range{IBV_QP_PORT, "port_num", field<&ibv_qp_attr::port_num>, kPortNumber, kPortNumber,
           kOnePort},
@@ -147,7 +152,8 @@ constexpr std::array kRanges{
           [](const auto& a) -> unsigned { return a.ah_attr.port_num; }, kPortNumber, kPortNumber,
           kOnePort},
     Range{IBV_QP_PATH_MTU, "path_mtu", field<&ibv_qp_attr::path_mtu>, IBV_MTU_256, IBV_MTU_4096,
-          "use an IBV_MTU_ constant, such as IBV_MTU_1024"},
+          "use an IBV_MTU_ constant up to the max_mtu of ibv_query_port()",
+          [](const Device& device) -> unsigned { return device.max_mtu(); }},
     Range{IBV_QP_DEST_QPN, "dest_qp_num", field<&ibv_qp_attr::dest_qp_num>, 0, kMostQpNum,
           "pass the qp_num of the peer's queue pair, in host byte order"},
     Range{IBV_QP_TIMEOUT, "timeout", field<&ibv_qp_attr::timeout>, 0, kMost5Bits,
@@ -160,10 +166,10 @@ constexpr std::array kRanges{
           "ibv_modify_qp(3) lists the codes; 12 means 0.64 ms"},
     Range{IBV_QP_MAX_QP_RD_ATOMIC, "max_rd_atomic", field<&ibv_qp_attr::max_rd_atomic>, 0,
           kMaxReads, "ibv_query_device() reports max_qp_init_rd_atom",
-          &ibv_device_attr::max_qp_init_rd_atom},
+          limit<&ibv_device_attr::max_qp_init_rd_atom>},
     Range{IBV_QP_MAX_DEST_RD_ATOMIC, "max_dest_rd_atomic", field<&ibv_qp_attr::max_dest_rd_atomic>,
           0, kMaxReads, "ibv_query_device() reports max_qp_rd_atom",
-          &ibv_device_attr::max_qp_rd_atom},
+          limit<&ibv_device_attr::max_qp_rd_atom>},
 };
 
 struct Bit {
@@ -251,11 +257,10 @@ bool is_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask) {
 
 bool may_change(ibv_qp_state from, ibv_qp_state to) { return find(from, to) != nullptr; }
 
-int check_ranges(const ibv_device_attr& device, const ibv_qp_attr& attr, int mask) {
+int check_ranges(const Device& device, const ibv_qp_attr& attr, int mask) {
   for (const Range& range : kRanges) {
     const unsigned value = (mask & range.bit) != 0 ? range.value(attr) : range.least;
-    const auto most =
-        range.limit != nullptr ? static_cast<unsigned>(device.*range.limit) : range.most;
+    const unsigned most = range.limit != nullptr ? range.limit(device) : range.most;
     if (range.least <= value && value <= most) continue;
     const auto allowed = range.least == most
                              ? fmt::format("must be {}", range.least)

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "device/device.hpp"
+
 namespace iwarp::rdma_core {
 
 /// Selects the rules by which is_step() checks a queue pair.
@@ -34,7 +36,7 @@ bool is_step(ibv_qp_state from, ibv_qp_state to, QpRules rules, int mask);
 bool may_change(ibv_qp_state from, ibv_qp_state to);
 /// Returns 0 if each attribute that `mask` names is in its range on this device. Otherwise returns
 /// EINVAL after refused().
-int check_ranges(const ibv_device_attr& device, const ibv_qp_attr& attr, int mask);
+int check_ranges(const Device& device, const ibv_qp_attr& attr, int mask);
 /// Refuses a step because IBV_QP_CUR_STATE names another state than `from`. Returns EINVAL.
 int refuse_state(const ibv_qp_attr& attr, ibv_qp_state from);
 /// Returns the name of the state, for example "RTR".

@@ -103,7 +103,7 @@ verbs::QpNum UdQp::make_core() {
 void UdQp::enter() { context.core.add(num(), *this); }
 
 int UdQp::modify(const ibv_qp_attr& attr, int mask) {
-  if (const int code = check_ranges(context.device.limits(), attr, mask)) return code;
+  if (const int code = check_ranges(context.device, attr, mask)) return code;
   const ibv_qp_state from = state_now();
   if (const int code = change(*this, attr, mask)) return code;
   if ((mask & IBV_QP_STATE) != 0) tell_begun_anew(*this, from, attr.qp_state);
