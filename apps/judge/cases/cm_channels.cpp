@@ -86,7 +86,7 @@ void blocks(Judge& j) {
 
 void interrupted(Judge& j) {
   rdma_event_channel* const channel = new_channel(j);
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = [](int) {};
   ::sigaction(SIGUSR1, &action, nullptr);
   int code = -1;

@@ -108,7 +108,7 @@ void type_of_device(Judge& j) {
 
 void node_of_device(Judge& j) {
   const std::string path = std::string("/dev/infiniband/") + j.device()->dev_name;
-  struct stat found {};
+  struct stat found{};
   j.require("stat of the node in /dev/infiniband", errno_of(::stat(path.c_str(), &found)));
   j.expect_true("the node", S_ISCHR(found.st_mode), "a character device");
   j.expect("access to read and write", errno_of(::access(path.c_str(), R_OK | W_OK)));

@@ -67,7 +67,7 @@ void without_grh(Judge& j) {
   j.expect("is_global 0", error_of(end, attr), {EINVAL});
 }
 
-template <typename Field, Field ibv_global_route::*field, unsigned value>
+template <typename Field, Field ibv_global_route::* field, unsigned value>
 void any_value(Judge& j) {
   End end(j, kDatagrams);
   ibv_ah_attr attr = end.attr.ah_attr;

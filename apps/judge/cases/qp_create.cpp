@@ -66,7 +66,7 @@ void type_refused(Judge& j) {
   parts.expect_refused("ibv_create_qp", parts.create(), {EINVAL, EOPNOTSUPP, others...});
 }
 
-template <ibv_cq* ibv_qp_init_attr::*field>
+template <ibv_cq* ibv_qp_init_attr::* field>
 void without_cq(Judge& j) {
   Parts parts(j);
   parts.init.*field = nullptr;
@@ -75,13 +75,13 @@ void without_cq(Judge& j) {
 
 // Capacities --------------------------------------------------------------------------------------
 
-template <std::uint32_t ibv_qp_cap::*field>
+template <std::uint32_t ibv_qp_cap::* field>
 std::uint32_t limit_of(Judge& j) {
   const bool is_wr = field == &ibv_qp_cap::max_send_wr || field == &ibv_qp_cap::max_recv_wr;
   return static_cast<std::uint32_t>(is_wr ? j.attributes().max_qp_wr : j.attributes().max_sge);
 }
 
-template <std::uint32_t ibv_qp_cap::*field>
+template <std::uint32_t ibv_qp_cap::* field>
 void at_limit(Judge& j) {
   Parts parts(j);
   const auto most = limit_of<field>(j);
@@ -96,21 +96,21 @@ void at_limit(Judge& j) {
   j.expect_equal("ibv_query_qp, init_attr.cap", init.cap.*field, parts.init.cap.*field);
 }
 
-template <std::uint32_t ibv_qp_cap::*field>
+template <std::uint32_t ibv_qp_cap::* field>
 void above_limit(Judge& j) {
   Parts parts(j);
   parts.init.cap.*field = limit_of<field>(j) + 1;
   parts.expect_refused("ibv_create_qp", parts.create(), {EINVAL, ENOMEM});
 }
 
-template <std::uint32_t ibv_qp_cap::*field>
+template <std::uint32_t ibv_qp_cap::* field>
 void far_above_limit(Judge& j) {
   Parts parts(j);
   parts.init.cap.*field = UINT32_MAX;
   parts.expect_refused("ibv_create_qp", parts.create(), {EINVAL, ENOMEM});
 }
 
-template <std::uint32_t ibv_qp_cap::*wr, std::uint32_t ibv_qp_cap::*sge>
+template <std::uint32_t ibv_qp_cap::* wr, std::uint32_t ibv_qp_cap::* sge>
 void one_queue(Judge& j) {
   Parts parts(j);
   parts.init.cap.*wr = 0;

@@ -70,7 +70,7 @@ void no_grh(Judge& j, ibv_qp_attr& attr) {
 }
 
 // The kernel masks a PSN of more than 24 bits, and hardware cannot send one.
-template <ibv_qp_state to, std::uint32_t ibv_qp_attr::*psn>
+template <ibv_qp_state to, std::uint32_t ibv_qp_attr::* psn>
 void psn_25_bits(Judge& j) {
   End end(j);
   bring(end, static_cast<ibv_qp_state>(to - 1));

@@ -109,7 +109,7 @@ class Shrinker {
   }
 
   template <typename T>
-  bool drop_elements(std::size_t i, std::vector<T> Step::*list) {
+  bool drop_elements(std::size_t i, std::vector<T> Step::* list) {
     bool has_changed = false;
     for (std::size_t k = (best_.plan.steps[i].*list).size(); k-- > 0;) {
       if ((best_.plan.steps[i].*list).size() == 1) break;
