@@ -25,12 +25,14 @@ TEST = "is a test itself"
 CI = "needs the tools of .ci/run, or the kernel siw guest"
 EXCEPT = {
     "README.md": {"apps/demo.sh": BUILDS, "test/run.sh": BUILDS, "apps/lab.sh": FOREVER, "cmake": BUILDS,
-                  "build/release/apps/iwarp conform 192.0.2.7": PEER},
+                  "build/release/apps/iwarp conform 192.0.2.7": PEER,
+                  "build/release/apps/iwarp conform --device": LONG},
     "CONTRIBUTING.md": {
         "git grep": CHANGES,
         "cmake": BUILDS, ".ci/package": CI, "IWARP_PACKAGES=1 test/run.sh": CI, "test/portability.sh": CI,
         "test/bench/": LONG, "build/release/test/chaos/chaos": LONG, "build/release/test/failing/failing": LONG,
         "build/release/test/load/load": LONG, "build/release/apps/iwarp conform HOST": PEER,
+        "build/release/apps/iwarp conform --device iwarp0 --as roce ": LONG,
         "IWARP=build/release/apps/iwarp test/interop": CI, "test/conform/compare.py": PEER,
         "rfc-notes/figures.py": CHANGES, "rfc-notes/messages.py": CHANGES, "rfc-notes/programs.py": CHANGES,
         "test/architecture/check_exports.py": CHANGES, "IWARP_UPDATE_SNAPSHOTS=1": CHANGES,
@@ -38,7 +40,8 @@ EXCEPT = {
     "rfc-notes/conform.md": {"build/release/apps/iwarp conform": PEER, "cmake": BUILDS,
                              "test/conform/compare.py": PEER, "test/interop/siw": CI},
     "rfc-notes/faults.md": {"timeout 60": PEER},
-    "rfc-notes/judge.md": {"build/release/apps/iwarp conform --device rxe0": PEER, "cc -o sequence": PEER},
+    "rfc-notes/judge.md": {"build/release/apps/iwarp conform --device rxe0": PEER,
+                           "build/release/apps/iwarp conform --device iwarp0": LONG, "cc -o sequence": PEER},
     "rfc-notes/offload-model.md": {
         "iwarp cost calibrate": LONG, "iwarp cost validate": LONG, "iwarp get": PEER,
         "iwarp cost report --host": "needs the file of iwarp cost calibrate"},

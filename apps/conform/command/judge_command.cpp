@@ -27,7 +27,8 @@ void become_judge(const std::vector<std::string>& run_options,
   const std::string program = run_options.empty() ? judge : own_path().string();
   std::vector<std::string> words{program};
   if (!run_options.empty()) {
-    words.emplace_back("run");
+    // The report says what the device refuses; its messages would say the same once more.
+    words.insert(words.end(), {"run", "--quiet"});
     words.insert(words.end(), run_options.begin(), run_options.end());
     words.push_back(judge);
   }

@@ -220,8 +220,12 @@ void length_wraps(Judge& j) {
            {EINVAL});
 }
 
+/// Maps two pages at an address that the kernel does not choose, so that a page that the case
+/// unmaps is not used for something else.
 void* map(Judge& j, int protection) {
-  void* const at = ::mmap(nullptr, 2 * kPage, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const place = reinterpret_cast<void*>(std::uintptr_t{0x1000'0000});
+  void* const at = ::mmap(place, 2 * kPage, protection,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   j.require("mmap", at == MAP_FAILED ? errno : 0);
   return at;
 }

@@ -60,29 +60,29 @@ ibv_cq* create_cq(End& end) {
 
 End::End(Judge& of, const EndOptions& chosen) : memory_(chosen.memory), judge(of), options(chosen) {
   pd = Pd(options.pd != nullptr ? options.pd : ibv_alloc_pd(judge.context()));
-  judge.require("ibv_alloc_pd", errno_of(pd.get()));
+  must(judge, "ibv_alloc_pd", errno_of(pd.get()));
   if (options.has_channel) {
     channel = Channel(ibv_create_comp_channel(judge.context()));
-    judge.require("ibv_create_comp_channel", errno_of(channel.get()));
+    must(judge, "ibv_create_comp_channel", errno_of(channel.get()));
   }
   for (Cq* const cq : {&send_cq, &recv_cq}) {
     if (cq == &recv_cq && options.shares_cq) continue;
     *cq = Cq(create_cq(*this));
-    judge.require("ibv_create_cq", errno_of(cq->get()));
+    must(judge, "ibv_create_cq", errno_of(cq->get()));
   }
   const int rights = options.type == IBV_QPT_UD ? IBV_ACCESS_LOCAL_WRITE : options.rights;
   mr = Mr(ibv_reg_mr(pd.get(), memory_.data(), memory_.size(), rights));
-  judge.require("ibv_reg_mr", errno_of(mr.get()));
+  must(judge, "ibv_reg_mr", errno_of(mr.get()));
   if (options.has_srq) {
     ibv_srq_init_attr init{.srq_context = this,
                            .attr = {.max_wr = options.cap.max_recv_wr,
                                     .max_sge = options.cap.max_recv_sge,
                                     .srq_limit = 0}};
     srq = Srq(options.shared_srq != nullptr ? options.shared_srq : ibv_create_srq(pd.get(), &init));
-    judge.require("ibv_create_srq", errno_of(srq.get()));
+    must(judge, "ibv_create_srq", errno_of(srq.get()));
   }
   qp = Qp(create(*this));
-  judge.require("ibv_create_qp", errno_of(qp.get()));
+  must(judge, "ibv_create_qp", errno_of(qp.get()));
 
   attr.port_num = judge.port();
   attr.qp_access_flags = static_cast<unsigned>(options.qp_rights.value_or(options.rights));
@@ -122,7 +122,7 @@ ibv_sge End::sge(std::size_t at, std::uint32_t length) const {
 ibv_qp_state End::state() const {
   ibv_qp_attr now{};
   ibv_qp_init_attr init{};
-  judge.require("ibv_query_qp", errno_of(ibv_query_qp(qp.get(), &now, IBV_QP_STATE, &init)));
+  must(judge, "ibv_query_qp", errno_of(ibv_query_qp(qp.get(), &now, IBV_QP_STATE, &init)));
   return now.qp_state;
 }
 
@@ -158,9 +158,9 @@ ibv_send_wr End::request(std::uint64_t wr_id, ibv_wr_opcode opcode, const End& p
 }
 
 void End::replace() {
-  judge.require("ibv_destroy_qp", qp.destroy());
+  must(judge, "ibv_destroy_qp", qp.destroy());
   qp = Qp(create(*this));
-  judge.require("ibv_create_qp", errno_of(qp.get()));
+  must(judge, "ibv_create_qp", errno_of(qp.get()));
 }
 
 int End::modify(ibv_qp_state state, int mask) {
@@ -269,10 +269,10 @@ void Pair::connect_by_hand() {
   Judge& judge = a.judge;
   for (End* const end : {&a, &b}) {
     const End& peer = end == &a ? b : a;
-    judge.require("ibv_modify_qp to INIT", end->to_init());
-    judge.require("ibv_modify_qp to RTR", end->to_rtr(peer.qp->qp_num));
+    must(judge, "ibv_modify_qp to INIT", end->to_init());
+    must(judge, "ibv_modify_qp to RTR", end->to_rtr(peer.qp->qp_num));
   }
-  for (End* const end : {&a, &b}) judge.require("ibv_modify_qp to RTS", end->to_rts());
+  for (End* const end : {&a, &b}) must(judge, "ibv_modify_qp to RTS", end->to_rts());
 }
 
 void Pair::connect_by_cm() {
@@ -307,7 +307,7 @@ void Pair::connect_by_cm() {
 Ah way_to_self(Judge& judge, const End& from) {
   ibv_ah_attr attr = from.attr.ah_attr;
   Ah out(ibv_create_ah(from.pd.get(), &attr));
-  judge.require("ibv_create_ah", errno_of(out.get()));
+  must(judge, "ibv_create_ah", errno_of(out.get()));
   return out;
 }
 

@@ -77,7 +77,7 @@ std::string errno_name(int code) {
 }
 
 void must(Judge& judge, std::string_view step, int code) {
-  if (code != 0) judge.require("set-up: " + std::string(step), code);
+  if (code != 0) judge.require(step, code);
 }
 
 std::string_view state_name(ibv_qp_state state) {
@@ -175,7 +175,7 @@ ibv_device* Judge::device() {
 
 ibv_context* Judge::open() {
   ibv_context* const opened = ibv_open_device(device());
-  require("ibv_open_device", errno_of(opened));
+  must(*this, "ibv_open_device", errno_of(opened));
   return opened;
 }
 
@@ -201,7 +201,7 @@ ibv_context* Judge::context_of_cm() {
 const ibv_device_attr& Judge::attributes() {
   if (!attributes_) {
     ibv_device_attr attr{};
-    require("ibv_query_device", errno_of(ibv_query_device(context(), &attr)));
+    must(*this, "ibv_query_device", errno_of(ibv_query_device(context(), &attr)));
     attributes_ = attr;
   }
   return *attributes_;
@@ -209,7 +209,7 @@ const ibv_device_attr& Judge::attributes() {
 
 ibv_port_attr Judge::port_attributes() {
   ibv_port_attr attr{};
-  require("ibv_query_port", errno_of(ibv_query_port(context(), port(), &attr)));
+  must(*this, "ibv_query_port", errno_of(ibv_query_port(context(), port(), &attr)));
   return attr;
 }
 
@@ -217,7 +217,7 @@ ibv_gid Judge::gid() {
   ibv_gid out{};
   if (port_attributes().gid_tbl_len == 0) not_applicable("the port has no GID");
   const int index = gid_index();
-  require("ibv_query_gid", errno_of(ibv_query_gid(context(), port(), index, &out)));
+  must(*this, "ibv_query_gid", errno_of(ibv_query_gid(context(), port(), index, &out)));
   return out;
 }
 

@@ -68,7 +68,7 @@ TEST_CASE("as many requests as the backlog wait for the program, and no more") {
 
 // [RCM-1, RCM-27, RCM-28, RCM-30]
 TEST_CASE("port spaces that are not supported are refused") {
-  const auto unknown = std::bit_cast<rdma_port_space>(28836);
+  const auto unknown = std::bit_cast<rdma_port_space>(0x150);
   for (const rdma_port_space space : {unknown, RDMA_PS_IB, RDMA_PS_UDP, RDMA_PS_IPOIB}) {
     CAPTURE(space);
     rdma_cm_id* id = nullptr;
