@@ -133,7 +133,9 @@ class Tree {
       if (!words.empty()) given.words[name] = words.back();
       for (const auto& word : words) {
         const bool is_bare = option.is_flag() || (option.is_value_optional && word == kBare);
-        if (!option.is_argument) given.options.push_back(is_bare ? name : name + "=" + word);
+        if (option.is_argument) continue;
+        given.options.push_back(name);
+        if (!is_bare) given.options.back().append("=").append(word);
       }
     }
     given.has_mark = app.remaining().empty();

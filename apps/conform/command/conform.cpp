@@ -140,6 +140,7 @@ int list_cases(const ConformOptions& options) {
     report::show(list_as_text(cases));
   } else {
     std::vector<report::Entry> entries;
+    entries.reserve(cases.size());
     for (const auto* what : cases) entries.push_back(conform::entry_of(*what));
     report::ReportFile(*options.json).write(list_as_json(entries));
   }

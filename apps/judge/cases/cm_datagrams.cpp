@@ -99,7 +99,6 @@ void data_of_answer(Judge& j) {
   Ids ids(j, RDMA_PS_UDP);
   ids.request();
   create_qp(j, ids.server);
-  const std::string most(kMostOfAnswer, 'd');
   const std::string more(kMostOfAnswer + 1, 'd');
   rdma_conn_param parameters = with_data(more);
   j.expect("rdma_accept, 137 bytes", errno_of(rdma_accept(ids.server, &parameters)), {EINVAL});

@@ -264,8 +264,8 @@ using enum Fault;
   Case{"data/" id "/foreign-rkey", "IBV-127 IBV-320", "refuses the R_Key of another PD", failing<opcode, kRemoteAccess, foreign_rkey>, needs}, \
   Case{"data/" id "/closed-rkey", "IBV-320 IBV-327", "refuses the R_Key of a deregistered region", failing<opcode, kRemoteAccess, closed_rkey>, needs}, \
   Case{"data/" id "/remote-beyond", "IBV-320 IBV-327", "refuses access after the end of a region", failing<opcode, kRemoteAccess, remote_beyond>, needs}, \
-  Case{"data/" id "/region-right", "IBV-320 IBV-327 IBV-474", "refuses access for which the region has no right", failing<opcode, kRemoteAccess, remote_rights<other_right>>, needs}, \
-  Case{"data/" id "/queue-pair-right", "IBV-319 IBV-474 IBV-600", "refuses access that the queue pair does not enable", failing<opcode, kRemoteInvalid, as_it_is, other_right>, needs | kByHand}
+  Case{"data/" id "/region-right", "IBV-320 IBV-327 IBV-474", "refuses access for which the region has no right", failing<opcode, kRemoteAccess, remote_rights<(other_right)>>, needs}, \
+  Case{"data/" id "/queue-pair-right", "IBV-319 IBV-474 IBV-600", "refuses access that the queue pair does not enable", failing<opcode, kRemoteInvalid, as_it_is, (other_right)>, (needs) | kByHand}
 
 constexpr Case kCases[] = {
     JUDGE_LOCAL("send", kSend, kNothing),

@@ -107,7 +107,7 @@ void registers_on_demand(Judge& j) {
   ibv_query_device_ex(j.context(), nullptr, &ex);
   Pd pd(ibv_alloc_pd(j.context()));
   const Pages memory = pages();
-  Mr mr(ibv_reg_mr(pd.get(), memory.get(), kPage, IBV_ACCESS_ON_DEMAND));
+  Mr mr(ibv_reg_mr(pd.get(), memory.get(), kPage, +IBV_ACCESS_ON_DEMAND));
   const bool is_offered = (ex.odp_caps.general_caps & IBV_ODP_SUPPORT) != 0;
   if (is_offered) {
     j.expect("ibv_reg_mr with IBV_ACCESS_ON_DEMAND", errno_of(mr.get()));
@@ -215,7 +215,7 @@ void length_zero(Judge& j) {
 }
 
 void length_wraps(Judge& j) {
-  void* const last = reinterpret_cast<void*>(~std::uintptr_t{kPage - 1});
+  auto* const last = reinterpret_cast<void*>(~std::uintptr_t{kPage - 1});  // NOLINT: no object
   j.expect("ibv_reg_mr up to an address above 2^64", error_of(j, last, 2 * kPage, kLocal),
            {EINVAL});
 }
@@ -223,7 +223,7 @@ void length_wraps(Judge& j) {
 /// Maps two pages at an address that the kernel does not choose, so that a page that the case
 /// unmaps is not used for something else.
 void* map(Judge& j, int protection) {
-  void* const place = reinterpret_cast<void*>(std::uintptr_t{0x1000'0000});
+  auto* const place = reinterpret_cast<void*>(std::uintptr_t{0x1000'0000});  // NOLINT: no object
   void* const at = ::mmap(place, 2 * kPage, protection,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
   j.require("mmap", at == MAP_FAILED ? errno : 0);

@@ -107,7 +107,7 @@ void stale_rkey_of_write(Judge& j) {
 
 void stale_lkey(Judge& j) {
   Pair pair(j);
-  Mr mr(ibv_reg_mr(pair.a.pd.get(), pair.a.memory(0), kPage, IBV_ACCESS_LOCAL_WRITE));
+  Mr mr(ibv_reg_mr(pair.a.pd.get(), pair.a.memory(0), kPage, +IBV_ACCESS_LOCAL_WRITE));
   j.require("ibv_reg_mr", errno_of(mr.get()));
   ibv_sge sge{.addr = pair.a.address(), .length = kWord, .lkey = mr->lkey};
   j.expect("ibv_dereg_mr", mr.destroy());
@@ -124,7 +124,7 @@ void stale_lkey(Judge& j) {
 void under_receive(Judge& j) {
   Pair pair(j);
   const Pages memory = pages();
-  Mr mr(ibv_reg_mr(pair.b.pd.get(), memory.get(), kPage, IBV_ACCESS_LOCAL_WRITE));
+  Mr mr(ibv_reg_mr(pair.b.pd.get(), memory.get(), kPage, +IBV_ACCESS_LOCAL_WRITE));
   j.require("ibv_reg_mr", errno_of(mr.get()));
   ibv_sge sge{
       .addr = reinterpret_cast<std::uintptr_t>(memory.get()), .length = kWord, .lkey = mr->lkey};

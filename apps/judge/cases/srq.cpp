@@ -139,7 +139,7 @@ void post_list(Judge& j) {
            errno_of(ibv_post_srq_recv(pair.b.srq.get(), &first, &bad)), {EINVAL});
   j.expect_true("bad_wr", bad == &second, "the second receive");
   j.require("ibv_post_srq_recv", pair.b.post_recv(4));
-  for (const std::uint64_t wr_id : {1, 4}) {
+  for (const std::uint64_t wr_id : {1U, 4U}) {
     const std::string step = "message to receive " + std::to_string(wr_id);
     j.require(step, pair.a.post_send(pair.a.request(5, IBV_WR_SEND, pair.b)));
     const ibv_wc wc = expect_completion(j, step + ": completion", pair.b.recv_cq);

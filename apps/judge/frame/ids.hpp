@@ -24,7 +24,10 @@ inline constexpr int kLimitMs = static_cast<int>(std::chrono::milliseconds(kLimi
 /// An IPv4 or IPv6 address. `port` is in network byte order, as in rdma_get_src_port().
 struct Address {
   explicit Address(const std::string& host, std::uint16_t port = 0);
-  operator sockaddr*() { return reinterpret_cast<sockaddr*>(&storage); }
+  // Implicit, so that an Address is passed as the argument of type sockaddr*.
+  operator sockaddr*() {  // NOLINT(google-explicit-constructor)
+    return reinterpret_cast<sockaddr*>(&storage);
+  }
   sockaddr_storage storage{};
 };
 /// "192.0.2.1", or "" for any other family.

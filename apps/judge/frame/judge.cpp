@@ -237,7 +237,7 @@ std::uint8_t Judge::gid_index() {
 }
 
 std::string Judge::address() {
-  const std::string bound = address_by_cm();
+  std::string bound = address_by_cm();
   if (!bound.empty()) return bound;
   // rdma_cm does not bind the address of the loopback interface to a device.
   const ibv_gid own = gid();

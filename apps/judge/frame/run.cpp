@@ -41,6 +41,7 @@ Json judge_case(const std::function<void(Judge&)>& run, const Target& target, in
   try {
     run(judge);
   } catch (const Ended&) {
+    return end("done", "");
   } catch (const Refused& refused) {
     return end("refused", refused.why);
   } catch (const NotApplicable& reason) {

@@ -70,6 +70,7 @@ class Side : public End {
   }
   std::vector<ibv_sge> list(const std::vector<Sge>& sges) const {
     std::vector<ibv_sge> out;
+    out.reserve(sges.size());
     for (const Sge& sge : sges) out.push_back({address(sge.at), sge.length, key(sge.region)});
     return out;
   }
@@ -138,7 +139,7 @@ class Run {
   }
 
   /// The C program does not post what settle() posts.
-  std::string own_line(std::string line) const {
+  std::string own_line(const std::string& line) const {
     return plan_.steps[step_ - 1].kind == Step::Kind::kSettle ? "" : line;
   }
 

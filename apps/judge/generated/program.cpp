@@ -12,6 +12,7 @@ namespace {
 
 std::string sge_list(std::string_view name, int end, const std::vector<Sge>& sges) {
   std::vector<std::string> out;
+  out.reserve(sges.size());
   for (const Sge& one : sges) {
     out.push_back(fmt::format("sge(&ends[{}], {}, {}, {})", end, one.at, one.length, +one.region));
   }

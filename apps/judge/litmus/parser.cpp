@@ -84,8 +84,9 @@ class Parser {
   std::uint64_t number(std::string_view what = "a number") {
     const Token& token = peek();
     std::uint64_t value = 0;
-    const char* const end = token.text.data() + token.text.size();
-    const auto read = std::from_chars(token.text.data(), end, value);
+    const std::string_view text = token.text;
+    const char* const end = text.data() + text.size();
+    const auto read = std::from_chars(&*text.begin(), end, value);
     if (token.kind != Token::Kind::kNumber || read.ptr != end || read.ec != std::errc{}) {
       fail(std::string(what));
     }

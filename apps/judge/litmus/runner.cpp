@@ -33,6 +33,7 @@ class Runner {
                          [this]() noexcept { next_run(); });
     {
       std::vector<std::jthread> threads;
+      threads.reserve(program_.threads.size());
       for (const Thread& thread : program_.threads) {
         threads.emplace_back([&, index = threads.size()] {
           std::minstd_rand random(static_cast<std::uint32_t>(seed_ * 64 + index + 1));
@@ -124,6 +125,7 @@ class Runner {
 
   void count() {
     std::vector<Word> outcome;
+    outcome.reserve(program_.shown.size());
     for (const Operand& each : program_.shown) outcome.push_back(value(each));
     const auto [entry, is_new] = result_.histogram.try_emplace(std::move(outcome));
     if (is_new) entry->second.is_hit = holds(program_.question);
