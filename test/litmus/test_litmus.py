@@ -50,6 +50,11 @@ class Litmus(unittest.TestCase):
                 self.assertEqual(one["verdict"], "right", one)
                 self.assertEqual(sum(outcome["runs"] for outcome in one["outcomes"]), RUNS, one)
 
+    def test_built_in_file_by_name(self):
+        for name in ("write-write", "write-write.litmus"):
+            result = self.judge(f"--litmus={name}", "--runs=10")
+            self.assertRegex(result.stdout, r"\Aright write-write: exists .* of 10 runs, .* s\n(    .*\n)+\Z", result)
+
     def test_forbidden_outcome(self):
         def program(value, answer):
             return HEAD + ("thread P0 on A { write z = x; }\n"

@@ -115,10 +115,22 @@ std::vector<Program> programs_of(const fs::path& path) {
   return out;
 }
 
+/// A name that is not that of a file selects the built-in program of this name.
+std::vector<Program> chosen(const fs::path& path) {
+  std::error_code ignored;
+  if (!path.empty() && (path.has_parent_path() || fs::exists(path, ignored))) {
+    return programs_of(path);
+  }
+  auto out = built_in_programs();
+  const std::string name = path.stem();
+  if (!name.empty()) std::erase_if(out, [&](const Program& each) { return each.name != name; });
+  return out.empty() ? programs_of(path) : out;
+}
+
 }  // namespace
 
 int run_files(const Target& target, const Options& options) {
-  const auto programs = options.path.empty() ? built_in_programs() : programs_of(options.path);
+  const auto programs = chosen(options.path);
   std::optional<apps::report::ReportFile> file;
   if (options.json) file.emplace(*options.json);
   Json report = Json::array();
