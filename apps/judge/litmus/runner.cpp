@@ -224,6 +224,10 @@ class Runner {
   std::optional<std::string> why_stopped_;
 };
 
+std::string text_of(const Observation& one) {
+  return fmt::format("{}: expected {}; observed {}", one.step, one.expected, one.came);
+}
+
 }  // namespace
 
 Result run(const Program& program, const Target& target, std::uint64_t runs, std::uint64_t seed) {
@@ -238,13 +242,11 @@ Result run(const Program& program, const Target& target, std::uint64_t runs, std
     out.verdict = Result::Verdict::kFailed;
     out.why = stopped.why;
     if (!last_wrong.step.empty()) {
-      out.why += fmt::format(" ({}: expected {}, came {})", last_wrong.step, last_wrong.expected,
-                             last_wrong.came);
+      out.why += fmt::format(" ({})", text_of(last_wrong));
     }
   } catch (const Ended&) {
     out.verdict = Result::Verdict::kFailed;
-    out.why = fmt::format("{}: expected {}, came {}", last_wrong.step, last_wrong.expected,
-                          last_wrong.came);
+    out.why = text_of(last_wrong);
   } catch (const Refused& refused) {
     out.verdict = Result::Verdict::kNotApplicable;
     out.why = refused.why;
