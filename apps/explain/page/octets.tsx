@@ -137,7 +137,7 @@ function Grid({ frame, fields, folded, lit, bad, arrived, damage, onPoint, onPin
   return (
     <div className="grid" ref={box} data-columns={columns}>
       <VirtualList className="lines" count={lines.length} rowHeight={ROW} shown={shown} render={line}
-        style={{ maxHeight: `calc(${Math.min(lines.length, MOST_LINES)} * ${ROW}px + 6px)`, height: lines.length * ROW + 6 }}
+        style={{ maxHeight: `calc(${Math.min(lines.length, MOST_LINES)} * ${ROW}px + 2px)`, height: lines.length * ROW + 2 }}
         role="group" tabIndex={0} id="octets" onKeyDown={onKey}
         aria-label={`${counted(frame.size, 'octet')} on the wire. The arrow keys go from field to field.`}
         aria-describedby="field"

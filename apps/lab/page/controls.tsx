@@ -27,8 +27,9 @@ export function NewSession({ script, open }: { script: string; open: (script: st
   const [chosen, choose] = React.useState(now);
   const current = JSON.stringify(now);
   React.useEffect(() => choose(JSON.parse(current)), [current]);
-  const submit = (event: React.FormEvent) => {
+  const submit = (event: React.FormEvent<HTMLFormElement>) => {
     event.preventDefault();
+    event.currentTarget.closest('details')?.removeAttribute('open');
     open(Object.entries(chosen).map(([name, value]) => `${name}=${value}`).join('+'));
   };
   return (
@@ -54,29 +55,28 @@ const TARGETS: [string, string][] = [['', 'its window'], ['stag', 'a wrong STag'
  * memory, the session refuses the action and gives the reason. */
 const whole = (text: string): number => Math.min(Math.max(Math.trunc(Number(text) || 0), 0), 0xffffffff);
 
-export function Operations({ state, act }: { state: State; act: (word: string) => void }): JSX.Element {
-  const [end, setEnd] = React.useState<End>('near');
+/** The requests that the program of one end can post. */
+export function Operations({ end, open, connected, act }: {
+  end: End; open: boolean; connected: boolean; act: (word: string) => void;
+}): JSX.Element {
   const [length, setLength] = React.useState('64');
   const [offset, setOffset] = React.useState('0');
   const [target, setTarget] = React.useState('');
   const letter = LETTERS[end];
   const size = whole(length);
   const to = target ? `.${target}` : '';
-  const connected = state.near.startup !== 'Idle';
   const post = (word: string, label: string) => (
     <button type="button" data-act={word.split('.')[0]} onClick={() => act(word)}>{label}</button>);
   return (
-    <section className="box" aria-label="Operations">
-      <h2>Post a request</h2>
-      <div className="choice" role="radiogroup" aria-label="End that posts">{(['near', 'far'] as End[]).map((who) => (
-        <label key={who}><input type="radio" name="who" checked={end === who} onChange={() => setEnd(who)} /> {NAMES[who]}</label>))}
+    <details className="box operations" open={open}>
+      <summary>Post a request</summary>
+      <div className="arguments">
+        <label>Octets <input name="length" inputMode="numeric" value={length} onChange={(e) => setLength(e.target.value)} /></label>
+        <label>at octet <input name="offset" inputMode="numeric" value={offset} onChange={(e) => setOffset(e.target.value)} /></label>
+        <label>of the peer: <select name="target" value={target} onChange={(e) => setTarget(e.target.value)}>
+          {TARGETS.map(([value, says]) => <option key={value} value={value}>{says}</option>)}</select></label>
       </div>
-      <label>Octets <input name="length" inputMode="numeric" value={length} onChange={(e) => setLength(e.target.value)} /></label>
-      <label>at octet <input name="offset" inputMode="numeric" value={offset} onChange={(e) => setOffset(e.target.value)} /></label>
-      <label>of the peer: <select name="target" value={target} onChange={(e) => setTarget(e.target.value)}>
-        {TARGETS.map(([value, says]) => <option key={value} value={value}>{says}</option>)}</select></label>
       <div className="buttons">
-        {!connected && <button type="button" className="main" data-act="connect" onClick={() => act('connect')}>Connect</button>}
         {post(`tell.${letter}`, 'Advertise the STag')}
         {post(`write.${letter}.${size}.${whole(offset)}${to}`, 'RDMA Write')}
         {post(`read.${letter}.${size}.${whole(offset)}${to}`, 'RDMA Read')}
@@ -84,9 +84,10 @@ export function Operations({ state, act }: { state: State; act: (word: string) =
         {post(`invalidate.${letter}.${size}`, 'Send with Invalidate')}
         {post(`add.${letter}.${whole(offset)}${to}`, 'FetchAdd')}
         {post(`receive.${letter}`, 'Post a Receive')}
+        {end === 'near' && !connected && <button type="button" className="main" data-act="connect" onClick={() => act('connect')}>Connect</button>}
         {post(`close.${letter}`, 'Close')}
       </div>
-    </section>
+    </details>
   );
 }
 
@@ -98,17 +99,14 @@ export function Faults({ victim, cut, act }: {
 }): JSX.Element {
   const [bit, setBit] = React.useState('0');
   return (
-    <section className="box faults" aria-label="Faults">
-      <h2>Inject a fault</h2>
-      <div className="buttons">
-        <button type="button" data-act="flip" disabled={!victim}
-          onClick={() => victim && act(`flip.${LETTERS[victim.from]}.${victim.offset}.${bit}`)}>
-          {victim ? `Flip bit ${bit} of octet ${victim.at}` : 'Flip a bit: click an octet in flight'}</button>
-        <label>bit <select name="bit" value={bit} onChange={(e) => setBit(e.target.value)}>
-          {[0, 1, 2, 3, 4, 5, 6, 7].map((n) => <option key={n}>{n}</option>)}</select></label>
-        <button type="button" data-act="cut" disabled={cut} onClick={() => act('cut')}>Cut the link</button>
-        <button type="button" data-act="wait" onClick={() => act('wait')}>Wait until a timer expires</button>
-      </div>
+    <section className="faults" aria-label="Faults of the link">
+      <button type="button" data-act="flip" disabled={!victim}
+        onClick={() => victim && act(`flip.${LETTERS[victim.from]}.${victim.offset}.${bit}`)}>
+        {victim ? `Flip bit ${bit} of octet ${victim.at}` : 'Flip a bit: click an octet in flight'}</button>
+      <label>bit <select name="bit" value={bit} onChange={(e) => setBit(e.target.value)}>
+        {[0, 1, 2, 3, 4, 5, 6, 7].map((n) => <option key={n}>{n}</option>)}</select></label>
+      <button type="button" data-act="cut" disabled={cut} onClick={() => act('cut')}>Cut the link</button>
+      <button type="button" data-act="wait" onClick={() => act('wait')}>Wait until a timer expires</button>
     </section>
   );
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shows both ends: their states, Terminates, registered memory, and the logs of their applications.
+// The column of one end: its states, Terminates, registered memory, and what its program posted and received.
 import * as React from 'react';
 import { End, seconds } from '../../explain/page/model';
 import { useWidth } from '../../explain/page/virtual_list';
-import { EndState, Event, Memory, NAMES, State } from './state';
+import { EndState, Event, Memory, NAMES } from './state';
 
-const WIDE = 500; // minimum width in px for both ends side by side, with 32 octets per line
-const ENDS: End[] = ['near', 'far'];
+const WIDE = 300; // minimum width in px for 32 octets per line
 
 const octet = (memory: Memory, at: number): string => memory.octets.substr(2 * at, 2);
 const readable = (hex: string): string => {
@@ -72,13 +71,31 @@ const Region = React.memo(function Region({ memory, before, perLine }: {
   );
 });
 
-function EndPanel({ end, state, before, perLine }: {
-  end: End; state: EndState; before: EndState | undefined; perLine: number;
+function Log({ log, known }: { log: Event[]; known: number }): JSX.Element {
+  const box = React.useRef<HTMLOListElement>(null);
+  React.useEffect(() => { if (box.current) box.current.scrollTop = box.current.scrollHeight; }, [log]);
+  return (
+    <section className="log" aria-label="Log of the program">
+      <h3>Posted and completed</h3>
+      <ol ref={box} aria-live="polite" tabIndex={0}>{log.map((line, i) => (
+        <li key={i} className={`${line.kind}${i >= known ? ' fresh' : ''}`}>
+          <span className="time">{seconds(line.at)}</span> {line.text}</li>))}
+      </ol>
+    </section>
+  );
+}
+
+/** `children` follow the states: the requests that the program of this end can post. */
+export function EndColumn({ end, state, before, speech, children }: {
+  end: End; state: EndState; before: EndState | undefined; speech: React.ReactNode; children: React.ReactNode;
 }): JSX.Element {
+  const box = React.useRef<HTMLElement>(null);
+  const perLine = useWidth(box) >= WIDE ? 32 : 16; // number of octets per line
   const marked = (key: 'startup' | 'qp') => (before && before[key] !== state[key] ? 'changed' : '');
   return (
-    <section className="end" data-end={end} aria-label={NAMES[end]}>
+    <section className="end" data-end={end} aria-label={NAMES[end]} ref={box}>
       <h2>{NAMES[end]}</h2>
+      {speech}
       <dl className="facts">
         <dt>queue pair</dt><dd className={marked('qp')} data-fact="qp">{state.qp}</dd>
         <dt>MPA startup</dt><dd className={marked('startup')} data-fact="startup">{state.startup}</dd>
@@ -87,38 +104,11 @@ function EndPanel({ end, state, before, perLine }: {
         {state.terminate_sent && <><dt>Terminate sent</dt><dd className="rule" data-fact="terminate-sent">{state.terminate_sent}</dd></>}
         {state.terminate_received && <><dt>Terminate received</dt><dd className="rule" data-fact="terminate-received">{state.terminate_received}</dd></>}
       </dl>
-      {state.memory.map((memory, i) => <Region key={memory.name} {...{ memory, perLine }} before={before?.memory[i]} />)}
+      {children}
+      <div className="memories">
+        {state.memory.map((memory, i) => <Region key={memory.name} {...{ memory, perLine }} before={before?.memory[i]} />)}
+      </div>
+      <Log log={state.log} known={before ? before.log.length : Infinity} />
     </section>
-  );
-}
-
-interface Line extends Event { end: End; fresh: boolean }
-
-function Log({ state, before }: { state: State; before: State | null }): JSX.Element {
-  const box = React.useRef<HTMLOListElement>(null);
-  const lines: Line[] = ENDS.flatMap((end) => state[end].log.map((event, i) => (
-    { ...event, end, fresh: before !== null && i >= before[end].log.length })));
-  lines.sort((a, b) => a.at - b.at);
-  React.useEffect(() => { if (box.current) box.current.scrollTop = box.current.scrollHeight; }, [state]);
-  return (
-    <section className="log" aria-label="Log of the programs">
-      <h2>What the programs posted and received</h2>
-      <ol ref={box} aria-live="polite" tabIndex={0}>{lines.map((line, i) => (
-        <li key={i} className={`${line.kind}${line.fresh ? ' fresh' : ''}`}>
-          <span className="time">{seconds(line.at)}</span> <b>{NAMES[line.end]}</b> {line.text}</li>))}
-      </ol>
-    </section>
-  );
-}
-
-export function Ends({ state, before }: { state: State; before: State | null }): JSX.Element {
-  const box = React.useRef<HTMLDivElement>(null);
-  const perLine = useWidth(box) >= WIDE ? 32 : 16; // number of octets per line
-  return (
-    <div className="both" ref={box}>
-      <div className="pair">{ENDS.map((end) => (
-        <EndPanel key={end} {...{ end, perLine }} state={state[end]} before={before?.[end]} />))}</div>
-      <Log state={state} before={before} />
-    </div>
   );
 }

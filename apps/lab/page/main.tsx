@@ -3,18 +3,18 @@
 // session, so a link replays the session.
 import * as React from 'react';
 import { createRoot } from 'react-dom/client';
-import { Connection, Frame, Layer, Row, Session } from '../../explain/page/model';
+import { Connection, End, Frame, Layer, Row, Session } from '../../explain/page/model';
 import { Octets } from '../../explain/page/octets';
 import { Sequence } from '../../explain/page/sequence';
 import { EndStates } from '../../explain/page/states';
 import { useTheme } from '../../explain/page/theme';
 import { Faults, NewSession, Operations, Steps, Victim } from './controls';
-import { Ends } from './ends';
+import { EndColumn } from './ends';
 import { Lab, STEPS, Step } from './module';
 import { linkOf, savePage, savePcap, scriptInLink } from './save';
 import { LETTERS, NAMES, State } from './state';
-import { Beat, TOUR } from './tour';
-import { Place, TourPanel } from './tour_panel';
+import { Beat, Column, TOUR, columnOf } from './tour';
+import { Place, Speech, TourBar } from './tour_panel';
 
 const MOST_STEPS = 10000;
 
@@ -106,9 +106,9 @@ function noteOf(state: State, row: Row): string {
   return arrived === 0 ? 'in flight' : `in flight, ${arrived} of ${row.size} arrived`;
 }
 
-function Wire({ shown, at, setAt, onOctet, field, onKey }: {
+function Wire({ shown, at, setAt, onOctet, field, onKey, speech, faults }: {
   shown: Shown; at: number; setAt: (at: number) => void; onOctet: (at: number) => void; field: string | undefined;
-  onKey: (event: React.KeyboardEvent) => void;
+  onKey: (event: React.KeyboardEvent) => void; speech: React.ReactNode; faults: React.ReactNode;
 }): JSX.Element {
   const [folded, setFolded] = React.useState<ReadonlySet<Layer>>(new Set());
   const fold = (layer: Layer) => setFolded((before) => {
@@ -118,13 +118,15 @@ function Wire({ shown, at, setAt, onOctet, field, onKey }: {
   });
   const { session, connection, state } = shown;
   const rows = React.useMemo(() => connection?.rows.map((_, i) => i) ?? [], [connection]);
-  if (!connection) return <div className="wire"><p className="where empty">Nothing has been sent. Connect, or begin the tour.</p></div>;
+  if (!connection) return <div className="wire">{speech}<p className="where empty">Nothing has been sent. Connect, or begin the tour.</p></div>;
   const row = connection.rows[Math.min(at, rows.length - 1)];
   const note = noteOf(state, row);
   return (
     <div className="wire">
       <Sequence {...{ connection, rows, onKey }} selected={Math.min(at, rows.length - 1)} onSelect={setAt}
         noteOf={(one) => noteOf(state, one)} />
+      {faults}
+      {speech}
       <div className="open">
         {row.type === 'frame' ? (
           <section className="message" aria-label={`Frame ${row.frame}`}>
@@ -199,6 +201,12 @@ function App({ lab, trouble, first }: { lab: Lab; trouble: string | null; first:
   const { state, connection } = shown;
   const row = connection?.rows[at];
   const inFlight = row?.type === 'frame' && octet >= arrivedOf(state, row) && octet < row.size && !state.cut;
+  const beat = place && TOUR[place.stop].beats[place.beat];
+  const speechIn = (where: Column) => place && beat && columnOf(beat) === where && <Speech place={place} go={go} />;
+  const column = (end: End) => (
+    <EndColumn end={end} state={state[end]} before={shown.before?.[end]} speech={speechIn(end)}>
+      <Operations end={end} open={!place} connected={state.near.startup !== 'Idle'} act={act} />
+    </EndColumn>);
   const victim: Victim | null = inFlight ? { from: row.from, offset: row.offset + octet, at: octet } : null;
   return (
     <>
@@ -206,6 +214,7 @@ function App({ lab, trouble, first }: { lab: Lab; trouble: string | null; first:
         <h1>iWARP lab</h1>
         <p>The stack itself runs in this page, at both ends of a simulated link.</p>
         <div className="save">
+          <NewSession script={shown.script} open={open} />
           <button type="button" data-save="pcap" onClick={() => savePcap(lab.capture())}>Save as pcap</button>
           <button type="button" data-save="page" disabled={!connection} onClick={() => savePage(lab.explained())}>Save as HTML</button>
           <button type="button" data-save="link" onClick={() => {
@@ -219,18 +228,12 @@ function App({ lab, trouble, first }: { lab: Lab; trouble: string | null; first:
       </header>
       <Steps state={state} steps={steps} canBack={shown.done > 0} canForward={shown.ahead > 0 || state.due !== undefined} />
       {shown.trouble && <p className="trouble rule" role="alert">{shown.trouble}</p>}
-      <main className="lab">
-        <aside>
-          <TourPanel place={place} go={go} />
-          <div className="controls">
-            <Operations state={state} act={act} />
-            <Faults victim={victim} cut={state.cut} act={act} />
-            <NewSession script={shown.script} open={open} />
-          </div>
-        </aside>
-        <Wire {...{ shown, at, setAt, onKey }} onOctet={setOctet}
-          field={place ? TOUR[place.stop].beats[place.beat].field : undefined} />
-        <Ends state={state} before={shown.before} />
+      <TourBar place={place} go={go} />
+      <main className={`lab${place ? ' taken' : ''}`}>
+        {column('near')}
+        <Wire {...{ shown, at, setAt, onKey }} onOctet={setOctet} field={beat?.field} speech={speechIn('wire')}
+          faults={<Faults victim={victim} cut={state.cut} act={act} />} />
+        {column('far')}
       </main>
     </>
   );

@@ -21,13 +21,20 @@ export interface Beat {
 }
 export interface Stop { title: string; settings: string; first: string[]; beats: Beat[] }
 
-const LOG: Part = { name: 'the log', at: '.log' };
+const log = (end: End): Part => ({ name: `log of the ${NAMES[end]}`, at: `[data-end=${end}] .log` });
 const memory = (end: End, name: string): Part => ({ name: `${name} of the ${NAMES[end]}`, at: `[data-end=${end}] [data-memory=${name}]` });
 const fact = (end: End, name: string, says: string): Part => ({ name: `${says} of the ${NAMES[end]}`, at: `[data-end=${end}] [data-fact=${name}]` });
 const WINDOW = memory('far', 'window');
 const BOTH_STATES = [fact('near', 'qp', 'queue pair'), fact('far', 'qp', 'queue pair')];
 const BOTH_RECEIVES = [fact('near', 'receives', 'Receives'), fact('far', 'receives', 'Receives')];
 const TERMINATE = fact('far', 'terminate-sent', 'Terminate');
+
+export type Column = End | 'wire';
+
+/** Returns the column in which the text of a beat is shown: the one with the first of its parts. A field is in the
+ * wire's column. */
+export const columnOf = ({ parts = [] }: Beat): Column =>
+  (/^\[data-end=(near|far)\]/.exec(parts[0]?.at ?? '')?.[1] ?? 'wire') as Column;
 
 /** Returns the parts of the page that a beat mentions, including its field. */
 export const partsOf = ({ field, parts = [] }: Beat): Part[] =>
@@ -45,9 +52,9 @@ export const TOUR: Stop[] = [
       { says: 'The initiator connects. Its MPA Request is in flight. The Request contains a key that identifies MPA, the revision, private data, and whether the sender requests markers and CRCs. Point at the octets of the Request.', do: ['connect'], field: 'Key' },
       { says: 'The Request arrived, the responder accepted the connection, and its Reply arrived. Startup is complete and both queue pairs are in RTS: from now on, the stream contains only FPDUs.', do: ['run'], parts: BOTH_STATES },
       { says: 'The initiator sends first: MPA does not allow the responder to send before it has received an FPDU. The frame is a Send, an untagged message: a Send names no memory of the responder, so the responder must have posted a Receive.', do: ['send.a.24'], field: 'QN' },
-      { says: 'The Send was placed in the buffer of the first Receive and completed this Receive: see the log, and the inbox of the responder.', do: ['run'], field: 'Payload', parts: [LOG, memory('far', 'inbox')] },
+      { says: 'The Send was placed in the buffer of the first Receive and completed this Receive: see the log, and the inbox of the responder.', do: ['run'], field: 'Payload', parts: [log('far'), memory('far', 'inbox')] },
       { says: 'A peer cannot write to memory that was never advertised. The responder advertises STag, TO and length of its window in an ordinary Send: for the stack these 16 octets are just payload.', do: ['tell.b'], field: 'Payload' },
-      { says: 'The Send consumed one Receive of the initiator and completed it: see the log, and the octets in the inbox. The initiator now has everything that it needs to access the window.', do: ['run'], field: 'Payload', parts: [LOG, memory('near', 'inbox')] },
+      { says: 'The Send consumed one Receive of the initiator and completed it: see the log, and the octets in the inbox. The initiator now has everything that it needs to access the window.', do: ['run'], field: 'Payload', parts: [log('near'), memory('near', 'inbox')] },
     ],
   },
   {
@@ -55,7 +62,7 @@ export const TOUR: Stop[] = [
     beats: [
       { says: 'The initiator posts an RDMA Write of 64 octets, and its segment is in flight. DDP calls the segment tagged, because its header says where in memory the payload goes.', do: ['write.a.64.0'], field: 'STag' },
       { says: 'All octets but the last have arrived, and the window is unchanged: with CRCs, nothing is placed before the CRC has been verified. Step back and forth octet by octet.', do: ['all but one octet'], field: 'CRC', parts: [WINDOW] },
-      { says: 'The last octet arrived: the payload is in the window. The responder has no completion, it consumed no Receive, and its program may have slept. Only the initiator has a completion.', do: ['run'], field: 'Payload', parts: [WINDOW, LOG] },
+      { says: 'The last octet arrived: the payload is in the window. The responder has no completion, it consumed no Receive, and its program may have slept. Only the initiator has a completion.', do: ['run'], field: 'Payload', parts: [WINDOW, log('near')] },
     ],
   },
   {
@@ -63,14 +70,14 @@ export const TOUR: Stop[] = [
     beats: [
       { says: 'The initiator reads 64 octets from the middle of the window. It sends a Read Request, an untagged message on queue 1. The Request names the source in the window, and the sink in the memory of the initiator.', do: ['read.a.64.256'], field: 'Data Source STag' },
       { says: 'The responder has answered without its program: a Read Response is in flight, tagged with the STag of the sink. The diagram marks the request that it answers.', do: ['segment'], field: 'STag' },
-      { says: 'The octets are in the sink, and the Read completes. The responder has no completion: an RDMA Read is one-sided, like an RDMA Write.', do: ['run'], field: 'Payload', parts: [memory('near', 'sink'), LOG] },
+      { says: 'The octets are in the sink, and the Read completes. The responder has no completion: an RDMA Read is one-sided, like an RDMA Write.', do: ['run'], field: 'Payload', parts: [memory('near', 'sink'), log('near')] },
     ],
   },
   {
     title: 'Send with Invalidate', settings: PLAIN, first: [...TOLD, 'write.a.64.0', 'run'],
     beats: [
       { says: 'The responder has advertised its window, and the initiator has written to it. When the initiator has finished, one message can report this and invalidate the STag: a Send with Invalidate carries the STag in its header.', do: ['invalidate.a.24'], field: 'Invalidate STag' },
-      { says: 'The Send was delivered, which invalidated the STag of the window: the completion of the Receive reports this STag. The memory remains, but its STag is no longer valid.', do: ['run'], field: 'Invalidate STag', parts: [LOG, WINDOW] },
+      { says: 'The Send was delivered, which invalidated the STag of the window: the completion of the Receive reports this STag. The memory remains, but its STag is no longer valid.', do: ['run'], field: 'Invalidate STag', parts: [log('far'), WINDOW] },
     ],
   },
   {

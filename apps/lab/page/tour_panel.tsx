@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The panel of the tour: the current stop, the text of the current beat, and buttons for the next and the previous
-// beat.
+// The tour: a bar with its stops, and the text of the current beat, which is shown in the column that it explains.
 import * as React from 'react';
 import { Part, TOUR, partsOf } from './tour';
 
@@ -31,7 +30,7 @@ function useParts(place: Place | null): void {
     for (const one of found) one.toggleAttribute('data-shown', true);
     // The observer calls bringUp() when the parts have been laid out, and again when the user opens a part.
     const sizes = new ResizeObserver(() => [...parts].reverse().forEach(bringUp));
-    for (const one of [...found, ...document.querySelectorAll('.wire')]) sizes.observe(one);
+    for (const one of [...found, ...document.querySelectorAll('.wire .open')]) sizes.observe(one);
     return () => {
       sizes.disconnect();
       for (const one of found) one.toggleAttribute('data-shown', false);
@@ -39,29 +38,33 @@ function useParts(place: Place | null): void {
   }, [place]);
 }
 
-export function TourPanel({ place, go }: { place: Place | null; go: (place: Place | null) => void }): JSX.Element {
-  const now = place && TOUR[place.stop];
-  const before = place && neighbour(place, -1);
-  const next = place && neighbour(place, 1);
-  const parts = place ? partsOf(TOUR[place.stop].beats[place.beat]) : [];
+export function TourBar({ place, go }: { place: Place | null; go: (place: Place | null) => void }): JSX.Element {
   useParts(place);
   return (
-    <section className={`box tour${place ? ' taken' : ''}`} aria-label="Guided tour">
-      <h2>A tour of seven stops{place && <button type="button" onClick={() => go(null)}>End the tour</button>}</h2>
+    <nav className={`tour${place ? ' taken' : ''}`} aria-label="Guided tour">
       <ol>{TOUR.map((stop, i) => (
         <li key={stop.title}><button type="button" aria-current={place?.stop === i ? 'step' : undefined} data-stop={i}
-          onClick={() => go({ stop: i, beat: 0 })}>{stop.title}</button></li>))}</ol>
-      {place && now && (
-        <div className="beat" aria-live="polite">
-          <p className="where">{place.stop + 1} · {now.title}, {place.beat + 1} of {now.beats.length}</p>
-          <p className="says">{now.beats[place.beat].says}</p>
-          {parts.length > 0 && <p className="parts">Look at {parts.map((part) => (
-            <button key={part.at} type="button" data-part={part.at} onClick={() => bringUp(part)}>{part.name}</button>))}</p>}
-          <div className="buttons">
-            <button type="button" disabled={!before} onClick={() => before && go(before)}>◀ Back</button>
-            <button type="button" className="main" data-next disabled={!next} onClick={() => next && go(next)}>{before ? 'Next' : 'Begin'} ▶</button>
-          </div>
-        </div>)}
+          onClick={() => go({ stop: i, beat: 0 })}>{i + 1} {stop.title}</button></li>))}</ol>
+      {place && <button type="button" onClick={() => go(null)}>End the tour</button>}
+    </nav>
+  );
+}
+
+export function Speech({ place, go }: { place: Place; go: (place: Place) => void }): JSX.Element {
+  const now = TOUR[place.stop];
+  const before = neighbour(place, -1);
+  const next = neighbour(place, 1);
+  const parts = partsOf(now.beats[place.beat]);
+  return (
+    <section className="beat" aria-label="Text of the tour" aria-live="polite">
+      <p className="where">{place.stop + 1} · {now.title}, {place.beat + 1} of {now.beats.length}</p>
+      <p className="says">{now.beats[place.beat].says}</p>
+      {parts.length > 0 && <p className="parts">Look at {parts.map((part) => (
+        <button key={part.at} type="button" data-part={part.at} onClick={() => bringUp(part)}>{part.name}</button>))}</p>}
+      <div className="buttons">
+        <button type="button" disabled={!before} onClick={() => before && go(before)}>◀ Back</button>
+        <button type="button" className="main" data-next disabled={!next} onClick={() => next && go(next)}>{before ? 'Next' : 'Begin'} ▶</button>
+      </div>
     </section>
   );
 }

@@ -15,7 +15,7 @@ const fact = async (view, end, name) => {
   return (await place.count()) === 0 ? 'none' : place.innerText();
 };
 const memory = (view, end, name) => view.locator(`[data-end=${end}] [data-memory=${name}] pre`).innerText();
-const log = (view) => view.locator('.log ol').innerText();
+const log = async (view) => (await view.locator('.log ol').allInnerTexts()).join('\n');
 const script = (view) => view.evaluate(() => window.location.hash);
 const next = (view) => view.click('[data-next]');
 const forward = (view, step) => view.click(`[data-forward=${step}]`);
@@ -133,18 +133,20 @@ async function markers(view) {
   same('the end of the tour', await view.locator('[data-next]').isDisabled(), true);
 }
 
+// Faults belong to the link, and all other actions to the initiator.
+const NEAR = '[data-end=near]';
+const act = (view, verb) => view.click(['flip', 'cut', 'wait'].includes(verb) ? `[data-act=${verb}]` : `${NEAR} [data-act=${verb}]`);
+
 /** Begins a session with these settings, and connects; the initiator sends first. */
 async function begin(view, settings = {}) {
-  if (!(await view.locator('select[name=revision]').isVisible())) await view.click('summary:has-text("New session")');
+  await view.click('summary:has-text("New session")');
   for (const [name, value] of Object.entries(settings)) await view.selectOption(`select[name=${name}]`, value);
   await view.click('button:has-text("Begin a session")');
-  await view.check('text=initiator >> input');
-  await view.fill('input[name=length]', '64');
-  await view.selectOption('select[name=target]', '');
-  await view.click('[data-act=connect]');
+  await view.fill(`${NEAR} input[name=length]`, '64');
+  await view.selectOption(`${NEAR} select[name=target]`, '');
+  await act(view, 'connect');
   await run(view);
 }
-const act = (view, verb) => view.click(`[data-act=${verb}]`);
 
 async function faults(view) {
   const wanted = { 'write stag': '1/1/00', 'write bounds': '1/1/01', 'write rights': '1/1/02',
@@ -152,7 +154,7 @@ async function faults(view) {
   for (const [what, code] of Object.entries(wanted)) {
     const [verb, target] = what.split(' ');
     await begin(view, { receives: '4' });
-    await view.selectOption('select[name=target]', target);
+    await view.selectOption(`${NEAR} select[name=target]`, target);
     await act(view, verb);
     await run(view);
     has(what, await fact(view, 'far', 'terminate-sent'), code);
@@ -209,16 +211,17 @@ async function settings(view) {
   await begin(view, { revision: '1', markers: 'b', ulpdu: '128' });
   has('revision 1', await view.locator('.row').first().innerText(), 'MPA Request rev 1');
   const before = await script(view);
-  await view.fill('input[name=length]', '99999');
+  await view.fill(`${NEAR} input[name=length]`, '99999');
   await act(view, 'write');
   has('too much', await view.locator('.trouble').innerText(), 'the local buffer has only 512 octets');
   same('nothing was posted', await script(view), before);
-  await view.fill('input[name=length]', '300');
+  await view.fill(`${NEAR} input[name=length]`, '300');
   await act(view, 'write');
   await run(view);
   same('segments', (await view.locator('.row .says').allInnerTexts()).filter((text) => text.includes('RDMA Write')).length, 3);
+  await view.click('summary:has-text("New session")');
   await view.click('button:has-text("Begin a session")');
-  await view.fill('input[name=length]', '64');
+  await view.fill(`${NEAR} input[name=length]`, '64');
   await act(view, 'write');
   has('a Write before Connect', await due(view), 'Requests that wait for the connection: 1.');
   await begin(view, { revision: '2', markers: 'none', ulpdu: '0', rtr: 'read' });
