@@ -11,7 +11,8 @@ namespace iwarp::judge {
 std::span<const Case> device_cases();          ///< opening, attributes and ports
 std::span<const Case> table_cases();           ///< GIDs and P_Keys
 std::span<const Case> text_cases();            ///< texts, rates, fork
-std::span<const Case> region_cases();          ///< protection domains and registration
+std::span<const Case> domain_cases();          ///< protection domains
+std::span<const Case> region_cases();          ///< registration
 std::span<const Case> rereg_cases();           ///< changing and deregistering regions
 std::span<const Case> window_cases();          ///< memory windows of type 1
 std::span<const Case> window_type_2_cases();   ///< memory windows of type 2
@@ -19,6 +20,7 @@ std::span<const Case> channel_cases();         ///< completion channels
 std::span<const Case> queue_cases();           ///< completion queues
 std::span<const Case> extended_queue_cases();  ///< ibv_create_cq_ex()
 std::span<const Case> srq_cases();             ///< shared receive queues
+std::span<const Case> srq_message_cases();     ///< messages that consume receives of an SRQ
 std::span<const Case> event_cases();           ///< asynchronous events
 std::span<const Case> handle_cases();          ///< address handles
 std::span<const Case> datagram_cases();        ///< datagrams and groups
@@ -28,7 +30,8 @@ std::span<const Case> cm_channel_cases();      ///< event channels, events, devi
 std::span<const Case> cm_id_cases();           ///< life of ids
 std::span<const Case> cm_address_cases();      ///< rdma_getaddrinfo(), resolving
 std::span<const Case> cm_listen_cases();       ///< binding, listening, options
-std::span<const Case> cm_connect_cases();      ///< requests, rejections, ends
+std::span<const Case> cm_connect_cases();      ///< requests, answers, rejections
+std::span<const Case> cm_disconnect_cases();   ///< ends of connections
 std::span<const Case> qp_step_cases();         ///< transitions of queue pairs and their attributes
 std::span<const Case> qp_create_cases();       ///< creating and destroying queue pairs
 std::span<const Case> qp_value_cases();        ///< values of attributes, and what a query returns

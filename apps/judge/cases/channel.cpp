@@ -9,7 +9,7 @@
 #include "judge/cases/await.hpp"
 #include "judge/cases/cases.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::channel {
 namespace {
 
 constexpr EndOptions kWithChannel{.has_channel = true};
@@ -48,6 +48,21 @@ void send(Judge& j, const std::string& step, Pair& pair, unsigned flags = 0) {
   j.require(step + ": ibv_post_send", pair.a.post_send(wr));
   expect_completion(j, step + ": completion of the Send", pair.a.send_cq);
   expect_completion(j, step + ": completion of the receive", pair.b.recv_cq);
+}
+
+/// Arms the receive queue of `b`, and waits until the channel has an event.
+void cause_event(Judge& j, Pair& pair) {
+  ibv_req_notify_cq(pair.b.recv_cq.get(), 0);
+  send(j, "message", pair);
+  j.require_true("poll(2)", is_readable(pair.b.channel->fd, kMillis), "readable");
+}
+
+/// Compares that two messages cause one event.
+void expect_one_event(Judge& j, Pair& pair) {
+  send(j, "first message", pair);
+  send(j, "second message", pair);
+  expect_event(j, "event", pair.b, pair.b.recv_cq);
+  expect_no_event(j, "second event", pair.b);
 }
 
 void create(Judge& j) {
@@ -100,9 +115,7 @@ void two_channels(Judge& j) {
 
 void event_fields(Judge& j) {
   Pair pair(j, {}, kWithChannel);
-  ibv_req_notify_cq(pair.b.recv_cq.get(), 0);
-  send(j, "message", pair);
-  j.require_true("poll(2)", is_readable(pair.b.channel->fd, kMillis), "readable");
+  cause_event(j, pair);
   ibv_cq* cq = nullptr;
   void* context = nullptr;
   j.require("ibv_get_cq_event", errno_of(ibv_get_cq_event(pair.b.channel.get(), &cq, &context)));
@@ -195,20 +208,14 @@ void unarmed(Judge& j) {
 void once(Judge& j) {
   Pair pair(j, {}, kWithChannel);
   j.expect("ibv_req_notify_cq", errno_of(ibv_req_notify_cq(pair.b.recv_cq.get(), 0)));
-  send(j, "first message", pair);
-  send(j, "second message", pair);
-  expect_event(j, "event", pair.b, pair.b.recv_cq);
-  expect_no_event(j, "second event", pair.b);
+  expect_one_event(j, pair);
 }
 
 void armed_twice(Judge& j) {
   Pair pair(j, {}, kWithChannel);
   ibv_req_notify_cq(pair.b.recv_cq.get(), 0);
   ibv_req_notify_cq(pair.b.recv_cq.get(), 0);
-  send(j, "first message", pair);
-  send(j, "second message", pair);
-  expect_event(j, "event", pair.b, pair.b.recv_cq);
-  expect_no_event(j, "second event", pair.b);
+  expect_one_event(j, pair);
 }
 
 // Another queue of the channel is armed later. Its event is the next one, because events of a
@@ -306,9 +313,7 @@ void destroy_waits(Judge& j) {
 
 void unread_event(Judge& j) {
   Pair pair(j, {}, kWithChannel);
-  ibv_req_notify_cq(pair.b.recv_cq.get(), 0);
-  send(j, "message", pair);
-  j.require_true("poll(2)", is_readable(pair.b.channel->fd, kMillis), "readable");
+  cause_event(j, pair);
   close(pair);
   j.expect("ibv_destroy_cq with an event that was not read", pair.b.recv_cq.destroy());
   j.expect_true("poll(2) after it", !is_readable(pair.b.channel->fd), "not readable");
@@ -343,7 +348,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::channel
 
-std::span<const Case> channel_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::channel_cases() { return channel::kCases; }

@@ -10,7 +10,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ids.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::cm_address {
 namespace {
 
 constexpr std::uint16_t kFreePort = 9;
@@ -299,7 +299,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::cm_address
 
-std::span<const Case> cm_address_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::cm_address_cases() { return cm_address::kCases; }

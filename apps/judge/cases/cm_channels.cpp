@@ -15,7 +15,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ids.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::cm_channels {
 namespace {
 
 constexpr std::uint16_t kFreePort = 9;
@@ -226,7 +226,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::cm_channels
 
-std::span<const Case> cm_channel_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::cm_channel_cases() { return cm_channels::kCases; }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cases about requests, answers, rejections and the ends of connections by rdma_cm.
-#include <fcntl.h>
+// Cases about requests, answers and rejections of rdma_cm.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,7 +10,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ids.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::cm_connect {
 namespace {
 
 constexpr int kConsumerDefined = 28;  // IBTA vol. 1, 12.6.7.2: rejected by the program
@@ -282,106 +281,6 @@ void rejected(Judge& j) {
   ids.accept();
 }
 
-template <bool ByServer>
-void disconnects(Judge& j) {
-  Ids ids(j);
-  ids.connect();
-  rdma_cm_id* const first = ByServer ? ids.server : ids.client;
-  rdma_cm_id* const other = ByServer ? ids.client : ids.server;
-  j.expect("rdma_disconnect", errno_of(rdma_disconnect(first)));
-  expect_event(j, "event at the client", ids.at_client, {RDMA_CM_EVENT_DISCONNECTED});
-  expect_event(j, "event at the server", ids.at_server, {RDMA_CM_EVENT_DISCONNECTED});
-  j.expect("rdma_disconnect of the other end", errno_of(rdma_disconnect(other)));
-  expect_no_event(j, "another event at the client", ids.at_client);
-  expect_no_event(j, "another event at the server", ids.at_server);
-  expect_state_of(j, "the first queue pair", first, IBV_QPS_ERR);
-  rdma_destroy_qp(ids.client);
-  rdma_destroy_qp(ids.server);
-  for (rdma_cm_id* const id : {ids.client, ids.server, ids.listener}) {
-    j.expect(id == ids.client   ? "rdma_destroy_id of the client"
-             : id == ids.server ? "rdma_destroy_id of the server"
-                                : "rdma_destroy_id of the listener",
-             errno_of(rdma_destroy_id(id)));
-  }
-  rdma_destroy_event_channel(ids.at_server);
-}
-
-void both_disconnect(Judge& j) {
-  Ids ids(j);
-  ids.connect();
-  std::thread other([&] { rdma_disconnect(ids.server); });
-  j.expect("rdma_disconnect", errno_of(rdma_disconnect(ids.client)));
-  other.join();
-  expect_event(j, "event at the client", ids.at_client, {RDMA_CM_EVENT_DISCONNECTED});
-  expect_event(j, "event at the server", ids.at_server, {RDMA_CM_EVENT_DISCONNECTED});
-  expect_no_event(j, "another event at the client", ids.at_client);
-  expect_no_event(j, "another event at the server", ids.at_server);
-}
-
-void disconnect_flushes(Judge& j) {
-  Ids ids(j);
-  std::array<char, 8> in{};
-  ibv_mr* const mr = rdma_reg_msgs(ids.client, in.data(), in.size());
-  must(j, "rdma_post_recv", errno_of(rdma_post_recv(ids.client, nullptr, in.data(), 8, mr)));
-  ids.connect();
-  must(j, "rdma_disconnect", errno_of(rdma_disconnect(ids.client)));
-  expect_completion(j, "the receive", ids.client->recv_cq, {IBV_WC_WR_FLUSH_ERR});
-  await(j, ids.at_client, RDMA_CM_EVENT_DISCONNECTED);
-  must(j, "rdma_post_recv", errno_of(rdma_post_recv(ids.client, nullptr, in.data(), 8, mr)));
-  expect_completion(j, "a receive that is posted later", ids.client->recv_cq,
-                    {IBV_WC_WR_FLUSH_ERR});
-}
-
-void disconnect_refused(Judge& j) {
-  Ids ids(j);
-  rdma_cm_id* const id = new_id(j, ids.at_client);
-  j.expect("on an idle id", errno_of(rdma_disconnect(id)), {EINVAL});
-  Address at(j.address());
-  must(j, "rdma_bind_addr", errno_of(rdma_bind_addr(id, at)));
-  j.expect("on a bound id", errno_of(rdma_disconnect(id)), {EINVAL});
-  j.expect("on a resolved id", errno_of(rdma_disconnect(ids.client)), {EINVAL});
-  j.expect("on a listening id", errno_of(rdma_disconnect(ids.listener)), {EINVAL});
-}
-
-void destroyed_qp(Judge& j) {
-  Ids ids(j);
-  ids.connect();
-  rdma_destroy_qp(ids.client);
-  j.expect_true("id->qp", ids.client->qp == nullptr, "null");
-  // The kernel's CM does not watch the queue pair; the program ends the connection then.
-  rdma_disconnect(ids.client);
-  expect_event(j, "event at the client", ids.at_client, {RDMA_CM_EVENT_DISCONNECTED});
-  expect_event(j, "event at the server", ids.at_server, {RDMA_CM_EVENT_DISCONNECTED});
-}
-
-void killed_peer(Judge& j) {
-  std::array<int, 2> port_pipe{};
-  must(j, "pipe", errno_of(::pipe(port_pipe.data())));
-  const std::string host = j.address();
-  const pid_t child = ::fork();
-  if (child == 0) {
-    rdma_event_channel* const channel = new_channel(j);
-    rdma_cm_id* const listener = new_listener(j, channel, Address(host));
-    const std::uint16_t port = rdma_get_src_port(listener);
-    if (::write(port_pipe[1], &port, sizeof port) != sizeof port) ::_exit(1);
-    rdma_cm_id* const id = await(j, channel, RDMA_CM_EVENT_CONNECT_REQUEST).id;
-    create_qp(j, id);
-    accept(id);
-    for (;;) ::pause();
-  }
-  std::uint16_t port = 0;
-  j.require_true("the peer listens", ::read(port_pipe[0], &port, sizeof port) == sizeof port,
-                 "it listens");
-  rdma_event_channel* const channel = new_channel(j);
-  rdma_cm_id* const id = new_client(j, channel, Address(host, port));
-  create_qp(j, id);
-  must(j, "rdma_connect", connect(id));
-  await(j, channel, RDMA_CM_EVENT_ESTABLISHED);
-  ::kill(child, SIGKILL);
-  expect_event(j, "event", channel, {RDMA_CM_EVENT_DISCONNECTED});
-  ::waitpid(child, nullptr, 0);
-}
-
 /// A client that has read ESTABLISHED connects again: the listener has read of the first
 /// connection.
 void order_of_connections(Judge& j) {
@@ -441,18 +340,10 @@ constexpr Case kCases[] = {
     {"cm/accept/event-parameters", "RCM-149", "accepts with the parameters of the event", accept_event_parameters, kCm},
     {"cm/accept/client-gone", "RCM-152", "does not stall without the client", accept_without_client, kCm},
     {"cm/reject/data", "RCM-153 RCM-154 RCM-155 RCM-156 RCM-157 RCM-158 RCM-159", "rejects once, with data", rejected, kCm},
-    {"cm/disconnect/by-client", "RCM-330 RCM-335 RCM-336 RCM-344 RCM-332", "ends a connection from the client", disconnects<false>, kCm},
-    {"cm/disconnect/by-server", "RCM-330 RCM-335 RCM-4", "ends a connection from the server", disconnects<true>, kCm},
-    {"cm/disconnect/by-both", "RCM-336", "reports one end if both ends disconnect", both_disconnect, kCm},
-    {"cm/disconnect/flush", "RCM-333 RCM-334", "flushes receives", disconnect_flushes, kCm},
-    {"cm/disconnect/refused", "RCM-337", "refuses to disconnect ids without a connection", disconnect_refused, kCm},
-    {"cm/disconnect/destroyed-qp", "RCM-216 RCM-214", "ends the connection of a destroyed queue pair", destroyed_qp, kCm},
-    {"cm/disconnect/killed-peer", "RCM-340", "reports a peer that was killed", killed_peer, kCm},
 };
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::cm_connect
 
-std::span<const Case> cm_connect_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::cm_connect_cases() { return cm_connect::kCases; }

@@ -6,7 +6,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ids.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::cm_datagrams {
 namespace {
 
 constexpr std::size_t kMostOfLookUp = 180;  // rdma_connect(3)
@@ -371,7 +371,8 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::cm_datagrams
 
-std::span<const Case> cm_datagram_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::cm_datagram_cases() {
+  return cm_datagrams::kCases;
+}

@@ -8,7 +8,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ids.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::cm_endpoints {
 namespace {
 
 rdma_addrinfo* look_up(Judge& j, const std::string& host, std::uint16_t port, int flags) {
@@ -304,7 +304,8 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::cm_endpoints
 
-std::span<const Case> cm_endpoint_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::cm_endpoint_cases() {
+  return cm_endpoints::kCases;
+}

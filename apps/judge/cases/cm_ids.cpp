@@ -6,7 +6,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ids.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::cm_ids {
 namespace {
 
 void new_members(Judge& j) {
@@ -176,7 +176,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::cm_ids
 
-std::span<const Case> cm_id_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::cm_id_cases() { return cm_ids::kCases; }

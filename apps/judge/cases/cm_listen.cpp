@@ -5,7 +5,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ids.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::cm_listen {
 namespace {
 
 int set(rdma_cm_id* id, int option, int value) {
@@ -224,7 +224,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::cm_listen
 
-std::span<const Case> cm_listen_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::cm_listen_cases() { return cm_listen::kCases; }

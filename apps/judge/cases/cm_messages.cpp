@@ -7,7 +7,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ids.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::cm_messages {
 namespace {
 
 constexpr std::uint32_t kNoKey = 0x5555AAAA;
@@ -255,7 +255,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::cm_messages
 
-std::span<const Case> cm_message_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::cm_message_cases() { return cm_messages::kCases; }

@@ -8,7 +8,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ids.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::cm_parameters {
 namespace {
 
 // RoCE and InfiniBand: rdma_connect(3), rdma_accept(3), and the sizes of ib_cm.
@@ -340,7 +340,8 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::cm_parameters
 
-std::span<const Case> cm_parameter_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::cm_parameter_cases() {
+  return cm_parameters::kCases;
+}

@@ -6,7 +6,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ids.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::cm_qps {
 namespace {
 
 constexpr std::uint32_t kQKeyOfCm = 0x01234567;  // RDMA_UDP_QKEY
@@ -244,7 +244,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::cm_qps
 
-std::span<const Case> cm_qp_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::cm_qp_cases() { return cm_qps::kCases; }

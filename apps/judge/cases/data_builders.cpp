@@ -6,7 +6,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/cases/queue_pairs.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::data_builders {
 namespace {
 
 constexpr std::size_t kRemote = 4096;
@@ -397,7 +397,8 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::data_builders
 
-std::span<const Case> data_builder_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::data_builder_cases() {
+  return data_builders::kCases;
+}

@@ -7,7 +7,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/cases/queue_pairs.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::data_faults {
 namespace {
 
 constexpr std::uint64_t kRequest = 5;
@@ -302,7 +302,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::data_faults
 
-std::span<const Case> data_fault_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::data_fault_cases() { return data_faults::kCases; }

@@ -9,7 +9,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/cases/queue_pairs.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::data_order {
 namespace {
 
 constexpr std::size_t kRemote = 4096;
@@ -350,7 +350,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::data_order
 
-std::span<const Case> data_order_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::data_order_cases() { return data_order::kCases; }

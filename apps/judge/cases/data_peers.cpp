@@ -6,7 +6,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/cases/queue_pairs.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::data_peers {
 namespace {
 
 // No receive --------------------------------------------------------------------------------------
@@ -337,7 +337,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::data_peers
 
-std::span<const Case> data_peer_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::data_peer_cases() { return data_peers::kCases; }

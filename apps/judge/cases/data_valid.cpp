@@ -7,7 +7,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/cases/queue_pairs.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::data_valid {
 namespace {
 
 constexpr std::size_t kRemote = 4096;  ///< where the responder's buffer begins
@@ -394,7 +394,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::data_valid
 
-std::span<const Case> data_valid_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::data_valid_cases() { return data_valid::kCases; }

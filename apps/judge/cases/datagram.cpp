@@ -9,7 +9,7 @@
 #include "judge/cases/await.hpp"
 #include "judge/cases/cases.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::datagram {
 namespace {
 
 /// Compares that the next datagram to arrive is the one after a datagram that must be dropped.
@@ -342,7 +342,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::datagram
 
-std::span<const Case> datagram_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::datagram_cases() { return datagram::kCases; }

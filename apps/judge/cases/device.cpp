@@ -12,7 +12,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ends.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::device {
 namespace {
 
 // The list, names and contexts ------------------------------------------------------------------
@@ -369,7 +369,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::device
 
-std::span<const Case> device_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::device_cases() { return device::kCases; }

@@ -7,11 +7,10 @@
 #include "judge/cases/await.hpp"
 #include "judge/cases/cases.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::event {
 namespace {
 
 constexpr EndOptions kWithSrq{.has_srq = true};
-constexpr EndOptions kTiny{.cqe = 1};
 
 void nonblocking(Judge& j) {
   const int fd = j.context()->async_fd;
@@ -52,55 +51,59 @@ void last_receive_of_peer_error(Judge& j) {
   j.expect_true("IBV_EVENT_QP_LAST_WQE_REACHED", is_reported, "the event comes");
 }
 
-/// Lets the receive queue of `b` overflow by one completion, and waits for the event.
-ibv_async_event overflow(Judge& j, Pair& pair, std::uint32_t capacity) {
-  for (std::uint32_t i = 0; i <= capacity; ++i) {
-    if (const int code = pair.b.post_recv(i)) j.require("ibv_post_recv", code);
+/// A pair whose receive queue at `b` overflows by one completion.
+struct Overflow {
+  explicit Overflow(Judge& j) : options(smallest(j)), pair(j, large(), options) {
+    const std::uint32_t count = options.cap.max_recv_wr;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (const int code = pair.b.post_recv(i)) j.require("ibv_post_recv", code);
+    }
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const int code = pair.a.post_send(pair.a.request(i, IBV_WR_SEND, pair.b));
+      if (code != 0) j.require("ibv_post_send", code);
+    }
+    event = require_async(j, "event", IBV_EVENT_CQ_ERR);
   }
-  for (std::uint32_t i = 0; i <= capacity; ++i) {
-    const int code = pair.a.post_send(pair.a.request(i, IBV_WR_SEND, pair.b));
-    if (code != 0) j.require("ibv_post_send", code);
-  }
-  return require_async(j, "event", IBV_EVENT_CQ_ERR);
-}
+  void acknowledge() { ibv_ack_async_event(&event); }
 
-/// Options of the ends of a pair whose queues have `capacity` entries.
-EndOptions tiny(Judge& j, std::uint32_t& capacity) {
-  Cq cq(ibv_create_cq(j.context(), 1, nullptr, nullptr, 0));
-  j.require("ibv_create_cq", errno_of(cq.get()));
-  capacity = static_cast<std::uint32_t>(cq->cqe);
-  EndOptions options = kTiny;
-  options.cap.max_send_wr = options.cap.max_recv_wr = capacity + 1;
-  if (options.cap.max_recv_wr > static_cast<std::uint32_t>(j.attributes().max_qp_wr)) {
-    j.not_applicable("the smallest completion queue is larger than max_qp_wr");
+  EndOptions options;  ///< of `b`, whose work queues hold one request more than a completion queue
+  Pair pair;
+  ibv_async_event event{};
+
+ private:
+  static EndOptions smallest(Judge& j) {
+    Cq cq(ibv_create_cq(j.context(), 1, nullptr, nullptr, 0));
+    j.require("ibv_create_cq", errno_of(cq.get()));
+    const auto count = static_cast<std::uint32_t>(cq->cqe) + 1;
+    if (count > static_cast<std::uint32_t>(j.attributes().max_qp_wr)) {
+      j.not_applicable("the smallest completion queue is larger than max_qp_wr");
+    }
+    EndOptions out{.cqe = 1};
+    out.cap.max_send_wr = out.cap.max_recv_wr = count;
+    return out;
   }
-  return options;
-}
+  EndOptions large() const {
+    EndOptions out = options;
+    out.cqe = static_cast<int>(options.cap.max_recv_wr) + 7;
+    return out;
+  }
+};
 
 void cq_overflow(Judge& j) {
-  std::uint32_t capacity = 0;
-  const EndOptions small = tiny(j, capacity);
-  EndOptions large = small;
-  large.cqe = static_cast<int>(capacity) + 8;
-  Pair pair(j, large, small);
-  ibv_async_event event = overflow(j, pair, capacity);
-  j.expect_true("cq", event.element.cq == pair.b.recv_cq.get(), "the queue that overflowed");
-  ibv_ack_async_event(&event);
-  close(pair);
-  j.expect("ibv_destroy_cq", pair.b.recv_cq.destroy());
+  Overflow overflow(j);
+  j.expect_true("cq", overflow.event.element.cq == overflow.pair.b.recv_cq.get(),
+                "the queue that overflowed");
+  overflow.acknowledge();
+  close(overflow.pair);
+  j.expect("ibv_destroy_cq", overflow.pair.b.recv_cq.destroy());
 }
 
 void cq_overflow_keeps(Judge& j) {
-  std::uint32_t capacity = 0;
-  const EndOptions small = tiny(j, capacity);
-  EndOptions large = small;
-  large.cqe = static_cast<int>(capacity) + 8;
-  Pair pair(j, large, small);
-  ibv_async_event event = overflow(j, pair, capacity);
-  ibv_ack_async_event(&event);
-  const ibv_wc wc = expect_completion(j, "oldest completion", pair.b.recv_cq);
+  Overflow overflow(j);
+  overflow.acknowledge();
+  const ibv_wc wc = expect_completion(j, "oldest completion", overflow.pair.b.recv_cq);
   j.expect_equal("wr_id", wc.wr_id, 0);
-  expect_state(j, "state of the queue pair", pair.b, IBV_QPS_ERR);
+  expect_state(j, "state of the queue pair", overflow.pair.b, IBV_QPS_ERR);
 }
 
 // Access ----------------------------------------------------------------------------------------
@@ -198,14 +201,9 @@ void srq_waits(Judge& j) {
 }
 
 void cq_waits(Judge& j) {
-  std::uint32_t capacity = 0;
-  const EndOptions small = tiny(j, capacity);
-  EndOptions large = small;
-  large.cqe = static_cast<int>(capacity) + 8;
-  Pair pair(j, large, small);
-  ibv_async_event event = overflow(j, pair, capacity);
-  close(pair);
-  expect_waits(j, "ibv_destroy_cq", pair.b.recv_cq, [&] { ibv_ack_async_event(&event); });
+  Overflow overflow(j);
+  close(overflow.pair);
+  expect_waits(j, "ibv_destroy_cq", overflow.pair.b.recv_cq, [&] { overflow.acknowledge(); });
 }
 
 void unread(Judge& j) {
@@ -266,7 +264,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::event
 
-std::span<const Case> event_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::event_cases() { return event::kCases; }

@@ -9,7 +9,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/cases/datagram.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::extended_queue {
 namespace {
 
 constexpr EndOptions kExtended{.has_channel = true, .wc_flags = IBV_WC_STANDARD_FLAGS};
@@ -206,7 +206,8 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::extended_queue
 
-std::span<const Case> extended_queue_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::extended_queue_cases() {
+  return extended_queue::kCases;
+}

@@ -9,7 +9,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/cases/datagram.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::handle {
 namespace {
 
 constexpr EndOptions kDatagrams{.type = IBV_QPT_UD};
@@ -199,7 +199,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::handle
 
-std::span<const Case> handle_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::handle_cases() { return handle::kCases; }

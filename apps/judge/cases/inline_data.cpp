@@ -6,7 +6,7 @@
 #include "judge/cases/access.hpp"
 #include "judge/cases/cases.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::inline_data {
 namespace {
 
 constexpr std::uint32_t kInline = 32;
@@ -25,7 +25,7 @@ std::uint32_t limit_of(Judge& j, const End& end) {
   return init.cap.max_inline_data;
 }
 
-int post(End& end, ibv_send_wr wr, std::vector<ibv_sge> sges) {
+int post_inline(End& end, ibv_send_wr wr, std::vector<ibv_sge> sges) {
   wr.send_flags |= IBV_SEND_INLINE;
   wr.sg_list = sges.data();
   wr.num_sge = static_cast<int>(sges.size());
@@ -46,9 +46,10 @@ void at_limit(Judge& j) {
   j.require("ibv_post_recv", pair.b.post_recv(1, 0, most + 1));
   const ibv_send_wr wr = pair.a.request(2, IBV_WR_SEND, pair.b);
   j.expect("ibv_post_send of max_inline_data + 1 bytes",
-           post(pair.a, wr, {unregistered(data.data(), most + 1)}), {EINVAL, ENOMEM, EMSGSIZE});
+           post_inline(pair.a, wr, {unregistered(data.data(), most + 1)}),
+           {EINVAL, ENOMEM, EMSGSIZE});
   j.require("ibv_post_send of max_inline_data bytes",
-            post(pair.a, wr, {unregistered(data.data(), most)}));
+            post_inline(pair.a, wr, {unregistered(data.data(), most)}));
   expect_completion(j, "completion of the Send", pair.a.send_cq);
   const ibv_wc wc = expect_completion(j, "completion of the receive", pair.b.recv_cq);
   j.expect_true("byte_len", wc.byte_len == most, "max_inline_data");
@@ -58,8 +59,8 @@ void overwritten(Judge& j) {
   Pair pair(j, with_inline(), {});
   char text[kInline] = "before";
   j.require("ibv_post_recv", pair.b.post_recv(1, 0, kInline));
-  j.require("ibv_post_send",
-            post(pair.a, pair.a.request(2, IBV_WR_SEND, pair.b), {unregistered(text, kInline)}));
+  j.require("ibv_post_send", post_inline(pair.a, pair.a.request(2, IBV_WR_SEND, pair.b),
+                                         {unregistered(text, kInline)}));
   std::strcpy(text, "after");
   expect_completion(j, "completion of the Send", pair.a.send_cq);
   expect_completion(j, "completion of the receive", pair.b.recv_cq);
@@ -69,8 +70,8 @@ void overwritten(Judge& j) {
 void two_sges(Judge& j) {
   Pair pair(j, with_inline(), {});
   j.require("ibv_post_recv", pair.b.post_recv(1, 0, kInline));
-  j.require("ibv_post_send", post(pair.a, pair.a.request(2, IBV_WR_SEND, pair.b),
-                                  {unregistered("one", 3), unregistered("two", 4)}));
+  j.require("ibv_post_send", post_inline(pair.a, pair.a.request(2, IBV_WR_SEND, pair.b),
+                                         {unregistered("one", 3), unregistered("two", 4)}));
   expect_completion(j, "completion of the Send", pair.a.send_cq);
   const ibv_wc wc = expect_completion(j, "completion of the receive", pair.b.recv_cq);
   j.expect_equal("byte_len", wc.byte_len, 7);
@@ -81,7 +82,7 @@ void write(Judge& j) {
   Pair pair(j, with_inline(), {});
   j.require("ibv_post_recv", pair.b.post_recv(1));
   ibv_send_wr wr = pair.a.request(2, IBV_WR_RDMA_WRITE, pair.b, 100);
-  j.require("ibv_post_send of the Write", post(pair.a, wr, {unregistered("text", 5)}));
+  j.require("ibv_post_send of the Write", post_inline(pair.a, wr, {unregistered("text", 5)}));
   j.require("ibv_post_send", pair.a.post_send(pair.a.request(3, IBV_WR_SEND, pair.b)));
   expect_completion(j, "completion of the Write", pair.a.send_cq);
   expect_completion(j, "completion of the Send", pair.a.send_cq);
@@ -115,7 +116,8 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::inline_data
 
-std::span<const Case> inline_data_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::inline_data_cases() {
+  return inline_data::kCases;
+}

@@ -11,7 +11,7 @@
 #include "judge/cases/access.hpp"
 #include "judge/cases/cases.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::optional {
 namespace {
 
 /// Compares that a call that returned null says that the device lacks the feature.
@@ -171,7 +171,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::optional
 
-std::span<const Case> optional_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::optional_cases() { return optional::kCases; }

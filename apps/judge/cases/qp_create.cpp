@@ -6,7 +6,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/cases/queue_pairs.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::qp_create {
 namespace {
 
 constexpr ibv_qp_cap kSmall{
@@ -357,7 +357,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::qp_create
 
-std::span<const Case> qp_create_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::qp_create_cases() { return qp_create::kCases; }

@@ -8,7 +8,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/cases/queue_pairs.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::qp_post {
 namespace {
 
 // States ------------------------------------------------------------------------------------------
@@ -363,7 +363,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::qp_post
 
-std::span<const Case> qp_post_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::qp_post_cases() { return qp_post::kCases; }

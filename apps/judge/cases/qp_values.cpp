@@ -6,7 +6,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/cases/queue_pairs.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::qp_values {
 namespace {
 
 constexpr unsigned kMost24Bits = 0xFFFFFF;
@@ -305,7 +305,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::qp_values
 
-std::span<const Case> qp_value_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::qp_value_cases() { return qp_values::kCases; }

@@ -5,7 +5,7 @@
 #include "judge/cases/await.hpp"
 #include "judge/cases/cases.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::queue {
 namespace {
 
 // Creating --------------------------------------------------------------------------------------
@@ -237,7 +237,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::queue
 
-std::span<const Case> queue_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::queue_cases() { return queue::kCases; }

@@ -3,7 +3,7 @@
 #include "judge/cases/access.hpp"
 #include "judge/cases/cases.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::rereg {
 namespace {
 
 constexpr std::uint32_t kWord = 8;
@@ -196,7 +196,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::rereg
 
-std::span<const Case> rereg_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::rereg_cases() { return rereg::kCases; }

@@ -10,7 +10,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ends.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::table {
 namespace {
 
 bool is_zero(const ibv_gid& gid) {
@@ -198,7 +198,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::table
 
-std::span<const Case> table_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::table_cases() { return table::kCases; }

@@ -11,7 +11,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/frame/ends.hpp"
 
-namespace iwarp::judge {
+namespace iwarp::judge::text {
 namespace {
 
 /// Compares that the texts of the values from `first` to `last` are there and differ.
@@ -146,7 +146,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
+}  // namespace iwarp::judge::text
 
-std::span<const Case> text_cases() { return kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::text_cases() { return text::kCases; }

@@ -4,8 +4,7 @@
 
 #include "judge/cases/cases.hpp"
 
-namespace iwarp::judge {
-namespace windows {
+namespace iwarp::judge::windows::type_1 {
 namespace {
 
 void alloc_unknown(Judge& j) {
@@ -118,8 +117,6 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
-}  // namespace windows
+}  // namespace iwarp::judge::windows::type_1
 
-std::span<const Case> window_cases() { return windows::kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::window_cases() { return windows::type_1::kCases; }

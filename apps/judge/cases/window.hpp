@@ -18,6 +18,15 @@ inline constexpr int kWrite = IBV_ACCESS_REMOTE_WRITE;
 inline constexpr int kAtomic = IBV_ACCESS_REMOTE_ATOMIC;
 inline constexpr int kBindable = kAllRights | IBV_ACCESS_MW_BIND;
 
+inline ibv_send_wr invalidation(std::uint32_t key) {
+  ibv_send_wr wr{};
+  wr.wr_id = 6;
+  wr.opcode = IBV_WR_LOCAL_INV;
+  wr.send_flags = IBV_SEND_SIGNALED;
+  wr.invalidate_rkey = key;
+  return wr;
+}
+
 /// A pair whose end b has a window, and a region to which the window can be bound.
 struct Bound {
   explicit Bound(Judge& of, ibv_mw_type type, int region = kBindable)
@@ -71,14 +80,7 @@ struct Bound {
     expect_state(j, "state after the bind", pair.b, IBV_QPS_ERR);
   }
 
-  void invalidate() {
-    ibv_send_wr wr{};
-    wr.wr_id = 6;
-    wr.opcode = IBV_WR_LOCAL_INV;
-    wr.send_flags = IBV_SEND_SIGNALED;
-    wr.invalidate_rkey = mw->rkey;
-    expect_local(j, "local invalidate", pair.b, wr, 0);
-  }
+  void invalidate() { expect_local(j, "local invalidate", pair.b, invalidation(mw->rkey), 0); }
 
   ibv_send_wr request(ibv_wr_opcode opcode, std::uint64_t from = kMiddle) const {
     return remote(opcode, memory.get() + from, mw->rkey);

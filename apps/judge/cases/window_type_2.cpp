@@ -3,8 +3,7 @@
 #include "judge/cases/cases.hpp"
 #include "judge/cases/window.hpp"
 
-namespace iwarp::judge {
-namespace windows {
+namespace iwarp::judge::windows::type_2 {
 namespace {
 
 void local_invalidate(Judge& j) {
@@ -34,33 +33,21 @@ void bind_bound(Judge& j) {
 // The sources do not say whether a key that is invalid already is an error.
 void invalidate_unbound(Judge& j) {
   Bound w(j, IBV_MW_TYPE_2);
-  ibv_send_wr wr{};
-  wr.opcode = IBV_WR_LOCAL_INV;
-  wr.send_flags = IBV_SEND_SIGNALED;
-  wr.invalidate_rkey = w.mw->rkey;
-  expect_local(j, "local invalidate of a window that is not bound", w.pair.b, wr, 0,
-               {IBV_WC_SUCCESS, IBV_WC_MW_BIND_ERR});
+  expect_local(j, "local invalidate of a window that is not bound", w.pair.b,
+               invalidation(w.mw->rkey), 0, {IBV_WC_SUCCESS, IBV_WC_MW_BIND_ERR});
 }
 
 void invalidate_unknown(Judge& j) {
   Bound w(j, IBV_MW_TYPE_2);
-  ibv_send_wr wr{};
-  wr.opcode = IBV_WR_LOCAL_INV;
-  wr.send_flags = IBV_SEND_SIGNALED;
-  wr.invalidate_rkey = w.mw->rkey ^ 1U << 30;
-  expect_local(j, "local invalidate", w.pair.b, wr, 0, {IBV_WC_MW_BIND_ERR});
+  expect_local(j, "local invalidate", w.pair.b, invalidation(w.mw->rkey ^ 1U << 30), 0,
+               {IBV_WC_MW_BIND_ERR});
 }
 
 // The verbs of iWARP permit to invalidate a region that is not shared, and the kernel's rxe permits
 // it only for regions of the kernel.
 void invalidate_region(Judge& j) {
   Bound w(j, IBV_MW_TYPE_2);
-  ibv_send_wr wr{};
-  wr.wr_id = 6;
-  wr.opcode = IBV_WR_LOCAL_INV;
-  wr.send_flags = IBV_SEND_SIGNALED;
-  wr.invalidate_rkey = w.mr->rkey;
-  j.require("ibv_post_send", w.pair.b.post_send(wr));
+  j.require("ibv_post_send", w.pair.b.post_send(invalidation(w.mr->rkey)));
   const ibv_wc wc = expect_completion(j, "local invalidate", w.pair.b.send_cq,
                                       {IBV_WC_SUCCESS, IBV_WC_MW_BIND_ERR});
   if (wc.status != IBV_WC_SUCCESS) return;
@@ -120,11 +107,8 @@ void invalidate_of_other_qp(Judge& j) {
   Bound w(j, IBV_MW_TYPE_2);
   Pair other(j, {}, {.pd = w.pair.b.pd.get()});
   w.bind(w.info(kRead));
-  ibv_send_wr wr{};
-  wr.opcode = IBV_WR_LOCAL_INV;
-  wr.send_flags = IBV_SEND_SIGNALED;
-  wr.invalidate_rkey = w.mw->rkey;
-  expect_local(j, "local invalidate by another queue pair", other.b, wr, 0, {IBV_WC_MW_BIND_ERR});
+  expect_local(j, "local invalidate by another queue pair", other.b, invalidation(w.mw->rkey), 0,
+               {IBV_WC_MW_BIND_ERR});
   expect_done(j, "Read over the queue pair of the window", w.pair, w.request(IBV_WR_RDMA_READ),
               kWord);
 }
@@ -166,8 +150,8 @@ constexpr Case kCases[] = {
 // clang-format on
 
 }  // namespace
-}  // namespace windows
+}  // namespace iwarp::judge::windows::type_2
 
-std::span<const Case> window_type_2_cases() { return windows::kCases; }
-
-}  // namespace iwarp::judge
+std::span<const iwarp::judge::Case> iwarp::judge::window_type_2_cases() {
+  return windows::type_2::kCases;
+}

@@ -91,7 +91,7 @@ std::string shown_memory(std::string_view line) {
                      line.substr(begin, line.find(':') - begin));
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -112,7 +112,7 @@ std::string c_program(const Finding& finding) {
       "  if (argc > 3) gid_index = atoi(argv[3]);\n"
       "  wanted = {};\n"
       "  open_device(argv[1]);\n{}{}",
-      quoted(difference.line), make_end(plan, 0), make_end(plan, 1));
+      in_quotes(difference.line), make_end(plan, 0), make_end(plan, 1));
   std::size_t number = 0;
   for (const Step& step : plan.steps) {
     ++number;
@@ -124,7 +124,7 @@ std::string c_program(const Finding& finding) {
       "  if ({}is_seen) puts({});\n"
       "  return {}is_seen ? 1 : 0;\n"
       "}}\n",
-      difference.is_missing ? "!" : "", quoted("difference: " + difference.what),
+      difference.is_missing ? "!" : "", in_quotes("difference: " + difference.what),
       difference.is_missing ? "!" : "");
   return out;
 }

@@ -22,7 +22,7 @@ namespace {
 using Json = nlohmann::json;
 namespace fs = std::filesystem;
 
-constexpr std::string_view kWords[] = {"right", "FORBIDDEN", "FAILED", "not applicable"};
+constexpr std::string_view kVerdicts[] = {"right", "FORBIDDEN", "FAILED", "not applicable"};
 
 std::string outcome_text(const Program& program, const std::vector<std::uint64_t>& values) {
   std::string out;
@@ -34,7 +34,7 @@ std::string outcome_text(const Program& program, const std::vector<std::uint64_t
 
 std::string text_of(const Program& program, const Result& result) {
   std::string out =
-      fmt::format("{} {}: ", kWords[static_cast<std::size_t>(result.verdict)], program.name);
+      fmt::format("{} {}: ", kVerdicts[static_cast<std::size_t>(result.verdict)], program.name);
   if (!result.why.empty()) return out + result.why + "\n";
   out +=
       fmt::format("exists {} {}: {} of {} runs, {:.1f} s\n", program.question_text,
@@ -62,7 +62,7 @@ Json json_of(const Program& program, const Result& result) {
           {"question", program.question_text},
           {"expected", name_of(result.expected.answer)},
           {"source", result.expected.source},
-          {"verdict", kWords[static_cast<std::size_t>(result.verdict)]},
+          {"verdict", kVerdicts[static_cast<std::size_t>(result.verdict)]},
           {"why", result.why},
           {"runs", result.runs},
           {"seconds", result.took.count()},
