@@ -9,13 +9,17 @@ import pathlib
 import re
 import shutil
 import signal
+import sys
 import unittest
 import xml.etree.ElementTree as xml
 
 import support
 from support import SANITIZER, TIMEOUT, Case, Program
 
-PERSONAS = ("iwarp", "roce")
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "interop" / "devices"))
+import differences  # noqa: E402
+
+PERSONAS = {"iwarp": "siw", "roce": "rxe"}  # and the kernel's driver with which each is compared
 # The cases in which this stack's device is wrong, by persona; rfc-notes/judge.md describes the faults.
 KNOWN_FAULTS = {
     "iwarp": {"cm/channel/destroy"},
@@ -51,18 +55,26 @@ class JudgeCase(Case):
 
 
 class OwnDevice(JudgeCase):
-    def test_only_known_faults_fail(self):
-        for persona in PERSONAS:
+    def test_only_known_faults_fail_and_differences_from_the_kernel_are_explained(self):
+        for persona, driver in PERSONAS.items():
             with self.subTest(persona=persona):
                 report = self.scratch / persona
                 said = self.judge(f"--json={report}", persona=persona, statuses=(0, 1))
                 found = json.loads(report.read_text())
                 failed = [(case["id"], case["detail"]) for case in found["cases"] if case["result"] == "fail"]
                 self.assertEqual({name for name, _ in failed}, KNOWN_FAULTS[persona], said.out[-4000:])
+                self.assertEqual(differences.problems(driver, found), [])
                 self.assertEqual((found["summary"]["ended_early"], said.status), ("", 1))
                 self.assertGreater(found["summary"]["passed"], len(found["cases"]) // 2)
                 self.assertEqual(found["device"], "iwarp0")
                 self.assertEqual(found["transport"] == "iWARP", persona == "iwarp")
+
+    def test_a_difference_that_is_not_explained_or_stale_is_a_problem(self):
+        step = {"call": "f", "expected": "0", "came": "EIO", "right": False}
+        found = differences.problems("rxe", {"cases": [{"id": "x/y", "result": "fail", "steps": [step]}]})
+        self.assertIn('unexplained difference: x/y: f: rxe has "0", this device "EIO"', found)
+        stale = [line for line in found if line.startswith("stale entry: ")]
+        self.assertTrue(stale and all("wrong='ours'" in line for line in stale), stale)
 
     def test_under_iwarp_run(self):
         said = self.run_program(support.IWARP, "conform", "--device=iwarp0", "--only=device/ping",

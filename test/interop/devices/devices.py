@@ -14,6 +14,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "siw"))
+from differences import accepted, explanation, recorded  # noqa: E402
 from guest import Guest, environment_path, need_guest  # noqa: E402
 
 LIMIT = 1500  # seconds for one guest
@@ -88,18 +89,11 @@ def rows_of(outcomes):
             yield case, verdict, "", "", ""
 
 
-def read(driver):
-    """Returns (version of the kernel, number of cases, rows)."""
-    lines = (HERE / f"{driver}.tsv").read_text().splitlines()
-    version, count = lines[0].removeprefix("# ").split()[:2]
-    return version, int(count), [tuple(line.split("\t")) for line in lines[1:]]
-
-
 def record(driver, write):
     version, outcomes = judge(driver)
     rows = list(rows_of(outcomes))
     path = HERE / f"{driver}.tsv"
-    known = read(driver)[2] if path.exists() else rows
+    known = recorded(driver)[2] if path.exists() else rows
     varying = {row[0] for row in known if row[1] == "varies"}
     changed = {row[0] for row in set(known) ^ set(rows)} - varying
     if write:
@@ -116,28 +110,32 @@ def record(driver, write):
 def table(path):
     text = ["# What the judge finds in the kernel's devices", "",
             "`iwarp conform --device` ([judge.md](judge.md)) judged rxe and siw of the Linux kernel in a virtual machine. Each",
-            "line is a wrong answer of a driver: the call, what is right, and what the driver did. The rows in brackets are",
-            "those of [requirements](requirements/README.md), where the source of each rule is. What the judge finds in this",
-            "stack's device is in [judge.md](judge.md#what-it-finds-in-this-stacks-device). Judge the case, too: a rule that",
-            "is wrong or a case that misunderstands a driver is a defect of the judge.", "",
+            "line is an answer of a driver that differs from the rule: the call, what is right, what the driver did, and why this",
+            "stack's device differs: *neither* is wrong if the rule permits both or if the network of the guest is the reason.",
+            "The rows in brackets are those of [requirements](requirements/README.md), where the source of each rule is.",
+            "`test/interop/devices/differences.tsv` has the explanations; `rdma_core.judge` fails if one lacks or is stale.",
+            "What the judge finds in this stack's device is in [judge.md](judge.md#what-it-finds-in-this-stacks-device). Judge",
+            "the case, too: a rule that is wrong or a case that misunderstands a driver is a defect of the judge.", "",
             "The outcomes are those of one run, but for cases that are named as varying: a second run showed another outcome.", "",
             "Run a single case with `iwarp_judge --device rxe0 --only CASE`.", "",
             "`test/interop/devices/devices.py table` wrote this page.", ""]
-    cases = listed()
+    cases, entries = listed(), accepted()
     for driver in DRIVERS:
-        version, count, rows = read(driver)
+        version, count, rows = recorded(driver)
         failed = {row[0] for row in rows if row[1] == "fail"}
         without = {row[0] for row in rows if row[1] == "no verdict"}
         varying = sorted(row[0] for row in rows if row[1] == "varies")
         text += [f"## {driver} of Linux {version}", "",
                  f"{count} cases: {len(failed)} fail, {len(without)} are refused or do not apply, {len(varying)} vary from "
-                 "run to run.", "", *NOTES.get(driver, []), "| Case, and what it tests | Call | Right | This driver |", "|---|---|---|---|"]
+                 "run to run.", "", *NOTES.get(driver, []), "| Case, and what it tests | Call | Right | This driver | Wrong, and why |", "|---|---|---|---|---|"]
         last = ""
         for case, verdict, call, expected, came in rows:
             if verdict != "fail":
                 continue
             name = f"`{case}` {cases.get(case, '')}" if case != last else ""
-            text.append(f"| {name} | {call} | {expected} | {came} |".replace("  ", " "))
+            entry = explanation(entries, driver, case, call, came)
+            why = f"{entry.wrong}: {entry.why}" if entry else "this device, too"
+            text.append(f"| {name} | {call} | {expected} | {came} | {why} |".replace("  ", " "))
             last = case
         text.append("")
         if varying:
