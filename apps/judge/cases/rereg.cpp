@@ -30,7 +30,9 @@ void require_rereg(Judge& j, Mr& mr, int flags, ibv_pd* pd, void* address, std::
 
 void grants(Judge& j) {
   Changed c(j, 0);
+  const std::uint32_t before = c.mr->rkey;
   require_rereg(j, c.mr, IBV_REREG_MR_CHANGE_ACCESS, nullptr, nullptr, 0, IBV_ACCESS_REMOTE_READ);
+  j.expect_true("rkey", c.mr->rkey == before, "unchanged");
   expect_done(j, "Read that the change permits", c.pair, c.read(), kWord);
 }
 
@@ -44,7 +46,9 @@ void revokes(Judge& j) {
 void moves_pd(Judge& j) {
   Changed c(j);
   Pd other(ibv_alloc_pd(j.context()));
+  const std::uint32_t before = c.mr->rkey;
   require_rereg(j, c.mr, IBV_REREG_MR_CHANGE_PD, other.get(), nullptr, 0, 0);
+  j.expect_true("rkey", c.mr->rkey == before, "unchanged");
   j.expect_true("ibv_mr.pd", c.mr->pd == other.get(), "the new domain");
   j.expect("ibv_dealloc_pd of the new domain", other.destroy(), {EBUSY});
   expect_denied(j, "Read over a queue pair of the old domain", c.pair, c.read(), kWord);
@@ -176,9 +180,9 @@ constexpr int kMove = IBV_REREG_MR_CHANGE_TRANSLATION;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"mr/rereg/grants", "IBV-163", "grants a right by ibv_rereg_mr", grants},
+    {"mr/rereg/grants", "IBV-163 IBV-169", "grants a right by ibv_rereg_mr", grants},
     {"mr/rereg/revokes", "IBV-163 IBV-164", "revokes a right by ibv_rereg_mr", revokes},
-    {"mr/rereg/domain", "IBV-162", "moves a region to another domain", moves_pd},
+    {"mr/rereg/domain", "IBV-162 IBV-169", "moves a region to another domain", moves_pd},
     {"mr/rereg/memory", "IBV-161", "moves a region to other memory", moves_memory},
     {"mr/rereg/unknown-flag", "IBV-160 IBV-165", "refuses an unknown flag of ibv_rereg_mr", refused_input<1 << 12, true, kPage, 0>},
     {"mr/rereg/address-null", "IBV-160 IBV-165", "refuses to move a region to address 0", refused_input<kMove, false, kPage, 0>},

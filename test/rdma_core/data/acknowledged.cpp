@@ -79,40 +79,6 @@ TEST_CASE(
   CHECK_GE(std::chrono::steady_clock::now() - left, 2s);
 }
 
-// [IBV-322, IBV-453, IBV-462]
-TEST_CASE(
-    "after a peer disconnects no event is raised: receives stay posted, and the next request "
-    "fails") {
-  Pair pair({}, {}, kForEver, kShort);
-  auto& [a, b] = pair;
-  REQUIRE_EQ(a.post_recv(9), 0);
-  REQUIRE_EQ(write(a, b, 1), 0);
-  success(a.cq);
-  renew(b);
-  Pair().settle();  // settle() returns only after the driver has seen the disconnect.
-  CHECK(is_empty(a.cq));
-  CHECK_EQ(a.state(), IBV_QPS_RTS);
-  SUBCASE("a request discovers it") {
-    for (const std::uint64_t id : {2U, 3U}) REQUIRE_EQ(write(a, b, id), 0);
-    CHECK_EQ(statuses(a.cq, 3),
-             "2 transport retry counter exceeded; 3 Work Request Flushed Error; "
-             "9 Work Request Flushed Error; ");
-    CHECK_EQ(a.state(), IBV_QPS_ERR);
-  }
-  SUBCASE("the queue pair moves to ERR") {
-    REQUIRE_EQ(a.modify(IBV_QPS_ERR), 0);
-    CHECK_EQ(statuses(a.cq, 1), "9 Work Request Flushed Error; ");
-  }
-  SUBCASE("the queue pair is reset and gets another peer") {
-    REQUIRE_EQ(a.modify(IBV_QPS_RESET), 0);
-    CHECK(is_empty(a.cq));
-    a.bring_up(b.qp, End::kAllRights, kForEver, kShort);
-    b.bring_up(a.qp, End::kAllRights, kForEver, kShort);
-    REQUIRE_EQ(write(a, b, 4), 0);
-    CHECK_EQ(statuses(a.cq, 1), "4 success; ");
-  }
-}
-
 // [IBV-459]
 TEST_CASE("a disconnect before RTS is discovered in RTS") {
   End a;
@@ -151,28 +117,6 @@ TEST_CASE("a peer that disconnects between its Request and its RTR causes no eve
   make_ready_to_send(a, &claimed);
   REQUIRE_EQ(write(a, a, 2), 0);
   CHECK_EQ(statuses(a.cq, 2), "2 transport retry counter exceeded; 9 Work Request Flushed Error; ");
-}
-
-// [IBV-303, IBV-304, IBV-323, IBV-324]
-TEST_CASE("rnr_retry of the receiver: none, and for ever") {
-  for (const std::uint8_t retries : {std::uint8_t{0}, kForEver}) {
-    CAPTURE(int{retries});
-    End a;
-    End b;
-    a.bring_up(b.qp);
-    b.bring_up(a.qp, End::kAllRights, retries);
-    REQUIRE_EQ(write(a, b, 1), 0);
-    REQUIRE_EQ(send(a, 2, 32), 0);
-    REQUIRE_EQ(send(a, 3, 32), 0);
-    CHECK_EQ(statuses(a.cq, 1), "1 success; ");
-    if (retries == 0) {
-      CHECK_EQ(statuses(a.cq, 2), "2 RNR retry counter exceeded; 3 Work Request Flushed Error; ");
-      continue;
-    }
-    REQUIRE_EQ(b.post_recv(9, 0, 64), 0);
-    REQUIRE_EQ(b.post_recv(9, 0, 64), 0);
-    CHECK_EQ(statuses(a.cq, 2), "2 success; 3 success; ");
-  }
 }
 
 namespace {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests asynchronous events, and completions after a stream was terminated.
-#include <atomic>
-#include <thread>
-#include <utility>
 
 #include "captured_stderr.hpp"
 #include "support.hpp"
@@ -62,26 +59,6 @@ TEST_CASE("an overflow of the completion queue is reported") {
   CHECK_EQ(event.element.cq, pair.b.cq);
   CHECK(said.has("iwarp: a completion queue with a capacity of 1 overflowed: "));
   CHECK(said.comes_to_have("a completion queue of this end overflowed ("));
-}
-
-// [IBV-496]
-TEST_CASE("destroying a queue pair waits until an event that was read is acknowledged") {
-  SettledPair pair;
-  read_with_wrong_key(pair);
-  ibv_async_event event = pair.b.async_event();
-  ibv_qp* const qp = std::exchange(pair.b.qp, nullptr);
-  std::atomic<bool> is_destroyed{false};
-  std::jthread other([&] {
-    CHECK_EQ(ibv_destroy_qp(qp), 0);
-    is_destroyed = true;
-  });
-  ibv_qp_attr attr{};
-  ibv_qp_init_attr init{};
-  // A query fails as soon as the other thread is in ibv_destroy_qp().
-  while (ibv_query_qp(qp, &attr, IBV_QP_STATE, &init) == 0) std::this_thread::yield();
-  CHECK_FALSE(is_destroyed);
-  // If the event's structure has already been freed, a sanitizer reports this call.
-  ibv_ack_async_event(&event);
 }
 
 // [IBV-15, IBV-600]

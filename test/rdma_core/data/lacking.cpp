@@ -44,6 +44,13 @@ TEST_CASE("objects that cannot be created are null, and errno says that they are
   check_not_supported([&] { return ibv_create_wq(context, &wq); });
 }
 
+// [IBV-506]
+TEST_CASE("operations that iWARP has no message for are refused") {
+  End end;
+  CHECK_EQ(end.post({.opcode = IBV_WR_TSO}), EOPNOTSUPP);
+  CHECK_EQ(end.post({.opcode = IBV_WR_ATOMIC_WRITE}), EOPNOTSUPP);
+}
+
 // [IBV-67, IBV-170, IBV-379, IBV-426]
 TEST_CASE("operations that are not supported return an errno and change nothing") {
   const End end({.shared_receives = true});

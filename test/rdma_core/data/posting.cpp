@@ -88,20 +88,38 @@ TEST_CASE("a Read has up to max_sge_rd buffers, or none, and one completion") {
   CHECK_EQ(post_send(pair.a.qp, wr), EINVAL);
 }
 
-// [IBV-509, IBV-514, IBV-543]
-TEST_CASE("an empty buffer needs no key, neither in sends nor in receives") {
-  for (const bool shared : {false, true}) {
-    CAPTURE(shared);
-    Pair pair({}, {.shared_receives = shared});
-    ibv_sge nothing{};
-    REQUIRE_EQ(pair.b.receive(nothing), 0);
-    for (const auto opcode : {IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ}) {
+// [IBV-152, IBV-202]
+TEST_CASE("every operation reaches the last octets of a region that ends at 2^64") {
+  constexpr std::size_t kLength = 4096;
+  constexpr std::uint64_t kIova = 0 - std::uint64_t{kLength};
+  Pair pair;
+  ibv_mr* const mr =
+      must(ibv_reg_mr_iova(pair.b.pd, pair.b.buffer.data(), kLength, kIova, End::kAllRights));
+  ibv_mw* const mw = must(ibv_alloc_mw(pair.b.pd, IBV_MW_TYPE_2));
+  const auto window = pair.b.bind(mw, {.mr = mr,
+                                       .addr = kIova + kLength - 16,
+                                       .length = 16,
+                                       .mw_access_flags = End::kAllRights & ~IBV_ACCESS_MW_BIND});
+  const ibv_sge all{.addr = kIova, .length = kLength, .lkey = mr->lkey};
+  for (const auto rkey : {mr->rkey, window}) {
+    for (const auto opcode :
+         {IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ, IBV_WR_ATOMIC_FETCH_AND_ADD, IBV_WR_SEND}) {
       CAPTURE(opcode);
-      ibv_send_wr wr{.sg_list = &nothing, .num_sge = 1, .opcode = opcode};
-      wr.wr.rdma = {.remote_addr = pair.b.remote(0), .rkey = pair.b.mr->rkey};
-      REQUIRE_EQ(post_send(pair.a.qp, wr), 0);
+      const bool is_atomic = opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+      const std::size_t length = is_atomic ? 8 : rkey == window ? 16 : kLength;
+      const std::uint64_t to = kIova + kLength - length;
+      ibv_send_wr wr{.opcode = opcode};
+      if (is_atomic) {
+        wr.wr.atomic = {.remote_addr = to, .compare_add = 1, .rkey = rkey};
+      } else {
+        wr.wr.rdma = {.remote_addr = to, .rkey = rkey};
+      }
+      if (opcode == IBV_WR_SEND) REQUIRE_EQ(pair.b.receive(all), 0);
+      REQUIRE_EQ(pair.a.post(wr, 0, length), 0);
       success(pair.a.cq);
+      if (opcode == IBV_WR_SEND) success(pair.b.cq);
     }
-    CHECK_EQ(success(pair.b.cq).byte_len, 0);
   }
+  CHECK_EQ(ibv_dealloc_mw(mw), 0);
+  CHECK_EQ(ibv_dereg_mr(mr), 0);
 }

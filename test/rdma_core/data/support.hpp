@@ -10,11 +10,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "../support/verbs_end.hpp"
@@ -24,13 +22,6 @@ namespace data {
 using namespace std::chrono_literals;
 using namespace rdma_core_test;
 using Options = EndOptions;
-
-/// Returns whether IWARP_COMPLETIONS is set so that a completion means that the peer has executed
-/// the request.
-inline bool is_acknowledged() {
-  const char* const value = std::getenv("IWARP_COMPLETIONS");
-  return value != nullptr && std::string_view(value) == "acked";
-}
 
 inline ibv_context* open_device() { return rdma_core_test::first_device(); }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests threads that wait for events while signals interrupt them, or while the object in which
-// they wait is destroyed.
+// they wait is destroyed, and threads that destroy an object whose event is not acknowledged.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -13,7 +13,9 @@
 #include <functional>
 #include <string>
 #include <thread>
+#include <utility>
 
+#include "captured_stderr.hpp"
 #include "support.hpp"
 
 namespace {
@@ -137,6 +139,30 @@ TEST_CASE("an object in which a thread waits exists until the thread is cancelle
     end(in_device, device_fd);
   }
   ::sigaction(SIGUSR1, &before, nullptr);
+}
+
+// [IBV-213, IBV-217]
+TEST_CASE("destroying a queue waits for acknowledgements, says so, and tolerates too many") {
+  const iwarp::test::CapturedStderr said;
+  Pair pair;
+  End& a = pair.a;
+  REQUIRE_EQ(ibv_req_notify_cq(a.cq, 0), 0);
+  REQUIRE_EQ(a.post_rdma(IBV_WR_RDMA_READ, pair.b, 0, 8, 0), 0);
+  ibv_cq* cq = nullptr;
+  void* context = nullptr;
+  REQUIRE(is_readable(a.channel->fd, kTimeoutMs));
+  REQUIRE_EQ(ibv_get_cq_event(a.channel, &cq, &context), 0);
+  REQUIRE_EQ(ibv_destroy_qp(std::exchange(a.qp, nullptr)), 0);
+  std::atomic<bool> is_destroyed{false};
+  std::jthread other([&, destroyed = std::exchange(a.cq, nullptr)] {
+    CHECK_EQ(ibv_destroy_cq(destroyed), 0);
+    is_destroyed = true;
+  });
+  CHECK(said.comes_to_have("ibv_destroy_cq waits until the program acknowledges 1 event "));
+  CHECK_FALSE(is_destroyed);
+  // The thread that has read the event may use the queue until it acknowledges the event.
+  CHECK_EQ(success(cq).opcode, IBV_WC_RDMA_READ);
+  ibv_ack_cq_events(cq, 100);
 }
 
 }  // namespace
