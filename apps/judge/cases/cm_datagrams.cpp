@@ -357,7 +357,7 @@ constexpr Case kCases[] = {
     {"cm/look-up/no-listener", "RCM-353", "reports a look-up without an answer", unanswered, kCm | kUd},
     {"cm/look-up/synchronous", "RCM-360", "answers on synchronous ids at once", synchronous, kCm | kUd},
     {"cm/look-up/iwarp", "RCM-30", "refuses datagram ids as an RNIC", refused_space, kCm | kIwarp},
-    {"cm/group/join", "RCM-290 RCM-292 RCM-293 RCM-294", "joins a group and reaches its members", join, kCm | kUd},
+    {"cm/group/join", "IBV-591 RCM-290 RCM-292 RCM-293 RCM-294", "joins a group and reaches its members", join, kCm | kUd},
     {"cm/group/own-attach", "RCM-295", "lets the program attach its queue pair", own_attach, kCm | kUd},
     {"cm/group/full-member", "RCM-299", "joins with flags", full_member, kCm | kUd},
     {"cm/group/send-only", "RCM-300 RCM-304", "sends to a group without receiving", send_only, kCm | kUd},

@@ -106,6 +106,25 @@ void uses_of_region(Judge& j) {
                  static_cast<std::uint64_t>(ibv_poll_cq(ids.server->recv_cq, 1, &none)), 0);
 }
 
+void remote_lists(Judge& j) {
+  Messages ids(j);
+  std::array<char, 8> data{"remote"};
+  ibv_mr* const remote = ibv_reg_mr(ids.server->pd, data.data(), data.size(), kAllRights);
+  must(j, "ibv_reg_mr", errno_of(remote));
+  const auto at = reinterpret_cast<std::uint64_t>(data.data());
+  std::array parts{ibv_sge{reinterpret_cast<std::uint64_t>(&ids.out[4]), 2, ids.from->lkey},
+                   ibv_sge{reinterpret_cast<std::uint64_t>(ids.out.data()), 2, ids.from->lkey}};
+  j.require("rdma_post_writev",
+            errno_of(rdma_post_writev(ids.client, nullptr, parts.data(), 2, 0, at, remote->rkey)));
+  expect_completion(j, "the Write", ids.client->send_cq);
+  j.require("rdma_post_readv", errno_of(rdma_post_readv(ids.client, nullptr, parts.data(), 2, 0,
+                                                        at + 1, remote->rkey)));
+  expect_completion(j, "the Read", ids.client->send_cq);
+  j.expect_text("the written data", data.data(), {"efabte"});
+  j.expect_text("the first buffer of the Read", std::string_view(&ids.out[4], 2), {"fa"});
+  j.expect_text("its second buffer", std::string_view(ids.out.data(), 2), {"bt"});
+}
+
 enum class Region { kMessages, kRead, kWrite, kDeregistered, kUnknown };
 
 /// The key of a region of the server that is registered for `R`.
@@ -236,6 +255,7 @@ void registration_fails(Judge& j) {
 constexpr Case kCases[] = {
     {"cm/message/send", "RCM-31 RCM-256 RCM-257 RCM-266 RCM-271", "delivers one Send for each receive", messages, kCm},
     {"cm/message/lists", "RCM-270 RCM-276 RCM-277", "sends and scatters lists in order", lists, kCm},
+    {"cm/message/remote-lists", "RCM-280 RCM-284", "writes from lists and reads into lists in order", remote_lists, kCm},
     {"cm/message/read-write", "RCM-256 RCM-260 RCM-262 RCM-278 RCM-281", "reads and writes memory of the peer", uses_of_region, kCm},
     {"cm/message/too-long", "RCM-268", "refuses a message that is longer than its receive", too_long, kCm},
     {"cm/message/unsignaled", "RCM-273", "completes only signaled requests", unsignaled, kCm},

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <string>
+#include <vector>
 
 extern "C" {  // These functions are exported, but no header declares them.
 int ibv_dontfork_range(void* base, std::size_t size);
@@ -106,4 +108,34 @@ TEST_CASE("a fork needs no preparation") {
   CHECK(ibv_fork_init() == 0);
   CHECK(ibv_dontfork_range(memory.data(), memory.size()) == 0);
   CHECK(ibv_dofork_range(memory.data(), memory.size()) == 0);
+}
+
+// [IBV-109]
+TEST_CASE("a program with shorter or longer table entries gets the members that fit") {
+  const Device device;
+  ibv_port_attr port{};
+  REQUIRE(ibv_query_port(device.context, 1, &port) == 0);
+  ibv_gid_entry whole{};
+  REQUIRE(ibv_query_gid_ex(device.context, 1, 0, &whole, 0) == 0);
+  std::array<std::uint8_t, 2 * sizeof(ibv_gid_entry)> room{};
+  auto* const entry = reinterpret_cast<ibv_gid_entry*>(room.data());
+  room.fill(0xEE);
+  REQUIRE(_ibv_query_gid_ex(device.context, 1, 0, entry, 0, sizeof(ibv_gid)) == 0);
+  CHECK(std::memcmp(&entry->gid, &whole.gid, sizeof(ibv_gid)) == 0);
+  CHECK(room[sizeof(ibv_gid)] == 0xEE);
+  REQUIRE(_ibv_query_gid_ex(device.context, 1, 0, entry, 0, room.size()) == 0);
+  CHECK(room[sizeof(ibv_gid_entry)] == 0);
+  CHECK(room.back() == 0);
+  const auto length = static_cast<std::size_t>(port.gid_tbl_len);
+  std::vector<ibv_gid> gids(length);
+  REQUIRE(_ibv_query_gid_table(device.context, reinterpret_cast<ibv_gid_entry*>(gids.data()),
+                               length, 0, sizeof(ibv_gid)) == static_cast<ssize_t>(length));
+  CHECK(std::memcmp(gids.data(), &whole.gid, sizeof(ibv_gid)) == 0);
+}
+
+// [IBV-622]
+TEST_CASE("the transports and ports that the headers' helpers derive are correct") {
+  CHECK(ibv_is_qpt_supported(1U << IBV_QPT_RC, IBV_QPT_RC) == 1);
+  CHECK(ibv_is_qpt_supported(1U << IBV_QPT_RC, IBV_QPT_UD) == 0);
+  CHECK(ibv_flow_label_to_udp_sport(0) == IB_ROCE_UDP_ENCAP_VALID_PORT_MIN);
 }

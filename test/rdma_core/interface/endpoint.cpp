@@ -163,25 +163,18 @@ Event Meeting::establish() {
   return out;
 }
 
-Pair::Pair(PairOptions options) {
-  rdma_conn_param param{.private_data = options.request_data.data(),
-                        .private_data_len = static_cast<std::uint8_t>(options.request_data.size()),
-                        .responder_resources = 4,
-                        .initiator_depth = 4,
-                        .retry_count = 7,
-                        .rnr_retry_count = 7};
+Pair::Pair(const PairOptions& options) {
+  rdma_conn_param param{
+      .responder_resources = 4, .initiator_depth = 4, .retry_count = 7, .rnr_retry_count = 7};
   ask(&param, options);
-  request_data = private_data(request);
-  param.private_data = options.accept_data.data();
-  param.private_data_len = static_cast<std::uint8_t>(options.accept_data.size());
   accept(&param);
-  accept_data = private_data(establish());
+  establish();
 }
 
 void make_queue_pair(End& end, const PairOptions& options) {
   ibv_context* const verbs = end.id->verbs;
   REQUIRE(verbs != nullptr);
-  end.pd.reset(ibv_alloc_pd(options.pd_context != nullptr ? options.pd_context : verbs));
+  end.pd.reset(ibv_alloc_pd(verbs));
   end.send_channel.reset(ibv_create_comp_channel(verbs));
   end.receive_channel.reset(ibv_create_comp_channel(verbs));
   end.send_cq = make_cq(verbs, end.send_channel);

@@ -38,7 +38,6 @@ using Event = Owned<rdma_cm_event, rdma_ack_cm_event>;
 struct Destroyer {
   void operator()(rdma_event_channel* channel) const { rdma_destroy_event_channel(channel); }
   void operator()(rdma_addrinfo* info) const { rdma_freeaddrinfo(info); }
-  void operator()(ibv_context** devices) const { rdma_free_devices(devices); }
   /// Destroys the id and its queue pair, if it has one.
   void operator()(rdma_cm_id* id) const {
     if (id->qp != nullptr) rdma_destroy_qp(id);
@@ -113,11 +112,6 @@ struct PairOptions {
                  .max_recv_sge = 2,
                  .max_inline_data = 64};
   bool all_signaled = false;
-  /// Private data of rdma_connect(). The next member is the private data of rdma_accept().
-  std::string_view request_data;
-  std::string_view accept_data;
-  /// If not null, both ends create their PD on this context instead of the context of the id.
-  ibv_context* pd_context = nullptr;
 };
 
 /// A listener on 127.0.0.1, a client that has resolved its address, and a server that reads the
@@ -143,10 +137,7 @@ struct Meeting {
 
 /// Two connected ends.
 struct Pair : Meeting {
-  explicit Pair(PairOptions options = {});
-
-  std::string request_data;  ///< the private data that the server received
-  std::string accept_data;
+  explicit Pair(const PairOptions& options = {});
 };
 
 /// Creates the queue pair of `end` with its own completion queues and PD.

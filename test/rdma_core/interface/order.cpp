@@ -5,7 +5,6 @@
 // still connected.
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "endpoint.hpp"
 
@@ -138,43 +137,12 @@ TEST_CASE("the state in ibv_qp changes when the program reads the connection eve
   CHECK_EQ(qp->state, IBV_QPS_RTS);
 }
 
-// [IBV-493]
-TEST_CASE("the state in ibv_qp is the one that the program set, until it queries the state") {
-  Waiting meeting;
-  meeting.connect();
-  ibv_qp* const qp = meeting.server.id->qp;
-  REQUIRE(rdma_disconnect(meeting.client.id.get()) == 0);
-  CHECK(End::next(meeting.server.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
-  CHECK_EQ(qp->state, IBV_QPS_RTS);
-  ibv_qp_attr attr{};
-  ibv_qp_init_attr init{};
-  REQUIRE(ibv_query_qp(qp, &attr, IBV_QP_CAP, &init) == 0);
-  CHECK_EQ(qp->state, IBV_QPS_RTS);
-  CHECK_EQ(query(qp).qp_state, IBV_QPS_ERR);
-  CHECK_EQ(qp->state, IBV_QPS_ERR);
-}
-
 TEST_CASE("a program that gives up a queue pair sees its requests flushed without reading events") {
   Waiting meeting;
   meeting.accept();
   REQUIRE(is_readable(meeting.channel->fd, kTimeoutMs));
   REQUIRE(move_to(meeting.client.id->qp, IBV_QPS_ERR) == 0);
   CHECK(End::next(meeting.client.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
-}
-
-// [RCM-41]
-TEST_CASE("a queue pair outlives its id, and its requests are flushed") {
-  Waiting meeting;
-  meeting.connect();
-  ibv_qp* const qp = std::exchange(meeting.server.id->qp, nullptr);
-  SUBCASE("a connected queue pair") {}
-  SUBCASE("a queue pair whose disconnect event was not read") {
-    REQUIRE(rdma_disconnect(meeting.client.id.get()) == 0);
-    REQUIRE(is_readable(meeting.server_channel->fd, kTimeoutMs));
-  }
-  meeting.server.id.reset();
-  CHECK(End::next(meeting.server.receive_cq).status == IBV_WC_WR_FLUSH_ERR);
-  CHECK(ibv_destroy_qp(qp) == 0);
 }
 
 }  // namespace

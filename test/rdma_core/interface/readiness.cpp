@@ -163,28 +163,6 @@ TEST_CASE("an id that migrates takes along the readiness of its events") {
   }
 }
 
-// [RCM-10, RCM-13, RCM-33, RCM-35]
-TEST_CASE("a CM channel is not readable for events of a destroyed id or for unacknowledged ones") {
-  for (const std::uint32_t events : kTriggers) {
-    CAPTURE(events);
-    Watched one(events);
-    Id destroyed = resolving(one.channel);
-    const Id id = resolving(one.channel);
-    destroyed.reset();
-    Event event = one.next();
-    CHECK(event->id == id.get());
-    CHECK(one.is_empty());
-    event.reset();
-    CHECK(one.is_empty());
-
-    destroyed = resolving(one.channel);
-    destroyed.reset();
-    CHECK(one.is_empty());
-    REQUIRE(rdma_resolve_route(id.get(), kTimeoutMs) == 0);
-    CHECK(one.next()->event == RDMA_CM_EVENT_ROUTE_RESOLVED);
-  }
-}
-
 /// A device with queue pairs that can raise asynchronous events.
 struct Device {
   explicit Device(std::uint32_t events)
@@ -258,24 +236,6 @@ TEST_CASE("threads that wait for several devices find an event whenever one is r
       threads.clear();
     }
     for (const Device& device : devices) CHECK(device.is_empty());
-  }
-}
-
-// [IBV-598]
-TEST_CASE("a device is not readable for events of a destroyed queue pair") {
-  for (const std::uint32_t events : kTriggers) {
-    CAPTURE(events);
-    Device device(events);
-    Qp destroyed = device.make_qp();
-    const Qp qp = device.make_qp();
-    fail(destroyed.get());
-    fail(qp.get());
-    destroyed.reset();
-    CHECK(device.next() == qp.get());
-    CHECK(device.is_empty());
-    fail(qp.get());
-    CHECK(device.next() == qp.get());
-    CHECK(device.is_empty());
   }
 }
 

@@ -48,29 +48,6 @@ TEST_CASE("without parameters a Send waits for its receive, however long it take
   check_late(pair.server, pair.client);
 }
 
-// [RCM-191, RCM-317]
-TEST_CASE("RDMA_OPTION_ID_ACK_TIMEOUT is the timeout of the queue pair that an id connects") {
-  const auto set_timeout = [](const Id& id, std::uint8_t timeout) {
-    REQUIRE(rdma_set_option(id.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout,
-                            sizeof timeout) == 0);
-  };
-  const auto check = [](const Id& id, int timeout, int retries) {
-    const ibv_qp_attr attr = query(id->qp);
-    CHECK(attr.timeout == timeout);
-    CHECK(attr.retry_cnt == retries);
-  };
-  Meeting meeting;
-  rdma_conn_param param{.retry_count = 3};
-  set_timeout(meeting.client.id, 18);
-  meeting.ask(&param);
-  set_timeout(meeting.server.id, 19);
-  param.retry_count = 5;
-  meeting.accept(&param);
-  meeting.establish();
-  check(meeting.client.id, 18, 3);
-  check(meeting.server.id, 19, 3);  // The client determines the number of retries.
-}
-
 // [RCM-194]
 TEST_CASE("a retry count below 7 ends the connection") { check_few_retries_end(); }
 

@@ -74,13 +74,4 @@ struct Datagrams : VerbsEnd {
   }
 };
 
-/// Returns an id for datagrams.
-inline Id datagram_id(const Channel& channel) { return make_id(channel, RDMA_PS_UDP); }
-
-/// Creates a queue pair for `id`, which must be of RDMA_PS_UDP.
-inline void make_queue_pair(rdma_cm_id* id) {
-  ibv_qp_init_attr init{.cap = {4, 4, 1, 1, 0}, .qp_type = IBV_QPT_UD};
-  REQUIRE(rdma_create_qp(id, nullptr, &init) == 0);
-}
-
 }  // namespace rdma_core_test

@@ -18,8 +18,6 @@ struct Way {
   ibv_ah_attr attr;
 };
 
-ibv_gid group() { return gid_of(kGroup); }
-
 bool is_ipv6(const char* group) { return std::strchr(group, ':') != nullptr; }
 
 /// Returns the GID of `group` and an address vector for it, or nullopt if this host has no address
@@ -105,72 +103,6 @@ TEST_CASE("members on one host get each datagram once, the sender only if it is 
       }
     }
   }
-}
-
-// [IBV-495, IBV-588, IBV-590]
-TEST_CASE("an invalid or unattached group cannot be detached, and the queue pair still works") {
-  const Datagrams a;
-  ibv_ah_attr home = way_home(a.context);
-  const ibv_gid none{};
-  const ibv_gid never_joined = group();
-  for (const ibv_gid& gid : {none, home.grh.dgid, never_joined}) {
-    CHECK(ibv_detach_mcast(a.qp, &gid, 0) == EINVAL);
-  }
-  CHECK(ibv_attach_mcast(a.qp, &home.grh.dgid, 0) == EINVAL);  // not the address of a group
-  const ibv_gid joined = group();
-  REQUIRE(ibv_attach_mcast(a.qp, &joined, 0) == 0);
-  CHECK(ibv_destroy_qp(a.qp) == EBUSY);  // still attached
-  CHECK(ibv_detach_mcast(a.qp, &joined, 0) == 0);
-  CHECK(ibv_detach_mcast(a.qp, &joined, 0) == EINVAL);
-  const Buffer out(a.pd, "still here");
-  const Buffer in(a.pd, 64);
-  const Ah ah(ibv_create_ah(a.pd, &home));
-  REQUIRE(a.receive(in, 1) == 0);
-  REQUIRE(a.send(ah.get(), a.qp->qp_num, out.sge()) == 0);
-  CHECK(End::done(a.cq).opcode == IBV_WC_SEND);
-  CHECK(End::done(a.cq).byte_len == kGrh + 10);
-}
-
-// [RCM-290, RCM-292, RCM-296]
-// [IBV-591]
-TEST_CASE("an id joins a group, and its event contains the address for sending") {
-  const Channel channel = make_channel();
-  const Context context = open_device();
-  const ibv_ah_attr home = way_home(context.get());
-  std::array<char, INET6_ADDRSTRLEN> own{};
-  inet_ntop(AF_INET, home.grh.dgid.raw + 12, own.data(), own.size());
-  const Id id = datagram_id(channel);
-  Address from(own.data());
-  Address to(kGroup);
-  REQUIRE(rdma_resolve_addr(id.get(), from.get(), to.get(), 1000) == 0);
-  expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED);
-  make_queue_pair(id.get());
-  int context_of_join = 0;
-  REQUIRE(rdma_join_multicast(id.get(), to.get(), &context_of_join) == 0);
-  {
-    const Event joined = expect(channel, RDMA_CM_EVENT_MULTICAST_JOIN);
-    CHECK(joined->param.ud.qp_num == 0xFFFFFF);
-    CHECK(joined->param.ud.private_data == &context_of_join);
-    CHECK(joined->param.ud.ah_attr.grh.hop_limit == 1);
-    const ibv_gid expected = group();
-    CHECK(std::memcmp(joined->param.ud.ah_attr.grh.dgid.raw, expected.raw, 16) == 0);
-  }
-  CHECK(rdma_leave_multicast(id.get(), to.get()) == 0);
-  rdma_cm_join_mc_attr_ex attr{
-      .comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
-      .join_flags = RDMA_MC_JOIN_FLAG_FULLMEMBER,
-      .addr = to.get()};
-  REQUIRE(rdma_join_multicast_ex(id.get(), &attr, nullptr) == 0);
-  expect(channel, RDMA_CM_EVENT_MULTICAST_JOIN);
-  CHECK(rdma_leave_multicast(id.get(), to.get()) == 0);
-  CHECK(error_of(rdma_join_multicast(id.get(), from.get(), nullptr)) == EINVAL);
-  const Id without_queue_pair = datagram_id(channel);
-  for (rdma_cm_id* const leaving : {id.get(), without_queue_pair.get()}) {
-    for (const char* const no_group : {"::", "0.0.0.0", "192.0.2.1"}) {
-      CHECK(error_of(rdma_leave_multicast(leaving, Address(no_group).get())) == EINVAL);
-    }
-  }
-  CHECK(error_of(rdma_leave_multicast(id.get(), to.get())) == EADDRNOTAVAIL);
 }
 
 }  // namespace
