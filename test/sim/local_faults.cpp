@@ -191,27 +191,6 @@ TEST_CASE(
   }
 }
 
-// [IBV-131, IBV-316]
-TEST_CASE(
-    "a receive into memory that may not be written is a local protection error, and the peer "
-    "receives 1/0/00 [VRB-28] [VRB-54]") {
-  for (const bool writable : {true, false}) {
-    Connected pair;
-    Region* mine = pair.a->memory(64, Access::kNone);
-    Region* inbox = pair.b->memory(64, writable ? Access::kLocalWrite : Access::kNone);
-    post_recv(*pair.b, 10, sge(inbox, 0, 64));
-    post_recv(*pair.b, 11, sge(inbox, 0, 64));
-    post_send(*pair.a, 1, sge(mine, 0, 8));
-    pair.run();
-    if (writable) {
-      CHECK(text(pair.b->completions()) == "10 success");
-      continue;
-    }
-    check_refused(pair, *pair.b, "1/0/00");
-    CHECK(text(pair.b->completions()) == "10 local protection error, 11 work request flushed");
-  }
-}
-
 // [IBV-326, IBV-542]
 TEST_CASE(
     "a receive is checked only for the octets that are placed, with and without an SRQ [VRB-28]") {
@@ -257,17 +236,6 @@ TEST_CASE("an Immediate consumes a receive whose memory cannot be used [EXT-50]"
   post_write_immediate(*pair.a, 1, sge(mine, 0, 8), remote(inbox), 5);
   post_send(*pair.a, 2, sge(mine, 0, 8));
   CHECK(completed(pair, *pair.b) == "10 success, 11 local protection error");
-}
-
-// [IBV-197, IBV-318]
-TEST_CASE("a window that cannot be bound is a bind error [VRB-35] [VRB-54]") {
-  Connected pair;
-  Region* region = pair.a->memory(64, kEverything);  // The region does not allow windows.
-  Region* opened = window(*pair.a);
-  post_bind(*pair.a, 1, opened, 5, region, 0, 64, Access::kRemoteRead);
-  post_send(*pair.a, 2, sge(region, 0, 8));
-  check_local_failure(pair, WcStatus::kMwBind);
-  CHECK_FALSE(opened->valid.load());
 }
 
 TEST_CASE(

@@ -3,7 +3,6 @@
 // places, and errors that MPA reports without closing the connection itself. Also tests that
 // streams share no state.
 #include <iwarp/bytes/cursor.hpp>
-#include <iwarp/bytes/hex.hpp>
 
 #include "support.hpp"
 
@@ -22,11 +21,6 @@ std::vector<std::size_t> ulpdu_lengths(const std::vector<std::byte>& stream) {
     if (at <= stream.size()) out.push_back(length);
   }
   return out;
-}
-
-// Returns the octets after the first `skip` octets as hex. By default, skips a startup frame.
-std::string hex_of(View stream, std::size_t skip = kEnhancedFrame) {
-  return bytes::to_hex(stream.subspan(skip), 0);
 }
 
 // Delivers to `end` octets that its peer has not sent.
@@ -68,24 +62,6 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "an end that asks for markers gets the first one directly after the startup frame [MPA-24] "
-    "[MPA-26]") {
-  ConnectionOptions markers;
-  markers.startup.markers = true;
-  for (const bool initiator_asks : {true, false}) {
-    Pair pair(initiator_asks ? markers : ConnectionOptions{},
-              initiator_asks ? ConnectionOptions{} : markers);
-    open_responder(pair);
-    post_write(*pair.b, 1, {}, {}, SendFlags::kNone);
-    pair.run();
-    const auto with = hex_of(initiator_asks ? pair.to_a.log : pair.to_b.log);
-    const auto without = hex_of(initiator_asks ? pair.to_b.log : pair.to_a.log);
-    CHECK(with.starts_with("00000000000ec140"));
-    CHECK(without.starts_with("000ec140"));
-  }
-}
-
-TEST_CASE(
     "an invalid FPDU is reported and answered with 2/0/02 or 2/0/03; MPA itself closes nothing "
     "[MPA-108] [MPA-114]") {
   for (const bool crc : {true, false}) {
@@ -105,47 +81,6 @@ TEST_CASE(
           verbs::SocketAction::kNone);  // The connection sends the Terminate before it closes.
     check_refused(pair, *pair.b, crc ? "2/0/02" : "2/0/03");
     CHECK_FALSE(pair.was_reset());
-  }
-}
-
-TEST_CASE(
-    "an unacceptable Reply is answered with 2/0/06 or 2/0/07, then TCP is closed [EMPA-14] "
-    "[EMPA-24] [EMPA-39]") {
-  struct Row {
-    mpa::EnhancedWord word;
-    const char* terminate;
-  };
-  for (const Row& row :
-       {Row{{.peer_to_peer = true, .ird = 4, .rtr_write = true, .ord = 5}, "2006"},
-        Row{{.peer_to_peer = true, .rtr_send = true, .ird = 4, .ord = 4}, "2007"}}) {
-    CAPTURE(row.terminate);
-    ConnectionOptions options;
-    options.startup.ird = options.startup.max_ird = 4;
-    options.startup.rtr = mpa::Rtr::kWrite;
-    options.startup.rtr_supported = {.write = true, .read = true, .send = false};
-    Pair pair(options, {});
-    REQUIRE(pair.a->connection->connect({}, pair.a->now));
-    std::array<std::byte, mpa::startup_frame_size(mpa::kEnhancedWordSize)> reply;
-    std::array<std::byte, 4> word;
-    bytes::Writer(word).u32(mpa::encode(row.word));
-    bytes::Writer out(reply);
-    mpa::encode(
-        {.kind = mpa::FrameKind::kReply, .enhanced = true, .revision = 2, .private_data = word},
-        out);
-    pair.to_b.send();
-    feed(*pair.a, reply);
-    CHECK(saw(*pair.a, ConnectionEventType::kFailed));
-    pair.to_b.lose();
-    pair.to_b.send();
-    const auto said = pair.to_b.in_flight();
-    // The Terminate is one FPDU. It has ULPDU_Length 22, is the last DDP segment of an untagged
-    // message with QN 2 and MSN 1, and repeats no headers.
-    CHECK(hex_of(said, 0).starts_with("0016414700000000000000020000000100000000" +
-                                      std::string(row.terminate) + "0000"));
-    CHECK(said.size() == mpa::fpdu_size(22));
-    CHECK(pair.a->connection->transmit_plan(64, pair.a->now).empty());
-    CHECK(pair.a->connection->socket_action() == verbs::SocketAction::kShutdownSend);
-    CHECK(pair.a->qp->state() == QpState::kIdle);
   }
 }
 

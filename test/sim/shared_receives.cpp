@@ -13,8 +13,7 @@ namespace {
 // responder, so the second responder also uses the STag table of the first, as two streams of one
 // Rnic do.
 struct Shared {
-  explicit Shared(const verbs::SharedReceiveQueue::Limits& limits = {})
-      : srq(1, limits, [this](verbs::SharedReceiveQueue&) { ++limit_events; }) {
+  explicit Shared(const verbs::SharedReceiveQueue::Limits& limits = {}) : srq(1, limits, nullptr) {
     const verbs::QpInit init{
         .pd = 1, .send_cq = &first.b->cq, .recv_cq = &first.b->cq, .srq = &srq};
     second.b->qp = std::make_unique<verbs::QueuePair>(
@@ -38,7 +37,6 @@ struct Shared {
   }
 
   verbs::SharedReceiveQueue srq;
-  int limit_events = 0;
   Pair first{{}, {}, {.seed = 1}, {}, {.srq = &srq}};
   Pair second{{}, {}, {.seed = 2}};
   Region* inbox = first.b->memory(100 * 64, Access::kLocalWrite);
@@ -46,35 +44,6 @@ struct Shared {
 };
 
 }  // namespace
-
-TEST_CASE(
-    "two queue pairs consume from one queue, and each completion names its queue pair [VRB-19]") {
-  Shared s;
-  s.post_receives(0, 4);
-  CHECK(verbs::SharedReceiveQueuePort::attached(s.srq) == 2);
-  s.send(0, 1);
-  s.send(1, 2);
-  s.send(1, 3);
-  const auto done = s.first.b->completions();
-  REQUIRE(done.size() == 3);
-  CHECK(text(done) == "0 success, 1 success, 2 success");
-  CHECK(done[0].qp_num == 7);
-  CHECK(done[1].qp_num == 8);
-  CHECK(done[2].qp_num == 8);
-  CHECK(s.srq.size() == 1);
-}
-
-// [IBV-377]
-TEST_CASE("an error of one queue pair leaves the shared receives to the other [VRB-19]") {
-  Shared s;
-  s.post_receives(0, 4);
-  CHECK(!s.first.b->qp->abort());
-  s.first.run();
-  CHECK(s.first.b->completions().empty());
-  CHECK(s.srq.size() == 4);
-  s.send(1, 1);
-  CHECK(text(s.first.b->completions()) == "0 success");
-}
 
 TEST_CASE(
     "a peer that consumes more than its share is disconnected, and the other stream continues "
@@ -95,22 +64,6 @@ TEST_CASE(
   s.send(1, 7);
   CHECK(s.second.b->qp->state() == QpState::kRts);
   CHECK(s.srq.size() == 10 - 6);
-}
-
-TEST_CASE("the limit event comes once, when fewer receives remain [VRB-19] [SEC-22] [RDMAP-127]") {
-  Shared s;
-  s.post_receives(0, 5);
-  CHECK(!s.srq.arm_limit(3));
-  s.send(0, 1);
-  s.send(0, 2);
-  CHECK(s.limit_events == 0);  // Three receives remain, which is not below the limit.
-  s.send(0, 3);
-  CHECK(s.limit_events == 1);
-  s.send(0, 4);
-  CHECK(s.limit_events == 1);
-  CHECK(!s.srq.arm_limit(3));
-  s.send(0, 5);
-  CHECK(s.limit_events == 2);
 }
 
 TEST_CASE("in Error a queue pair reports once that it consumes no more shared receives [VRB-19]") {
@@ -137,16 +90,4 @@ TEST_CASE("in Error a queue pair reports once that it consumes no more shared re
     CHECK(!end.qp->abort());
     CHECK(told() == 2);  // The second event is about a new connection.
   }
-}
-
-// [IBV-381]
-TEST_CASE(
-    "for the buffers, the protection domain of the shared queue counts, not that of the queue pair "
-    "[VRB-19] [VRB-1]") {
-  Shared s;
-  const Sge buffer = sge(foreign(*s.first.b, 64, 2, 0), 0, 64);
-  REQUIRE(!s.srq.post_recv({.wr_id = 5, .sgl = {&buffer, 1}}));
-  s.send(0, 1);
-  CHECK(text(s.first.b->completions()) == "5 local protection error");
-  CHECK(s.first.b->qp->state() == QpState::kError);
 }

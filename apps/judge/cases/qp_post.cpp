@@ -357,7 +357,7 @@ constexpr Case kCases[] = {
     {"qp/post/ud-send-with-inv", "IBV-505", "refuses to invalidate on UD", wrong_opcode<IBV_QPT_UD, IBV_WR_SEND_WITH_INV>, kUd},
     {"qp/post/receive-with-srq", "IBV-375", "refuses ibv_post_recv() with an SRQ", receive_with_srq, kSrq},
     {"qp/post/list", "IBV-296 IBV-501", "executes a list in order", list_in_order},
-    {"qp/post/list-refused", "IBV-502", "posts the elements before the refused one, and reports that one", list_refused},
+    {"qp/post/list-refused", "IBV-502 VRB-41", "posts the elements before the refused one, and reports that one", list_refused},
     {"qp/post/receive-list-refused", "IBV-537", "posts the receives before the refused one, and reports that one", receive_list_refused},
 };
 // clang-format on

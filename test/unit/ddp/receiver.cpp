@@ -9,22 +9,6 @@ namespace {
 
 using namespace test;
 
-TEST_CASE(
-    "a message of several segments is placed by MO and delivered once [DDP-12, DDP-17, "
-    "DDP-40, DDP-50, DDP-52, DDP-53]") {
-  Bench bench;
-  Octets memory(100);
-  bench.sink.buffer = {bytes::Span(memory)};
-  const auto payload = pattern(90);
-  for (std::uint32_t mo = 0; mo < 90; mo += 30) {
-    CHECK(bench.sink.deliveries.empty());
-    CHECK(bench.feed(segment(untagged(0, 1, mo, mo == 60), bytes::View(payload).subspan(mo, 30))));
-  }
-  CHECK(bench.sink.take_log() == Log{"admit", "buffer 0 1", "admit", "admit", "deliver 90"});
-  CHECK(std::equal(payload.begin(), payload.end(), memory.begin()));
-  CHECK(std::all_of(memory.begin() + 90, memory.end(), [](auto b) { return b == std::byte{0}; }));
-}
-
 TEST_CASE("a delivery carries the RsvdULP of its last segment [DDP-23, DDP-28, DDP-29, DDP-54]") {
   Bench bench;
   Octets memory(8);
@@ -104,22 +88,6 @@ TEST_CASE(
   CHECK(bench.receiver.expected_msn(0) == Msn{2});
   CHECK(bench.receiver.expected_msn(1) == Msn{2});
   CHECK(bench.receiver.expected_msn(2) == Msn{1});
-}
-
-TEST_CASE("STag and TO of a zero-length tagged segment are ignored [DDP-45, DDP-46]") {
-  Bench bench;
-  bench.sink.refuse_target = kTaggedInvalidStag;
-  CHECK(bench.feed(segment(tagged(0xDEADBEEF, 0xFFFFFFFFFFFFFFFF))));
-  CHECK(bench.feed(segment(tagged(0, 0, false))));
-  CHECK(bench.sink.take_log() == Log{"admit", "deliver 0", "admit"});
-  CHECK(fault_of(bench.feed(segment(tagged(0xDEADBEEF, 0), pattern(1)))) == kTaggedInvalidStag);
-}
-
-TEST_CASE("a zero-length untagged message consumes a buffer and is delivered [DDP-44, DDP-53]") {
-  Bench bench;
-  CHECK(bench.feed(segment(untagged(0, 1))));
-  CHECK(bench.sink.take_log() == Log{"admit", "buffer 0 1", "deliver 0"});
-  CHECK(bench.receiver.expected_msn(0) == Msn{2});
 }
 
 TEST_CASE(

@@ -83,15 +83,6 @@ TEST_CASE("the table of DDP's Terminate codes [DDP-83]") {
   CHECK(triplet(kUntaggedVersion) == "1/2/06");
 }
 
-TEST_CASE("the first message of a queue has MSN 1 and starts at MO 0 [DDP-32, DDP-35]") {
-  for (const std::uint32_t msn : {0u, 2u, 0xFFFFFFFFu}) {
-    Bench bench;
-    CHECK(fault_of(bench.feed(segment(untagged(0, msn)))) == kUntaggedMsnRange);
-  }
-  Bench bench;
-  CHECK(fault_of(bench.feed(segment(untagged(0, 1, 1), pattern(1)))) == kUntaggedMo);
-}
-
 TEST_CASE(
     "a message must be shorter than 2^32 octets, however large its buffer is [DDP-38, DDP-71]") {
   Bench bench;

@@ -132,16 +132,6 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("an enhanced Reply needs 4 octets for the enhanced word [EMPA-7, MPA-90]") {
-  for (std::size_t size = 0; size < 4; ++size) {
-    check_failed(answered({}, frame(FrameKind::kReply, 0x50, 2, Octets(size))), kBadStartupFrame);
-    check_failed(answered({}, frame(FrameKind::kReply, 0x70, 2, Octets(size))), kBadStartupFrame);
-  }
-  const auto end = answered({}, frame(FrameKind::kReply, 0x50, 2, hex("00010002 7a")));
-  CHECK(end.state() == StartupState::kFullOperation);
-  CHECK(text(end.peer_private_data()) == "7a");
-}
-
 TEST_CASE("the S flag in a Rev 1 Reply is a reserved bit [MPA-74]") {
   const auto end = answered(plain_options(), frame(FrameKind::kReply, 0x5F, 1, octets("ab")));
   CHECK(end.state() == StartupState::kFullOperation);
@@ -275,20 +265,6 @@ TEST_CASE("a Read RTR needs an ORD of 1 [EMPA-19, EMPA-38]") {
   const auto end = answered(options, {.peer_to_peer = true, .ird = 1, .rtr_read = true, .ord = 0});
   CHECK(end.negotiated().rtr == Rtr::kRead);
   CHECK(end.negotiated().ord == 1);
-}
-
-TEST_CASE("there is no RTR unless both frames have A set, whatever B, C and D are [EMPA-43]") {
-  const EnhancedWord kinds{.rtr_send = true, .ird = 4, .rtr_write = true, .ord = 4};
-  const auto forgotten = answered(peer_to_peer(Rtr::kWrite), kinds);
-  CHECK(forgotten.state() == StartupState::kFullOperation);
-  CHECK_FALSE(forgotten.failure());
-  CHECK_FALSE(forgotten.negotiated().peer_to_peer);
-  CHECK(forgotten.negotiated().rtr == Rtr::kNone);
-  auto with_a = kinds;
-  with_a.peer_to_peer = true;
-  const auto unasked = answered({}, with_a);
-  CHECK_FALSE(unasked.failure());
-  CHECK(unasked.negotiated().rtr == Rtr::kNone);
 }
 
 TEST_CASE(

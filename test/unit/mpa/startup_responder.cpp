@@ -5,20 +5,6 @@
 namespace iwarp::mpa::test {
 namespace {
 
-TEST_CASE("a responder sends nothing before it has received a complete valid Request [MPA-83]") {
-  auto end = listening();
-  CHECK(end.state() == StartupState::kAwaitRequest);
-  CHECK(end.transmit().empty());
-  const auto request = hex(kFrameA);
-  CHECK(end.receive(bytes::View(request).first(27), kStart) == 27);
-  CHECK(end.state() == StartupState::kAwaitRequest);
-  CHECK_FALSE(end.peer_offer());
-  CHECK(end.peer_private_data().empty());
-  CHECK(end.receive(bytes::View(request).subspan(27), kStart) == 1);
-  CHECK(end.state() == StartupState::kAwaitDecision);
-  CHECK(end.transmit().empty());
-}
-
 TEST_CASE(
     "worked frame A is decoded, and worked frame B is its Reply [MPA-67, MPA-87, EMPA-15, "
     "EMPA-45]") {
@@ -102,26 +88,6 @@ TEST_CASE(
   CHECK_FALSE(end.failure()->timed_out);
   CHECK_FALSE(end.failure()->retry_plain);
   check_failed(after({}, hex(kFrameB)), kBadStartupFrame);  // The key is that of a Reply.
-}
-
-TEST_CASE(
-    "R and the reserved bits of a Request are ignored, also 0x08, which kernel siw sets [MPA-73, "
-    "MPA-74]") {
-  for (const unsigned bit : {1U, 2U, 4U, 8U, 0x20U}) {
-    auto end = after({}, frame(FrameKind::kRequest, static_cast<std::uint8_t>(0x40 | bit), 1));
-    REQUIRE(end.accept({}, 1, 1));
-    CHECK(text(end.transmit()) == kReplyKey + "40010000");
-  }
-}
-
-TEST_CASE(
-    "S=1 requires the enhanced word: PD_Length 3 closes the connection, 4 does not [EMPA-7]") {
-  for (std::size_t size = 0; size < 4; ++size) {
-    check_failed(after({}, frame(FrameKind::kRequest, 0x50, 2, Octets(size))), kBadStartupFrame);
-  }
-  const auto end = after({}, frame(FrameKind::kRequest, 0x50, 2, Octets(4)));
-  CHECK(end.state() == StartupState::kAwaitDecision);
-  CHECK(end.peer_private_data().empty());
 }
 
 TEST_CASE(

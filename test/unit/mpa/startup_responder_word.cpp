@@ -87,17 +87,5 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("A=0 is answered with A=0, and B, C, D are ignored [EMPA-41, EMPA-42, EMPA-43]") {
-  auto end = after(
-      {},
-      enhanced_frame(FrameKind::kRequest,
-                     {.rtr_send = true, .ird = 4, .rtr_write = true, .rtr_read = true, .ord = 4}));
-  CHECK(end.peer_offer()->rtr.empty());
-  REQUIRE(end.accept({}, 4, 4));
-  const auto reply = drain(end);
-  CHECK(word_of(decoded(FrameKind::kReply, reply)) == EnhancedWord{.ird = 4, .ord = 4});
-  CHECK_FALSE(end.negotiated().peer_to_peer);
-}
-
 }  // namespace
 }  // namespace iwarp::mpa::test

@@ -77,21 +77,6 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "Reads and Atomics share a queue: each sees the result of those before it [EXT-30, EXT-39, "
-    "EXT-48, EXT-56, EXT-57]") {
-  AtomicResponder bench;
-  CHECK_FALSE(bench.feed(read_word(1)));
-  CHECK_FALSE(bench.feed(add_one(2)));
-  CHECK_FALSE(bench.feed(add_one(3)));
-  CHECK_FALSE(bench.feed(read_word(4)));
-  CHECK_FALSE(bench.feed(add_one(5)));
-  CHECK_FALSE(bench.feed(read_word(6)));
-  CHECK(bench.word() == 0);
-  for (const std::uint64_t value : {0U, 0U, 1U, 2U, 2U, 3U}) CHECK(bench.next_value() == value);
-  CHECK(bench.word() == 3);
-}
-
-TEST_CASE(
     "an Atomic sees the Writes before it, and the Sends before it are complete [EXT-43, EXT-58]") {
   AtomicResponder bench;
   bench.ulp.receives = {bench.ulp.memory(2000, 8), bench.ulp.memory(2000, 8)};
@@ -104,37 +89,6 @@ TEST_CASE(
   CHECK(bench.next_value() == 5);
   CHECK(bench.ulp.take_log() == Log{"write 11223344 1000 8", "receive", "send 3", "receive",
                                     "send 4", "atomic 11223344 1000"});
-}
-
-TEST_CASE("Read and Atomic Requests share MSNs, responses have their own [EXT-18, EXT-19]") {
-  AtomicResponder bench;
-  CHECK_FALSE(bench.feed(read_word(1)));
-  CHECK_FALSE(bench.feed(add_one(2)));
-  CHECK_FALSE(bench.feed(read_word(3)));
-  CHECK_FALSE(bench.feed(add_one(4)));
-  std::vector<std::uint32_t> msns;
-  while (const auto octets = bench.next()) {
-    const auto header = ddp::decode_segment_header(*octets).value();
-    if (!header.tagged) msns.push_back(header.msn.value);
-  }
-  CHECK(msns == std::vector<std::uint32_t>{1, 2});
-  CHECK(bench.feed(add_one(4)) == ddp::kUntaggedMsnRange);
-}
-
-TEST_CASE(
-    "IRD limits Reads and Atomics together: exactly IRD are accepted, one more is 1/2/02 [EXT-25, "
-    "EXT-34]") {
-  for (unsigned kinds = 0; kinds < 16; ++kinds) {
-    AtomicResponder bench(3);
-    const auto feed = [&bench, kinds](std::uint32_t msn) {
-      return bench.feed((kinds >> (msn - 1) & 1) != 0 ? add_one(msn) : read_word(msn));
-    };
-    for (std::uint32_t msn = 1; msn <= 3; ++msn) CHECK_FALSE(feed(msn));
-    // Sending one response makes room for one more request.
-    if (kinds % 2 == 0) CHECK(bench.next());
-    const auto fourth = feed(4);
-    CHECK(fourth == (kinds % 2 == 0 ? std::nullopt : std::optional(ddp::kUntaggedNoBuffer)));
-  }
 }
 
 TEST_CASE(
@@ -162,47 +116,6 @@ TEST_CASE(
       CHECK(bench.ulp.arena == before);
       CHECK(bench.ulp.log.empty());
     }
-  }
-}
-
-TEST_CASE(
-    "inaccessible memory ends the stream with RDMAP's codes, with M and D set but not R [EXT-61, "
-    "EXT-67]") {
-  const std::pair<AccessError, Fault> rows[] = {{AccessError::kStagInvalid, kInvalidStag},
-                                                {AccessError::kOutOfBounds, kBounds},
-                                                {AccessError::kNoRight, kAccessRights},
-                                                {AccessError::kOtherStream, kNotAssociated},
-                                                {AccessError::kWraps, kWrap},
-                                                {AccessError::kMisaligned, kStreamCatastrophic},
-                                                {AccessError::kNotEnabled, kUnexpectedOpcode}};
-  for (const auto& [error, fault] : rows) {
-    AtomicResponder bench;
-    bench.ulp.refusal = error;
-    bench.ulp.writable.clear();
-    const auto request = add_one(1);
-    CHECK_FALSE(bench.feed(request));
-    const auto [t, headers] = bench.next_terminate();
-    CHECK(headers == 0xC0);
-    CHECK(t.fault == fault);
-    REQUIRE(t.segment);
-    CHECK(t.segment->segment_length == 70);
-    CHECK(text(t.segment->ddp_header) == text(bytes::View(request).first(18)));
-    CHECK(t.segment->rdma_header_size == 0);
-    CHECK(bench.word() == 0);
-    CHECK_FALSE(bench.next());
-  }
-}
-
-TEST_CASE("an undefined AOpCode is 0/2/06 at once, and nothing is executed [EXT-27]") {
-  for (unsigned opcode = 0; opcode < 16; ++opcode) {
-    AtomicResponder bench;
-    auto octets = add_one(1);
-    octets[18 + 3] = static_cast<std::byte>(opcode);
-    const bool known = opcode == 0 || opcode == 2;
-    CHECK(bench.feed(octets) == (known ? std::nullopt : std::optional(kUnexpectedOpcode)));
-    if (known) continue;
-    CHECK(bench.next_terminate().second == 0xC0);
-    CHECK(bench.ulp.log.empty());
   }
 }
 

@@ -28,22 +28,6 @@ TEST_CASE("an Immediate is sent as frame I [EXT-3, EXT-49, EXT-52]") {
   CHECK(bench.next_text() == "41480000 00000000 00000000 00020000 00000000 00000000 0009");
 }
 
-TEST_CASE("an Immediate consumes a receive and does not change its buffer [EXT-50, EXT-54]") {
-  Agreed bench;
-  const auto before = bench.ulp.arena;
-  CHECK_FALSE(bench.feed(with_msn(extension("I"), 1)));
-  CHECK(bench.ulp.take_log() == Log{"receive", "send 0"});
-  REQUIRE(bench.ulp.received.size() == 1);
-  const auto& got = bench.ulp.received[0];
-  CHECK(got.opcode == Opcode::kImmediateSolicited);
-  CHECK(got.immediate == 0x0102030405060708);
-  CHECK(got.length == 0);
-  CHECK(got.solicited);
-  CHECK_FALSE(got.invalidate);
-  CHECK(bench.ulp.arena == before);
-  CHECK(bench.ulp.receives.size() == 3);
-}
-
 TEST_CASE("Immediates and Sends arrive in the order they were sent [EXT-51, EXT-53, EXT-55]") {
   Agreed from;
   const auto data = pattern(5);
@@ -68,41 +52,12 @@ TEST_CASE("Immediates and Sends arrive in the order they were sent [EXT-51, EXT-
   CHECK(to.ulp.arena[32] == data[0]);
 }
 
-TEST_CASE("an Immediate has exactly eight octets: fewer are 0/2/FF, more do not fit [EXT-54]") {
-  for (std::size_t size = 0; size < 20; ++size) {
-    Agreed bench;
-    const auto before = bench.ulp.arena;
-    const auto fault = bench.feed(immediate(1, size));
-    if (size < 8) CHECK(fault == kOperationUnspecified);
-    if (size == 8) CHECK_FALSE(fault);
-    if (size > 8) CHECK(fault == ddp::kUntaggedTooLong);
-    CHECK(bench.ulp.received.size() == (size == 8 ? 1U : 0U));
-    CHECK(bench.ulp.arena == before);
-    if (size == 8) continue;
-    CHECK(bench.next_terminate().second == 0xC0);  // [EXT-61]
-  }
-}
-
 TEST_CASE("the InvSTag field of an Immediate is ignored [EXT-3]") {
   Agreed bench;
   bench.ulp.refuse_invalidate = true;
   CHECK_FALSE(bench.feed(immediate(1, 8, 0xDEADBEEF)));
   REQUIRE(bench.ulp.received.size() == 1);
   CHECK_FALSE(bench.ulp.received[0].invalidate);
-}
-
-TEST_CASE("without a receive an Immediate is 1/2/02, or waits if Sends may wait [EXT-50]") {
-  Bench none({.extensions = true});
-  CHECK(none.feed(immediate(1, 8)) == ddp::kUntaggedNoBuffer);
-
-  Bench held({.extensions = true});
-  held.ulp.hold_sends = true;
-  const auto octets = immediate(1, 8);
-  REQUIRE(held.stream.begin(bytes::View(octets).first(18), octets.size()));
-  CHECK(held.stream.arrival().hold);
-  held.ulp.receives = {bytes::Span{}};  // An Immediate consumes a receive but needs no buffer.
-  CHECK_FALSE(held.feed(octets));
-  CHECK(held.ulp.received.size() == 1);
 }
 
 TEST_CASE("a message that begins as a Send and ends as an Immediate, or the reverse, is 0/2/06") {
@@ -117,24 +72,6 @@ TEST_CASE("a message that begins as a Send and ends as an Immediate, or the reve
     CHECK_FALSE(bench.feed(segment(first, pattern(4))));
     CHECK(bench.feed(segment(second, pattern(4))) == kUnexpectedOpcode);
     CHECK(bench.ulp.received.empty());
-  }
-}
-
-TEST_CASE(
-    "an end that did not agree to RFC 7306 answers 0/2/06 with the DDP header, and does nothing "
-    "[EXT-2, EXT-61, EXT-63]") {
-  for (const auto* name : {"I", "J", "K"}) {
-    Bench bench;
-    bench.ulp.receives = {bench.ulp.memory(0, 16)};
-    bench.ulp.writable = {{.stag = 0x11223344, .to = 0x1000, .at = 64, .length = 8}};
-    const auto frame = with_msn(extension(name), 1);
-    const auto before = bench.ulp.arena;
-    CHECK(bench.feed(frame) == kUnexpectedOpcode);
-    CHECK(bench.ulp.log.empty());
-    CHECK(bench.ulp.arena == before);
-    const auto t = bench.next_terminate().first;
-    REQUIRE(t.segment);
-    CHECK(text(t.segment->ddp_header) == text(bytes::View(frame).first(18)));
   }
 }
 

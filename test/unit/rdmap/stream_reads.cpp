@@ -32,42 +32,6 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the answer to frame C\" is empty, and no source STag is looked up [RDMAP-38, RDMAP-40, "
-    "RDMAP-41]") {
-  Responder bench;
-  CHECK_FALSE(bench.feed(message("C2")));
-  CHECK(bench.next_text() == text(message("C3")));
-  CHECK(bench.ulp.log.empty());
-}
-
-TEST_CASE(
-    "source and sink may start anywhere, and the response repeats the sink unchanged [RDMAP-13, "
-    "RDMAP-14]") {
-  Responder bench;
-  const ReadRequest request{.sink_stag = Stag{0xFFFFFFFF},
-                            .sink_to = TaggedOffset{0xFFFFFFFFFFFFFFFD},
-                            .size = 3,
-                            .source_stag = Stag{0x11223344},
-                            .source_to = TaggedOffset{0x1007}};
-  CHECK_FALSE(bench.feed(read_request(1, request)));
-  CHECK(bench.next_text() == "c142ffff ffffffff ffffffff fffd0708 09");
-}
-
-TEST_CASE("responses are sent in the order of the requests [RDMAP-35, RDMAP-45, RDMAP-78]") {
-  Responder bench;
-  for (std::uint32_t i = 1; i <= 5; ++i) {
-    CHECK_FALSE(bench.feed(read_request(
-        i, {.sink_to = {i}, .size = i, .source_stag = Stag{0x11223344}, .source_to = {0x1000}})));
-  }
-  for (std::uint32_t i = 1; i <= 5; ++i) {
-    const auto octets = bench.next();
-    REQUIRE(octets);
-    CHECK(bytes::load_be<std::uint64_t>(octets->data() + 6) == i);
-    CHECK(octets->size() == 14 + i);
-  }
-}
-
-TEST_CASE(
     "IRD requests are accepted, one more is 1/2/02; each answer makes room for one [RDMAP-31, "
     "RDMAP-43, RDMAP-81, RDMAP-84, RDMAP-118, RDMAP-126]") {
   for (const std::size_t ird : {std::size_t{0}, std::size_t{1}, std::size_t{4}}) {
@@ -83,49 +47,6 @@ TEST_CASE(
     CHECK_FALSE(drained.feed(read_request(msn++, {})));
     CHECK(drained.next());
   }
-}
-
-TEST_CASE(
-    "a source without read access ends the stream with RDMAP's codes and all three headers "
-    "[RDMAP-39, RDMAP-94, RDMAP-101, RDMAP-102, RDMAP-103, RDMAP-104, RDMAP-105]") {
-  const std::pair<AccessError, Fault> rows[] = {{AccessError::kStagInvalid, kInvalidStag},
-                                                {AccessError::kOutOfBounds, kBounds},
-                                                {AccessError::kNoRight, kAccessRights},
-                                                {AccessError::kOtherStream, kNotAssociated},
-                                                {AccessError::kWraps, kWrap}};
-  for (const auto& [error, fault] : rows) {
-    Responder bench;
-    bench.ulp.readable.clear();
-    bench.ulp.refusal = error;
-    const auto request = message("G");
-    CHECK_FALSE(bench.feed(request));
-    const auto [t, headers] = bench.next_terminate();
-    CHECK(t.fault == fault);
-    CHECK(headers == 0xE0);
-    REQUIRE(t.segment);
-    CHECK(t.segment->segment_length == 46);
-    CHECK(text(t.segment->ddp_header) == text(bytes::View(request).first(18)));
-    CHECK(text(t.segment->rdma_header) == text(bytes::View(request).subspan(18)));
-    CHECK(bench.drain().empty());
-    CHECK_FALSE(bench.ulp.source_held);
-  }
-}
-
-TEST_CASE(
-    "the source's bounds are exact: its last octet is inside, one more is outside [RDMAP-103, "
-    "RDMAP-104]") {
-  const auto answer = [](std::uint64_t to, std::uint32_t size) {
-    Responder bench;
-    bench.ulp.refusal = AccessError::kOutOfBounds;
-    CHECK_FALSE(bench.feed(
-        read_request(1, {.size = size, .source_stag = Stag{0x11223344}, .source_to = {to}})));
-    return bench.drain();
-  };
-  CHECK(answer(0x1000, 1024) == "2");
-  CHECK(answer(0x1000, 1025) == "7");
-  CHECK(answer(0x13FF, 1) == "2");
-  CHECK(answer(0x13FF, 2) == "7");
-  CHECK(answer(0x0FFF, 1) == "7");
 }
 
 TEST_CASE(
@@ -208,57 +129,6 @@ TEST_CASE(
   CHECK(std::ranges::equal(bench.ulp.memory(100, 64), pattern(64)));
   CHECK(bench.ulp.arena[99] == std::byte{0xEE});
   CHECK(bench.ulp.arena[164] == std::byte{0xEE});
-}
-
-TEST_CASE("a response in several segments completes with its last one [RDMAP-77]") {
-  Requester bench;
-  CHECK_FALSE(bench.respond(0x55667788, 0x2000, 30, false));
-  CHECK_FALSE(bench.respond(0x55667788, 0x201E, 33, false));
-  CHECK(bench.ulp.log.empty());
-  CHECK_FALSE(bench.respond(0x55667788, 0x203F, 1));
-  CHECK(bench.ulp.take_log() == Log{"read 42"});
-  CHECK(std::ranges::equal(bench.ulp.memory(100, 64), pattern(64)));
-}
-
-TEST_CASE(
-    "a response that does not match the oldest request is refused and places nothing [RDMAP-46]") {
-  struct Row {
-    const char* what;
-    std::uint32_t stag;
-    std::uint64_t to;
-    std::size_t size;
-    Fault fault;
-  };
-  const Row rows[] = {{"another STag", 0x55667789, 0x2000, 64, ddp::kTaggedInvalidStag},
-                      {"TO before the sink", 0x55667788, 0x1FFF, 64, ddp::kTaggedBounds},
-                      {"TO inside the sink", 0x55667788, 0x2001, 63, ddp::kTaggedBounds},
-                      {"one octet too long", 0x55667788, 0x2000, 65, ddp::kTaggedBounds},
-                      {"far too long", 0x55667788, 0x2000, 4000, ddp::kTaggedBounds},
-                      {"empty", 0x55667788, 0x2000, 0, ddp::kTaggedBounds}};
-  for (const Row& row : rows) {
-    CAPTURE(row.what);
-    Requester bench;
-    const auto before = bench.ulp.arena;
-    CHECK(bench.respond(row.stag, row.to, row.size) == row.fault);
-    CHECK(bench.ulp.arena == before);
-    CHECK(bench.ulp.log.empty());
-  }
-  Requester one_short;  // It is refused at its last segment, whose octets may be placed.
-  CHECK(one_short.respond(0x55667788, 0x2000, 63) == ddp::kTaggedBounds);
-  CHECK(one_short.ulp.log.empty());
-  Requester again;  // The second segment does not continue the first one.
-  CHECK_FALSE(again.respond(0x55667788, 0x2000, 30, false));
-  CHECK(again.respond(0x55667788, 0x2000, 30) == ddp::kTaggedBounds);
-}
-
-TEST_CASE("a response without a request is an unexpected opcode [RDMAP-46, RDMAP-97]") {
-  Bench bench;
-  CHECK(bench.feed(message("H")) == kUnexpectedOpcode);
-  Bench empty;
-  CHECK(empty.feed(message("C3")) == kUnexpectedOpcode);
-  Requester twice;
-  CHECK_FALSE(twice.feed(message("H")));
-  CHECK(twice.feed(message("H")) == kUnexpectedOpcode);
 }
 
 TEST_CASE(

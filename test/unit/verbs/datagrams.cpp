@@ -164,28 +164,6 @@ TEST_CASE("a datagram that is truncated at any octet, or has any bit flipped, is
   CHECK(end.came().size() == 1);
 }
 
-TEST_CASE("a delivered datagram has a GRH before it, which names the sender") {
-  End end;
-  REQUIRE(!end.receive());
-  auto head = header();
-  head.immediate = 0x01020304;
-  end.qp.arrived(whole(head, text("hello")), kFromThere);
-  const auto came = end.arrival();
-  CHECK(came.status == WcStatus::kSuccess);
-  CHECK(came.opcode == WcOpcode::kRecvDatagramImmediate);
-  CHECK(came.byte_len == kGrhSize + 5);
-  CHECK(came.source_qp == kPeer);
-  CHECK(came.immediate == 0x01020304);
-  CHECK(std::ranges::equal(std::span(end.memory).subspan(kGrhSize, 5), text("hello")));
-  CHECK(came.over_ipv4);
-  CHECK(end.memory[20] == std::byte{0x45});  // The IPv4 header is in the last 20 octets.
-  CHECK(end.memory[21] == std::byte{0x68});
-  CHECK(end.memory[28] == std::byte{9});
-  CHECK(end.memory[32] == std::byte{10});
-  CHECK(end.memory[35] == std::byte{2});
-  CHECK(end.memory[39] == std::byte{1});
-}
-
 // [IBV-578]
 TEST_CASE("over IPv6 the GRH is the IPv6 header itself") {
   End end;
@@ -328,28 +306,6 @@ TEST_CASE("a receive into memory that is not registered completes with the error
   CHECK(end.qp.state() == DatagramState::kReady);
 }
 
-// [IBV-526, IBV-577]
-TEST_CASE("a datagram arrives as it was sent, from a list of buffers or inline") {
-  End from(kPeer);
-  End to(kOwn);
-  std::ranges::copy(text("over there"), from.memory.begin());
-  for (const auto flags : {SendFlags::kNone, SendFlags::kInline}) {
-    REQUIRE(!to.receive());
-    Sge sge = from.piece(0, 10);
-    if (flags == SendFlags::kInline) sge.lkey = Stag{0};
-    REQUIRE(!from.send(sge, flags, kOwn));
-    to.qp.arrived(leaves(from), kFromThere);
-    CHECK(to.came().size() == 1);
-    CHECK(std::ranges::equal(std::span(to.memory).subspan(kGrhSize, 10), text("over there")));
-    std::array<WorkCompletion, 2> done;
-    REQUIRE(from.sends.poll(done) == 1);
-    CHECK(done[0].status == WcStatus::kSuccess);
-  }
-  REQUIRE(!from.send(from.piece(0, 1), SendFlags::kNone, kOwn, 0x80000000));
-  // The datagram carries the Q_Key of the sending queue pair.
-  CHECK(decode_datagram(leaves(from))->header.q_key == kKey);
-}
-
 TEST_CASE(
     "the buffers from which a datagram is sent may be split differently from those that receive "
     "it") {
@@ -406,31 +362,6 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a request that cannot be sent fails, and later ones are flushed until RTS") {
-  for (const bool too_long : {true, false}) {
-    End end(kPeer, 64);
-    Sge bad = end.piece(0, too_long ? 65 : 8);
-    if (!too_long) bad.lkey = Stag{0x99999900};
-    REQUIRE(!end.send(end.piece(0, 64)));
-    REQUIRE(!end.send(bad));
-    REQUIRE(!end.send(end.piece(0, 8)));
-    CHECK(end.send(end.piece(0, 8)) == std::error_code());
-    CHECK(end.send(end.piece(0, 8)) == Errc::kQueueFull);
-    leaves(end);
-    std::array<OutgoingDatagram, 4> batch;
-    CHECK(end.qp.prepare(batch).empty());
-    std::array<WorkCompletion, 8> done;
-    REQUIRE(end.sends.poll(done) == 4);
-    CHECK(done[0].status == WcStatus::kSuccess);
-    CHECK(done[1].status == (too_long ? WcStatus::kLocalLength : WcStatus::kLocalProtection));
-    CHECK(done[2].status == WcStatus::kWrFlush);
-    CHECK(end.qp.send_failed());
-    REQUIRE(!end.qp.set_state(DatagramState::kReady));
-    REQUIRE(!end.send(end.piece(0, 8)));
-    CHECK(leaves(end).size() == kDatagramOverhead + 8);
-  }
-}
-
 TEST_CASE("a prepared datagram no longer needs its memory, which may change or be deregistered") {
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{1}, std::size_t{257}, kMaxDatagramPayload}) {
@@ -461,24 +392,6 @@ TEST_CASE("datagrams that the socket does not accept now are prepared again, in 
   CHECK(ready[0].octets().size() == kDatagramOverhead + 2);
   for (auto& one : ready) end.qp.sent(one, true);
   CHECK(end.qp.counters().sent == 4);
-}
-
-TEST_CASE("in Error everything is flushed, and a reset drops the datagrams that wait") {
-  End end;
-  REQUIRE(!end.receive());
-  REQUIRE(!end.send(end.piece(0, 1)));
-  REQUIRE(!end.qp.set_state(DatagramState::kError));
-  for (const auto state :
-       {DatagramState::kInit, DatagramState::kReceiving, DatagramState::kReady}) {
-    CHECK(end.qp.set_state(state) == Errc::kWrongState);
-  }
-  CHECK(end.qp.state() == DatagramState::kError);
-  CHECK(end.arrival().status == WcStatus::kWrFlush);
-  REQUIRE(!end.qp.set_state(DatagramState::kReset));
-  std::array<WorkCompletion, 4> done;
-  CHECK(end.sends.poll(done) == 0);
-  CHECK(end.receive() == Errc::kWrongState);
-  CHECK(end.send(end.piece(0, 1)) == Errc::kWrongState);
 }
 
 }  // namespace

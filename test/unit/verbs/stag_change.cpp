@@ -143,31 +143,6 @@ TEST_CASE("a registration or binding waits until no reader pins the entry") {
   CHECK(!table.bind(kPd, kQp, binding(opened, base)));
 }
 
-// [IBV-183, IBV-194, IBV-201]
-TEST_CASE(
-    "a bound window grants its part to its stream, with its rights only [VRB-35] [VRB-36] "
-    "[DDP-87]") {
-  Table table;
-  Region* region = table.add();
-  Region* opened = window(table);
-  auto what = binding(opened, region);
-  what.access = Access::kRemoteWrite;
-  const auto at = address_of(what.address);
-  CHECK(!table.bind(kPd, kQp, what));
-  const Stag stag = stag_of(opened);
-  CHECK(stag.value == ((what.window.value & ~0xFFU) | 0x77));
-  CHECK(table.ask(remote_write(), stag, at, 100) == "granted");
-  CHECK(table.ask(remote_write(), stag, at - 1, 1) == "bounds");
-  CHECK(table.ask(remote_write(), stag, at, 101) == "bounds");
-  CHECK(table.ask(remote_write(kPd, 8), stag, at, 1) == "other stream");
-  CHECK(table.ask(remote_write(), what.window, at, 1) == "invalid");
-  AccessRequest read = remote_write();
-  read.need = Access::kRemoteRead;
-  CHECK(table.ask(read, stag, at, 1) == "right");
-  // A window's STag is never valid as an lkey. [VRB-30]
-  CHECK(table.ask(local(Access::kNone), stag, at, 1) == "right");
-}
-
 // [IBV-136, IBV-193, IBV-199, IBV-203]
 TEST_CASE("every rule of binding causes its own refusal, which changes nothing [VRB-35] [VRB-27]") {
   struct Row {
