@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests IWARP_COMPLETIONS=acked, with which a completion means that the peer has executed the
 // request. Shows only what needs queue pairs without the CM: peers that never connect or that
-// disconnect, and rnr_retry. test/sim/acknowledged tests which requests complete, when, and with
+// disconnect. test/sim/acknowledged tests which requests complete, when, and with
 // which status. The library reads the variable once per process, so these cases are a separate
 // program.
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests ibv_create_cq_ex(), and completions that are read with the ibv_wc_read_*() calls.
+// Tests threads that poll one extended completion queue, and which fields it can report.
 #include <atomic>
 #include <thread>
 

@@ -10,13 +10,6 @@ using namespace data;
 
 namespace {
 
-// ThreadSanitizer does not support fork() in a multithreaded program.
-#ifdef __SANITIZE_THREAD__
-constexpr bool kThreadSanitizer = true;
-#else
-constexpr bool kThreadSanitizer = false;
-#endif
-
 /// Makes the calls with which a program in the child would use the parent's objects. Returns 0, or
 /// the number of the first call that did not fail.
 int as_user(Pair& pair) {
@@ -84,7 +77,7 @@ int as_child(Pair& pair) {
 
 }  // namespace
 
-// [IBV-75]
+// ThreadSanitizer does not support fork() in a multithreaded program. [IBV-75]
 TEST_CASE("a child cannot use inherited objects, and destroying them does not affect the parent" *
           doctest::skip(kThreadSanitizer)) {
   SettledPair pair;

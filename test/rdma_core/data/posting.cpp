@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests how requests are posted: lists, limits, inline payload and unsignaled requests.
-// apps/judge/generated tests lists with a request that is refused or fails.
+// Tests how this library posts and sends requests: lists longer than its batches, lists of buffers,
+// a region that ends at 2^64, and a buffer that changes.
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <thread>
 
 #include "support.hpp"
 
@@ -122,4 +124,36 @@ TEST_CASE("every operation reaches the last octets of a region that ends at 2^64
   }
   CHECK_EQ(ibv_dealloc_mw(mw), 0);
   CHECK_EQ(ibv_dereg_mr(mr), 0);
+}
+
+// test/sim/changed_sources.cpp tests this for every split of a request. This test adds a full
+// socket: b reads nothing while the first Send of each round waits for its receive.
+TEST_CASE("a buffer that changes while it is sent breaks no connection" *
+          doctest::skip(kThreadSanitizer)) {
+  constexpr std::size_t kLargest = 1 << 20;
+  constexpr std::uint64_t kRequests = 6;
+  const Options options{.memory = kLargest};
+  Pair pair(options, options, kForEver);
+  const std::jthread changer([words = &pair.a.word(0)](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      for (std::size_t i = 0; i < kLargest / 8; ++i) std::atomic_ref(words[i]).fetch_add(1);
+    }
+  });
+  for (const auto opcode : {IBV_WR_RDMA_WRITE, IBV_WR_SEND}) {
+    for (const std::size_t size : {std::size_t{600}, std::size_t{1} << 16, kLargest}) {
+      CAPTURE(size);
+      REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 8), 0);
+      for (std::uint64_t i = 0; i < kRequests; ++i) {
+        REQUIRE_EQ(pair.a.post_rdma(opcode, pair.b, 0, size, 0), 0);
+      }
+      for (std::uint64_t i = 0; i <= kRequests; ++i) {
+        if (i == 0 || opcode == IBV_WR_SEND) REQUIRE_EQ(pair.b.post_recv(i, 0, size), 0);
+      }
+      for (std::uint64_t i = 0; i <= kRequests; ++i) success(pair.a.cq);
+      for (std::uint64_t i = 0; i <= kRequests; ++i) {
+        if (i == 0 || opcode == IBV_WR_SEND) success(pair.b.cq);
+      }
+    }
+  }
+  pair.settle();
 }

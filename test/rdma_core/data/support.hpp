@@ -23,6 +23,12 @@ using namespace std::chrono_literals;
 using namespace rdma_core_test;
 using Options = EndOptions;
 
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool kThreadSanitizer = true;
+#else
+inline constexpr bool kThreadSanitizer = false;
+#endif
+
 inline ibv_context* open_device() { return rdma_core_test::first_device(); }
 
 inline ibv_wc success(ibv_cq* cq) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests requests that are built with ibv_wr_*().
+// Tests lists of ibv_wr_*() that are refused as a whole or abandoned.
 #include <thread>
 
 #include "support.hpp"
