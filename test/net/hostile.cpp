@@ -3,10 +3,8 @@
 #include <sys/resource.h>
 
 #include <array>
-#include <chrono>
 #include <future>
 #include <held_clock.hpp>
-#include <optional>
 
 #include "iwarp/net/channel_port.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
@@ -18,12 +16,6 @@ using namespace iwarp;
 using namespace iwarp::net;
 
 namespace {
-
-ConnectOptions plain() {
-  ConnectOptions options;
-  options.connection.startup.revision = 1;
-  return options;
-}
 
 mpa::StartupFrame asking_for_rtr() {
   static const auto word = [] {
@@ -50,50 +42,6 @@ class DescriptorLimit {
 };
 
 }  // namespace
-
-TEST_CASE("the initiator gives up on a peer that never replies [MPA-102]") {
-  RawListener silent;
-  Pair pair;
-  ConnectOptions options;
-  options.connection.startup.timeout = 20ms;
-  pair.start(options, silent.address());
-  const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
-  CHECK_EQ(failed.error, make_error_code(Errc::kTimedOut));
-  CHECK_EQ(failed.why, to_string(silent.address()) + " did not finish the MPA startup in time");
-  CHECK_EQ(failed.peer, silent.address());
-  CHECK_NE(failed.local.port, 0);
-  silent.accept().wait_for_end();
-}
-
-TEST_CASE(
-    "the initiator disconnects from a peer whose reply is not MPA [MPA-68] [MPA-94] [MPA-111]") {
-  RawListener server;
-  Pair pair;
-  pair.start(plain(), server.address());
-  auto peer = server.accept();
-  peer.receive(20);
-  peer.send(octets("HTTP/1.0 400 Bad Request\r\n"));
-  const auto failed = expect(*pair.a.cm, Type::kConnectFailed);
-  CHECK_EQ(failed.error, make_error_code(Errc::kMpaProtocol));
-  peer.wait_for_end();
-  pair.connect();  // The queue pair can be used again after the failure.
-}
-
-TEST_CASE(
-    "a client that agreed on an RTR and withholds it is reset after the startup timeout "
-    "[MPA-102]") {
-  ListenOptions options;
-  options.connection.startup.timeout = 20ms;
-  Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
-  // The startup timeout also covers the time until this program calls accept(), so the clock stands
-  // still until then.
-  std::optional<test::HeldClock> clock{std::in_place};
-  auto peer = RawPeer::ask(pair.listener->local().port, asking_for_rtr());
-  pair.accept();
-  clock.reset();
-  CHECK_EQ(expect(*pair.b.cm, Type::kConnectFailed).error, make_error_code(Errc::kTimedOut));
-  CHECK(peer.wait_for_end());
-}
 
 TEST_CASE("accept() fails if the requesting peer has gone, and no event is reported") {
   Pair pair;

@@ -9,7 +9,6 @@
 #include <atomic>
 #include <fstream>
 #include <functional>
-#include <thread>
 
 #include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/statistics.hpp"
@@ -94,15 +93,6 @@ TEST_CASE("a close in order and a Terminate that are requested in one turn send 
   REQUIRE_FALSE(pair.a.post(WrOpcode::kWrite, 0, 64, pair.b.remote(0)));
   pair.expect_disconnected();
   CHECK_FALSE(pair.b.qp->query().terminate_received.has_value());
-}
-
-TEST_CASE("destroying a connected queue pair closes its connection and removes its events") {
-  Established pair;
-  pair.a.qp.reset();
-  expect(*pair.b.cm, Type::kDisconnected);
-  expect_async(*pair.rnic, pair.b.qp->num(), AsyncEventType::kLlpCloseComplete);
-  CHECK_FALSE(pair.a.cm->poll().has_value());
-  CHECK_FALSE(pair.rnic->async_events().poll().has_value());
 }
 
 TEST_CASE("the data of completed requests still arrives after their queue pair is destroyed") {

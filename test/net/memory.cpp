@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which memory may be registered, and what deregistration guarantees.
-#include <sys/mman.h>
-
+// Tests the limits of a device, and what deregistration guarantees.
 #include <thread>
 
 #include "iwarp/verbs/completion_queue_port.hpp"
@@ -9,53 +7,6 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-
-namespace {
-
-// Three pages: one is writable, one is read-only, and one allows no access. An inaccessible page is
-// used instead of an unmapped one, because other code in this process could map memory there.
-struct Pages {
-  Pages() {
-    auto* all =
-        ::mmap(nullptr, 3 * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    REQUIRE_NE(all, MAP_FAILED);
-    base = static_cast<std::byte*>(all);
-    REQUIRE_EQ(::mprotect(base + kPage, kPage, PROT_READ), 0);
-    REQUIRE_EQ(::mprotect(base + 2 * kPage, kPage, PROT_NONE), 0);
-  }
-  ~Pages() { ::munmap(base, 3 * kPage); }
-  static constexpr std::size_t kPage = 4096;
-  std::byte* base = nullptr;
-};
-
-}  // namespace
-
-TEST_CASE(
-    "memory can be registered only with access that the process itself has [DDP-103] [RDMAP-123] "
-    "[SEC-33]") {
-  constexpr auto kPage = Pages::kPage;
-  Pages pages;
-  auto rnic = open_rnic();
-  auto pd = must(rnic->alloc_pd());
-  const auto is_refused = [&](std::size_t from, std::size_t size, Access access) {
-    const auto memory = rnic->register_memory(*pd, std::span(pages.base + from, size), access);
-    return !memory && memory.error() == make_error_code(Errc::kInvalidArgument);
-  };
-  CHECK(is_refused(0, 0, Access::kLocalWrite));
-  CHECK_FALSE(is_refused(0, kPage, Access::kLocalWrite));
-  CHECK(is_refused(0, kPage + 1, Access::kLocalWrite));
-  CHECK(is_refused(kPage - 1, 2, Access::kRemoteWrite));
-  CHECK(is_refused(kPage - 1, 2, Access::kRemoteAtomic));
-  CHECK_FALSE(is_refused(0, 2 * kPage, Access::kRemoteRead));
-  CHECK(is_refused(0, 2 * kPage + 1, Access::kRemoteRead));
-  CHECK(is_refused(2 * kPage, 1, Access::kRemoteRead));
-  const std::span<const std::byte> constant(pages.base + kPage, kPage);
-  CHECK(rnic->register_memory(*pd, constant, Access::kRemoteRead).has_value());
-  CHECK_FALSE(rnic->register_memory(*pd, constant, Access::kLocalWrite).has_value());
-  CHECK_FALSE(rnic->register_memory(*pd, constant, Access::kRemoteAtomic).has_value());
-  REQUIRE_EQ(::mprotect(pages.base, kPage, PROT_NONE), 0);
-  CHECK(is_refused(0, 1, Access::kNone));
-}
 
 TEST_CASE(
     "the device enforces its limits, and freed objects can be allocated again [SEC-1] [SEC-2] "
@@ -148,23 +99,4 @@ TEST_CASE(
     writer.join();
     CHECK_EQ(pair.b.buffer, mine);
   }
-}
-
-// [IBV-148, IBV-187]
-TEST_CASE("a region with a bound window cannot be deregistered until the window is gone [VRB-34]") {
-  Established pair;
-  auto memory = must(pair.rnic->register_memory(*pair.a.pd, std::span(pair.a.buffer),
-                                                Access::kLocalWrite | Access::kBindWindow));
-  auto window = must(pair.rnic->allocate_window(*pair.a.pd));
-  REQUIRE_FALSE(pair.a.qp->post_send({.opcode = WrOpcode::kBindWindow,
-                                      .bind = {.window = window.stag(),
-                                               .key = 9,
-                                               .region = memory.stag(),
-                                               .address = pair.a.buffer.data(),
-                                               .length = 64,
-                                               .access = Access::kRemoteWrite}}));
-  pair.a.expect_success();
-  CHECK_EQ(memory.deregister(), make_error_code(Errc::kBusy));
-  CHECK_FALSE(window.deregister());
-  CHECK_FALSE(memory.deregister());
 }

@@ -58,32 +58,6 @@ TEST_CASE(
   }
 }
 
-// [IBV-221]
-TEST_CASE("two threads sleep on one channel, and both are woken") {
-  Established pair;
-  ping_pong(pair, 100, [](End& end) { return end.completion(); });
-  constexpr int kMessages = 200;
-  constexpr std::uint64_t kLast = 1;  // value that marks the last message for each thread
-  std::atomic<int> taken = 0;
-  const auto sleeper = [&] {
-    for (bool is_last = false; !is_last;) {
-      const auto wc = pair.b.completion();
-      if (wc.opcode != verbs::WcOpcode::kRecv) continue;
-      is_last = wc.wr_id == kLast;
-      // Wakes up the other thread, so that it receives its last message.
-      if (is_last) pair.b.cq->arm(verbs::Notify::kNext);
-      ++taken;
-    }
-  };
-  std::jthread one(sleeper);
-  std::jthread two(sleeper);
-  for (int i = 0; i < kMessages + 2; ++i) {
-    pair.b.post_recv(0, 64, i < kMessages ? 0 : kLast);
-    pair.a.perform(WrOpcode::kSend, 0, 64);
-    while (taken.load() != i + 1) std::this_thread::yield();
-  }
-}
-
 TEST_CASE("a message posted on an idle stream takes one system call, at 64 octets and at 64 KiB") {
   Established pair(1 << 17);
   for (const std::size_t size : {64U, 65536U}) {

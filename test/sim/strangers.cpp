@@ -20,27 +20,6 @@ void check_nobodys(Pair& pair, Stag guess, const Region* near) {
 
 }  // namespace
 
-TEST_CASE("a peer that knows one STag finds no other by counting up from it [SEC-10] [RDMAP-114]") {
-  constexpr std::uint32_t kIndex = 0x100;  // The lowest octet of an STag is its key.
-  for (const std::uint32_t step : {kIndex, 1U}) {
-    for (std::uint32_t distance = 1; distance <= 16; ++distance) {
-      for (const bool up : {true, false}) {
-        CAPTURE(step);
-        CAPTURE(distance);
-        CAPTURE(up);
-        Connected pair;
-        Region* shown = pair.b->memory(kLength, kEverything);
-        std::vector<Region*> others;
-        for (int i = 0; i < 16; ++i) others.push_back(pair.b->memory(kLength, kEverything));
-        const auto offset = up ? distance * step : 0U - distance * step;
-        check_nobodys(pair, Stag{stag_of(shown).value + offset}, shown);
-        CHECK(all_zero(shown));
-        for (const Region* other : others) CHECK(all_zero(other));
-      }
-    }
-  }
-}
-
 TEST_CASE("a peer that stores the STag of deregistered memory never gets access again [SEC-11]") {
   for (const int registrations : {0, 1, 2, 100}) {
     CAPTURE(registrations);

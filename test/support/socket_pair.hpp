@@ -100,16 +100,8 @@ struct End {
         rnic.create_qp(*pd, {.send_cq = cq.get(), .recv_cq = cq.get(), .signal_all = true}));
   }
 
-  /// Registers the buffer again, so that peers address its first octet as `number`.
-  void renumber(std::uint64_t number) {
-    memory = must(rnic.register_memory(
-        *pd, std::span(buffer), Access::kLocalWrite | Access::kRemoteWrite | Access::kRemoteRead,
-        {.iova = number}));
-    base = number;
-  }
-
   verbs::Sge sge(std::size_t at, std::size_t length) {
-    return {.address = reinterpret_cast<std::byte*>(base + at),
+    return {.address = buffer.data() + at,
             .length = static_cast<std::uint32_t>(length),
             .lkey = memory.stag()};
   }
@@ -162,8 +154,6 @@ struct End {
   std::unique_ptr<CompletionChannel> channel;
   CqHandle cq;
   std::vector<std::byte> buffer;
-  /// The address of the buffer's first octet, for an Sge.
-  std::uint64_t base = verbs::virtual_address(buffer.data());
   Memory memory;
   QpHandle qp;
 };

@@ -326,7 +326,7 @@ constexpr Case kCases[] = {
 
     {"mr/length/zero", "IBV-150", "refuses to register no page", length_zero},
     {"mr/length/wraps", "IBV-150", "refuses a length that exceeds the address space", length_wraps},
-    {"mr/address/unmapped", "IBV-149", "refuses memory that is not mapped", unmapped},
+    {"mr/address/unmapped", "DDP-103 IBV-149 RDMAP-123 SEC-33", "refuses memory that is not mapped", unmapped},
     {"mr/address/read-only", "IBV-149", "refuses local write on memory that is not writable", read_only},
 
     {"mr/key/fields", "IBV-128 IBV-155", "fills the fields of a region", fields},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests two queue pairs of one process that are connected with ibv_modify_qp() and without rdma_cm,
-// and how the state of one affects the state of the other. Runs with IWARP_AS=roce.
+// Tests that a queue pair does not notice that its peer departs, whether completions are
+// acknowledged or not (IWARP_COMPLETIONS). ibv_modify_qp() connects the two queue pairs of one
+// process. Runs with IWARP_AS=roce.
 #include <string>
 #include <utility>
 

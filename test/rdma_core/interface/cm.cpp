@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests rdma_cm with event channels: addresses and ports, private data, and the end of connections.
-// numbers.cpp tests rejections, and readiness.cpp ids that migrate.
+// Tests rdma_cm with event channels: addresses and ports, peers of other programs, and the end of
+// connections. readiness.cpp tests ids that migrate.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <infiniband/ib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the objects of an id: queue pairs and shared receive queues created with rdma_cma.h,
-// requests posted with rdma_verbs.h, and options.
+// Tests the objects of an id: queue pairs and shared receive queues created with rdma_cma.h, and a
+// request posted with rdma_verbs.h.
 #include <rdma/rdma_verbs.h>
 
 #include <array>

@@ -72,25 +72,6 @@ TEST_CASE("tagged segments between those of an untagged message do not affect it
 }
 
 TEST_CASE(
-    "queues are independent: one message can be incomplete on each of two queues [DDP-31, "
-    "DDP-72]") {
-  Bench bench;
-  Octets one(8);
-  Octets two(8);
-  bench.sink.buffer = {bytes::Span(one)};
-  CHECK(bench.feed(segment(untagged(0, 1, 0, false), pattern(4, 1))));
-  bench.sink.buffer = {bytes::Span(two)};
-  CHECK(bench.feed(segment(untagged(1, 1, 0, false), pattern(4, 101))));
-  CHECK(bench.feed(segment(untagged(0, 1, 4), pattern(4, 29))));
-  CHECK(bench.feed(segment(untagged(1, 1, 4), pattern(4, 129))));
-  CHECK(one == pattern(8, 1));
-  CHECK(two == pattern(8, 101));
-  CHECK(bench.receiver.expected_msn(0) == Msn{2});
-  CHECK(bench.receiver.expected_msn(1) == Msn{2});
-  CHECK(bench.receiver.expected_msn(2) == Msn{1});
-}
-
-TEST_CASE(
     "a queue without a buffer holds the stream until begin() is called again [DDP-68, "
     "DDP-69]") {
   Bench bench;
@@ -116,19 +97,6 @@ TEST_CASE("the MSN that follows 0xFFFFFFFF is 0 [DDP-33]") {
   for (const std::uint32_t msn : {0xFFFFFFFFu, 0u, 1u})
     CHECK(bench.feed(segment(untagged(0, msn))));
   CHECK(bench.sink.deliveries.size() == 3);
-}
-
-TEST_CASE("the target may be any part of the tagged buffer, also at odd offsets [DDP-26]") {
-  Octets target(64);
-  Bench bench;
-  bench.sink.tagged_memory = {bytes::Span(target).first(13), bytes::Span(target).subspan(13)};
-  for (std::uint64_t to = 0; to < 60; ++to) {
-    std::fill(target.begin(), target.end(), std::byte{0});
-    CHECK(bench.feed(segment(tagged(1, to), pattern(4, 77))));
-    const auto at = static_cast<std::ptrdiff_t>(to);
-    CHECK(Octets(target.begin() + at, target.begin() + at + 4) == pattern(4, 77));
-    CHECK(std::count(target.begin(), target.end(), std::byte{0}) == 60);
-  }
 }
 
 }  // namespace

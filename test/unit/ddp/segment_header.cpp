@@ -54,19 +54,6 @@ TEST_CASE("without the L bit the control octet is 81 or 01 [DDP-13, DDP-14]") {
   CHECK(std::to_integer<int>(segment(untagged(0, 1, 0, false))[0]) == 0x01);
 }
 
-TEST_CASE("reserved bits are zero when sent and ignored when received [DDP-18, DDP-19]") {
-  for (const auto& header : {tagged(1, 0), untagged(0, 1)}) {
-    auto octets = segment(header);
-    CHECK((octets[0] & std::byte{0x3C}) == std::byte{0});
-    for (unsigned reserved = 0; reserved < 16; ++reserved) {
-      octets[0] = (octets[0] & ~std::byte{0x3C}) | static_cast<std::byte>(reserved << 2);
-      const auto back = decode_segment_header(octets);
-      REQUIRE(back);
-      CHECK(segment(*back) == segment(header));
-    }
-  }
-}
-
 TEST_CASE("a ULPDU shorter than its header is a fault at every octet") {
   for (const auto& header : {tagged(0x11223344, 5), untagged(1, 1)}) {
     const auto octets = segment(header);

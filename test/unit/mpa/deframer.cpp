@@ -100,25 +100,6 @@ TEST_CASE("after a fault no FPDU is returned, not even a valid one [MPA-113]") {
   CHECK(deframer.feed(octets) == 0);
 }
 
-TEST_CASE("a truncated stream delivers complete FPDUs and nothing else [MPA-61]") {
-  ReferenceStream stream(true, true);
-  const Octets first = random_octets(100, 4);
-  const Octets second = random_octets(700, 5);
-  stream.fpdu(first);
-  const std::size_t boundary = stream.octets().size();
-  stream.fpdu(second);
-  for (std::size_t size = 0; size < stream.octets().size(); ++size) {
-    CAPTURE(size);
-    Deframer deframer({.markers = true});
-    const Received received =
-        receive_all(deframer, View(stream.octets()).first(size), [] { return kWhole; });
-    REQUIRE(!received.fault);
-    REQUIRE(received.ulpdus.size() == (size >= boundary ? 1 : 0));
-    // The stream may end only between two FPDUs.
-    REQUIRE(deframer.at_boundary() == (size == 0 || size == boundary));
-  }
-}
-
 TEST_CASE("every value of the length field is handled, also above the RFC's limit") {
   const Octets source = random_octets(65535, 6);
   for (const bool markers : {false, true}) {

@@ -12,16 +12,6 @@
 
 namespace iwarp::mpa {
 
-TEST_CASE("PAD extends the length field and the ULPDU to a multiple of 4 [MPA-14]") {
-  for (std::size_t length = 0; length <= 70; ++length) {
-    CAPTURE(length);
-    CHECK(pad_size(length) <= 3);
-    CHECK((kLengthFieldSize + length + pad_size(length)) % 4 == 0);
-    CHECK(fpdu_size(length) - length >= 6);
-    CHECK(fpdu_size(length) - length <= 9);
-  }
-}
-
 TEST_CASE("MULPDU follows the formula for the EMSS [MPA-4] [MPA-47] [MPA-48]") {
   struct Row {
     std::size_t emss, without, with;

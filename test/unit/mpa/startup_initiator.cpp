@@ -77,20 +77,6 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "private data: 512 octets fit, or 508 with the enhanced word, and no more [MPA-80, EMPA-10]") {
-  Startup plain(Role::kInitiator, plain_options());
-  CHECK_FALSE(plain.request(Octets(513), kStart));
-  CHECK(plain.state() == StartupState::kIdle);
-  CHECK(plain.transmit().empty());
-  CHECK(plain.request(Octets(512), kStart));
-  CHECK(plain.transmit().size() == 532);
-  Startup enhanced(Role::kInitiator, {});
-  CHECK_FALSE(enhanced.request(Octets(509), kStart));
-  CHECK(enhanced.request(Octets(508), kStart));
-  CHECK(enhanced.transmit().size() == 532);
-}
-
-TEST_CASE(
     "peer-to-peer mode offers every supported RTR kind, and always the preferred one [EMPA-2, "
     "EMPA-30, EMPA-31]") {
   const auto word = request_word(peer_to_peer(Rtr::kSend, {false, true, false}));

@@ -56,19 +56,6 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the Terminate repeats 18 octets of a Send, and only the length of a ULPDU too short for a "
-    "header [RDMAP-19, RDMAP-20, RDMAP-93]") {
-  const auto terminate_of = [](const Octets& ulpdu, const Fault& fault) {
-    Bench bench;
-    CHECK(bench.feed(ulpdu) == fault);
-    return text(bytes::View(bench.next().value()).subspan(18));
-  };
-  CHECK(terminate_of(message("D"), ddp::kUntaggedNoBuffer) ==
-        "1202c000 00174143 00000000 00000000 00000001 00000000");
-  CHECK(terminate_of(hex("c140"), ddp::kDdpCatastrophic) == "10008000 0002");
-}
-
-TEST_CASE(
     "a Terminate interrupts the message in progress, and nothing follows it [RDMAP-63, RDMAP-80, "
     "VRB-20]") {
   Bench bench;
@@ -143,16 +130,6 @@ TEST_CASE(
     bench.stream.terminate(kInvalidStag, false);
     CHECK_FALSE(bench.next());
   }
-}
-
-TEST_CASE("a Terminate in several segments takes effect when it is complete [RDMAP-60, DDP-17]") {
-  Bench bench;
-  const auto [first, second] = split(terminate_frame("L"), 3);
-  CHECK_FALSE(bench.feed(first));
-  CHECK(bench.stream.state() == StreamState::kRdma);
-  CHECK_FALSE(bench.feed(second));
-  REQUIRE(bench.stream.peer_terminate());
-  CHECK(bench.stream.peer_terminate()->fault == ddp::kTaggedInvalidStag);
 }
 
 TEST_CASE("outstanding Reads are dropped when the stream ends") {

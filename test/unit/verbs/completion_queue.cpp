@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the completion queue: order, capacity, arming, and how it notifies the queues that produce
-// completions.
+// Tests the completion queue: overflow, growth, arming, flushed completions, and how it notifies
+// the queues that produce completions.
 #include "iwarp/verbs/completion_queue.hpp"
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests UD queue pairs, address handles, ids of RDMA_PS_UDP, and UC queue pairs. These need
-// IWARP_AS=roce, which the library reads once per process, so these cases are a separate program.
+// Tests the header that a UD queue pair places in front of a datagram. The cases of this program
+// need IWARP_AS=roce, which the library reads once per process.
 #include "datagrams.hpp"
 
 #include <cstdlib>

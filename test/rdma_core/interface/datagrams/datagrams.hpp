@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// UD queue pairs on one host. Used by datagrams.cpp, polling.cpp and groups.cpp, which are one
-// program.
+// UD queue pairs on one host, for datagrams.cpp and groups.cpp, and address vectors of this host.
 #pragma once
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests multicast groups: UD queue pairs that are members, and ids that join. This file belongs to
+// Tests UD queue pairs that are members of multicast groups of several kinds. This file belongs to
 // the same program as datagrams.cpp, which runs as RoCE. The tests with several interfaces and
 // hosts are in test_datagrams.py.
 #include "datagrams.hpp"
