@@ -303,7 +303,7 @@ void solicited(Judge& j) {
   j.expect_true("event of a Send", !is_readable(pair.b.channel, {}), "none");
   j.require("ibv_post_send, solicited",
             pair.a.post_send(send_of(2, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED), 0, 8));
-  j.expect_true("event of a solicited Send", is_readable(pair.b.channel, kLimit), "one");
+  j.require_true("event of a solicited Send", is_readable(pair.b.channel, kLimit), "one");
   acknowledge(j, pair.b.channel);
   expect_done(j, "the second receive", pair.b.recv_cq, 1);
   j.require("ibv_post_send, solicited again",
@@ -321,7 +321,7 @@ void error_is_solicited(Judge& j) {
   j.require("ibv_req_notify_cq, solicited only",
             errno_of(ibv_req_notify_cq(pair.b.recv_cq.get(), 1)));
   j.require("ibv_modify_qp to ERR", pair.b.modify(IBV_QPS_ERR));
-  j.expect_true("event of a flushed receive", is_readable(pair.b.channel, kLimit), "one");
+  j.require_true("event of a flushed receive", is_readable(pair.b.channel, kLimit), "one");
   acknowledge(j, pair.b.channel);
 }
 

@@ -230,16 +230,30 @@ void drain(Judge& j) {
 
 // RESET -------------------------------------------------------------------------------------------
 
-// What is outstanding is forgotten, and nothing completes.
+/// Posts as many unsignaled Sends as the queue holds. Returns the errno value of the first that
+/// fails, or 0.
+int fill_sends(End& end) {
+  int code = 0;
+  const auto most = query(end).cap.max_send_wr;
+  for (std::uint32_t i = 0; i < most && code == 0; ++i) code = end.post_send(send_of(i, 0), 0, 8);
+  return code;
+}
+
+// What is outstanding is forgotten, and nothing completes. The send queue is empty again, also of
+// unsignaled requests that were done.
 void reset_drops(Judge& j) {
   Pair pair(j);
   j.require("ibv_post_recv", pair.a.post_recv(1, 0, 8));
-  j.require("ibv_post_send", pair.a.post_send(send_of(2), 0, 8));
+  j.require("ibv_post_recv of the peer", pair.b.post_recv(1, 0, 8));
+  j.require("ibv_post_send", fill_sends(pair.a));
+  expect_done(j, "the receive of the peer", pair.b.recv_cq, 1);
   j.expect("ibv_modify_qp to RESET", pair.a.modify(IBV_QPS_RESET));
   expect_same_state(j, "the step", pair.a, IBV_QPS_RESET);
   exchange_elsewhere(j);
   expect_empty(j, "no request completes", pair.a.send_cq);
   expect_empty(j, "no receive completes", pair.a.recv_cq);
+  bring(pair.a, IBV_QPS_RTS);
+  j.expect("ibv_post_send up to max_send_wr after RESET", fill_sends(pair.a));
 }
 
 template <ibv_qp_type type>

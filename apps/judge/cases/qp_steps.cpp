@@ -4,6 +4,7 @@
 // the kernel). A refused call changes nothing.
 #include <fmt/format.h>
 
+#include "judge/cases/access.hpp"
 #include "judge/cases/cases.hpp"
 #include "judge/cases/queue_pairs.hpp"
 
@@ -178,9 +179,10 @@ void iwarp_to_error(Judge& j) {
 
 void iwarp_access_flags(Judge& j) {
   Pair pair(j);
-  pair.a.attr.qp_access_flags = IBV_ACCESS_REMOTE_READ;
-  j.expect("ibv_modify_qp", pair.a.modify(IBV_QPS_RTS, IBV_QP_ACCESS_FLAGS));
-  expect_same_state(j, "the call", pair.a, IBV_QPS_RTS);
+  pair.b.attr.qp_access_flags = IBV_ACCESS_REMOTE_READ;
+  j.expect("ibv_modify_qp", pair.b.modify(IBV_QPS_RTS, IBV_QP_ACCESS_FLAGS));
+  expect_same_state(j, "the call", pair.b, IBV_QPS_RTS);
+  expect_denied(j, "Write", pair, pair.a.request(1, IBV_WR_RDMA_WRITE, pair.b), 8);
 }
 
 // clang-format off

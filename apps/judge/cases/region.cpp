@@ -232,10 +232,13 @@ void foreign_rkey(Judge& j) {
 void foreign_lkey(Judge& j) {
   Pair pair(j);
   j.require("ibv_post_recv", pair.b.post_recv(1, 0, kWord));
-  std::swap(pair.a.mr, pair.b.mr);
+  // A region of the same memory, so that only its domain is wrong.
+  Mr foreign(ibv_reg_mr(pair.b.pd.get(), pair.a.memory(), kPage, kAllRights));
+  j.require("ibv_reg_mr in another domain", errno_of(foreign.get()));
+  std::swap(pair.a.mr, foreign);
   expect_local(j, "Send by a key of another domain", pair.a, pair.a.request(2, IBV_WR_SEND, pair.b),
                kWord, {IBV_WC_LOC_PROT_ERR});
-  std::swap(pair.a.mr, pair.b.mr);
+  std::swap(pair.a.mr, foreign);
 }
 
 // Virtual addresses -----------------------------------------------------------------------------
