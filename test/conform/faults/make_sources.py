@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Copies the sources that faults.py and ../../chaos/chaos_faults.py change, and applies the changes.
+"""Copies the sources that faults.py, ../../chaos/chaos_faults.py and ../../rdma_core/device_faults.py change, and
+applies the changes.
 
   make_sources.py --list           prints the names of the sources, separated by semicolons (for CMake)
   make_sources.py SOURCES OUTPUT   writes the changed copies below OUTPUT, under the same names
@@ -13,11 +14,13 @@ import sys
 
 import faults
 
-CHAOS = pathlib.Path(__file__).resolve().parents[2] / "chaos"
-sys.path.insert(0, str(CHAOS))
+TEST = pathlib.Path(__file__).resolve().parents[2]
+sys.path += [str(TEST / "chaos"), str(TEST / "rdma_core")]
 import chaos_faults  # noqa: E402
+import device_faults  # noqa: E402
 
-FAULTS = (*faults.FAULTS, *(fault for fault in chaos_faults.FAULTS if fault.file))
+TABLES = (faults, chaos_faults, device_faults)
+FAULTS = tuple(fault for table in TABLES for fault in table.FAULTS if fault.file)
 
 
 def edited_files():
@@ -44,7 +47,7 @@ def write(root, output):
     problems = []
     texts = {name: edited(root, name, problems) for name in edited_files()}
     if problems:
-        sys.exit("\n".join(["faults.py no longer fits the sources:", *problems]))
+        sys.exit("\n".join(["the tables of faults no longer fit the sources:", *problems]))
     for name, text in texts.items():
         path = output / name
         path.parent.mkdir(parents=True, exist_ok=True)
