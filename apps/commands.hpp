@@ -24,6 +24,7 @@ cli::Command fault_command();
 cli::Command explain_command();
 cli::Command explain_error_command();
 cli::Command lab_command();
+cli::Command learn_command();
 cli::Command info_command();
 
 }  // namespace iwarp::apps

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "learn/judge.hpp"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "command_line/error.hpp"
+#include "common/base/library_folder.hpp"
+#include "iwarp/verbs/log_record.hpp"
+#include "learn/process.hpp"
+#include "learn/workspace.hpp"
+
+namespace iwarp::apps::learn {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+/// The number of runs with `iwarp run --adversary`, each with a different seed. 0: this stack does
+/// not offer the option.
+constexpr unsigned kAdversarySeeds = 0;
+
+constexpr std::uintmax_t kLongestSource = 1 << 20;
+constexpr std::size_t kLongestLine = 400;  // std::regex needs stack for each character
+constexpr std::chrono::seconds kBuildLimit{20};
+
+/// A folder for temporary files, removed with all its contents.
+class Scratch {
+ public:
+  Scratch() {
+    std::string name = (fs::temp_directory_path() / "iwarp-learn-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw Error(name + ": " + errno_text());
+    path_ = name;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+};
+
+std::string contents_of(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) throw Error(path.string() + ": not a file");
+  if (fs::file_size(path, error) > kLongestSource)
+    throw Error(path.string() + ": longer than 1 MiB");
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  if (!in) throw Error(path.string() + ": " + errno_text());
+  return out.str();
+}
+
+/// Replaces comments by blanks, so that no rule finds a call in a comment.
+std::string without_comments(std::string text) {
+  for (std::size_t at = 0; (at = text.find('/', at)) != text.npos; ++at) {
+    const char second = at + 1 < text.size() ? text[at + 1] : '\0';
+    if (second != '/' && second != '*') continue;
+    const std::size_t found = text.find(second == '/' ? "\n" : "*/", at + 2);
+    const std::size_t end = found == text.npos ? text.size() : found + (second == '/' ? 0 : 2);
+    std::replace_if(
+        text.begin() + static_cast<std::ptrdiff_t>(at),
+        text.begin() + static_cast<std::ptrdiff_t>(end), [](char c) { return c != '\n'; }, ' ');
+  }
+  return text;
+}
+
+std::vector<std::string> lines_of(std::string_view text) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    out.push_back(verbs::printable(text.substr(at, std::min(end - at, kLongestLine))));
+    at = end + 1;
+  }
+  return out;
+}
+
+/// Changes "/tmp/x/01-memory/exercise.c:41" to "line 41", and "/tmp/x/learn.h:7" to "learn.h:7".
+std::string with_short_places(std::string line) {
+  static const std::regex student(R"([^ ]*\bexercise\.c:(\d+)(:\d+)?)");
+  static const std::regex other(R"([^ ]*/((learn\.h|peer\.c):\d+))");
+  return std::regex_replace(std::regex_replace(line, student, "line $1"), other, "$1");
+}
+
+std::string text_of(const Ended& ended) {
+  switch (ended.end) {
+    case End::kExited:
+      return std::to_string(ended.status);
+    case End::kSignal:
+      return fmt::format("signal SIG{}", ::sigabbrev_np(ended.status));
+    case End::kTimeLimit:
+      return "time limit";
+    case End::kOutputLimit:
+      return "output limit";
+    case End::kKilled:
+      return "killed";
+  }
+  return "";
+}
+
+class Judging {
+ public:
+  Judging(const Exercise& exercise, const fs::path& source)
+      : exercise_(exercise), source_(contents_of(source)), folder_(scratch_.path() / "exercise") {
+    fs::create_directory(folder_);
+    for (const auto& [name, text] : helpers()) write_file(scratch_.path() / name, text);
+    write_file(folder_ / "exercise.c", source_);
+    write_file(folder_ / "peer.c", exercise.peer);
+    unsigned number = 0;
+    for (const std::string& line : lines_of(without_comments(source_))) {
+      source_lines_.push_back(fmt::format("source {}: {}", ++number, line));
+    }
+  }
+
+  Verdict run() {
+    const auto begin = Clock::now();
+    decide();
+    verdict_.took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - begin);
+    return std::move(verdict_);
+  }
+
+ private:
+  void decide() {
+    if (!build("exercise", {})) return;
+    if (!exercise_.peer.empty() && !build("peer", {})) {
+      throw Error("the reference peer does not compile: " + fmt::format("{}", evidence_.back()));
+    }
+    if (!passes({})) return;
+    for (unsigned seed = 1; seed <= kAdversarySeeds; ++seed) {
+      if (!passes({fmt::format("--adversary={}", seed)})) return;
+    }
+    verdict_.has_passed = true;
+  }
+
+  static std::string compiler() {
+    const char* chosen = std::getenv("CC");
+    return chosen != nullptr && *chosen != '\0' ? chosen : "cc";
+  }
+
+  /// Compiles NAME.c. Returns whether it compiles. Otherwise the verdict has the cause.
+  bool build(const std::string& name, const std::vector<std::string>& more) {
+    Program program{.words = {compiler(), "-std=gnu11", "-g", "-Og", "-Wall", "-Wextra",
+                              (folder_ / (name + ".c")).string(), "-o", (folder_ / name).string(),
+                              "-libverbs", "-lrdmacm", "-lpthread"},
+                    .environment = {{"LC_ALL", "C"}, {"TMPDIR", scratch_.path()}}};
+    program.words.insert(program.words.end(), more.begin(), more.end());
+    const Ended ended = run_together({program}, folder_, kBuildLimit).front();
+    static const std::regex diagnostic(R"(^line (\d+): (fatal error|error|warning): (.*)$)");
+    const bool is_right = ended.end == End::kExited && ended.status == 0;
+    if (name == "exercise" || !is_right) {
+      for (const std::string& line : lines_of(ended.output)) {
+        const std::string text = with_short_places(line);
+        std::smatch match;
+        if (std::regex_match(text, match, diagnostic)) {
+          const char* kind = match[2] == "warning" ? "warning" : "error";
+          evidence_.push_back(fmt::format("{}: line {}: {}", kind, match[1].str(), match[3].str()));
+        } else if (!is_right) {
+          evidence_.push_back("compiler: " + text);
+        }
+      }
+    }
+    if (is_right) return true;
+    evidence_.push_back("compiler exit: " + text_of(ended));
+    return conclude();
+  }
+
+  Program program(const char* name, const std::vector<std::string>& more, int socket) const {
+    Program out{
+        .words = {own_path().string(), "run"},
+        .environment = {{"LEARN_SOCKET", std::to_string(socket)}, {"TMPDIR", scratch_.path()}},
+        .descriptor = socket,
+        .is_confined = true};
+    auto& words = out.words;
+    words.insert(words.end(), exercise_.options.begin(), exercise_.options.end());
+    words.insert(words.end(), more.begin(), more.end());
+    words.insert(words.end(), {"--careful", "--", (folder_ / name).string()});
+    return out;
+  }
+
+  /// Runs the program once. Returns whether it behaves as a correct program does.
+  bool passes(const std::vector<std::string>& more) {
+    std::array<int, 2> ends{-1, -1};
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+      throw Error("socketpair: " + errno_text());
+    }
+    std::vector<Program> programs{program("exercise", more, ends[0])};
+    if (exercise_.peer.empty()) {
+      ::close(ends[1]);
+    } else {
+      programs.push_back(program("peer", more, ends[1]));
+    }
+    const std::size_t before = evidence_.size();
+    const auto ended = run_together(programs, folder_, exercise_.limit);
+    ++verdict_.runs;
+    for (const std::string& option : more) evidence_.push_back("option: " + option);
+    add_student(ended.front());
+    if (ended.size() > 1) add_peer(ended[1]);
+    if (!conclude()) return false;
+    if (more.empty()) return true;
+    evidence_.resize(before);  // show only the evidence of the first run, or of a run that fails
+    return true;
+  }
+
+  void add_student(const Ended& ended) {
+    static const std::string kCareful = "iwarp: careful: ";
+    static const std::string kStack = "iwarp: ";
+    for (const std::string& raw : lines_of(ended.output)) {
+      const std::string line = with_short_places(raw);
+      if (line.starts_with(kCareful)) {
+        evidence_.push_back("careful: " + line.substr(kCareful.size()));
+      } else if (line.starts_with(kStack)) {
+        evidence_.push_back("refused: " + line.substr(kStack.size()));
+      } else if (line.starts_with("did: ")) {
+        evidence_.push_back(line);
+      } else {
+        evidence_.push_back("program: " + line);
+      }
+    }
+    evidence_.push_back("exit: " + text_of(ended));
+  }
+
+  void add_peer(const Ended& ended) {
+    for (const std::string& raw : lines_of(ended.output)) {
+      const std::string line = with_short_places(raw);
+      evidence_.push_back(line.starts_with("saw: ") ? line : "peer: " + line);
+    }
+    evidence_.push_back("peer exit: " + text_of(ended));
+  }
+
+  /// Applies the rules to the evidence. Returns false if a rule finds a cause, or if a line is
+  /// missing that a correct program causes.
+  bool conclude() {
+    std::vector<std::string> all = evidence_;
+    all.insert(all.end(), source_lines_.begin(), source_lines_.end());
+    verdict_.evidence = evidence_;
+    const auto found = first_finding(exercise_, all);
+    if (!found) return true;
+    verdict_.cause = found->cause;
+    verdict_.says = found->says;
+    return false;
+  }
+
+  const Exercise& exercise_;
+  const std::string source_;
+  const Scratch scratch_;
+  const fs::path folder_;
+  std::vector<std::string> source_lines_;
+  std::vector<std::string> evidence_;
+  Verdict verdict_;
+};
+
+}  // namespace
+
+Verdict judge(const Exercise& exercise, const fs::path& source) {
+  library_folder();  // throws if iwarp run cannot work
+  return Judging(exercise, source).run();
+}
+
+}  // namespace iwarp::apps::learn
