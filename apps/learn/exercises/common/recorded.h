@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * recorded.h: learn.h, with the calls of an exercise visible to the judge. Each post, poll and wait
+ * prints a line "did: FILE:LINE CALL ..." on standard error. The macros call the functions of
+ * libibverbs with the same arguments.
+ *
+ * One thing differs. Most adapters give a region's lkey and rkey the same value, so that a program
+ * which mixes them up works by luck. Here the two differ, as they do on other adapters.
+ *
+ * A peer defines LEARN_PEER first: its calls are not recorded, and its keys are those of the
+ * device.
+ */
+#ifndef RECORDED_H
+#define RECORDED_H
+
+#include <errno.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifndef LEARN_PEER
+enum { LEARN_LKEY_MASK = 0x5a5a0000 };
+
+/* Prints one call. A program that makes thousands of calls is recorded only at its beginning. */
+__attribute__((format(printf, 3, 4))) static inline void learn_did(const char* path, int line,
+                                                                   const char* format, ...) {
+  static int lines;
+  if (__atomic_add_fetch(&lines, 1, __ATOMIC_RELAXED) > 3000) return;
+  const char* slash = strrchr(path, '/');
+  char text[200];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  const int error = errno;
+  fprintf(stderr, "did: %s:%d %s\n", slash ? slash + 1 : path, line, text);
+  errno = error;
+}
+
+static inline struct ibv_mr* learn_did_reg(const char* path, int line, struct ibv_mr* mr,
+                                           size_t length, int access) {
+  if (mr) mr->lkey ^= LEARN_LKEY_MASK;
+  learn_did(path, line, "reg_mr length=%zu access=%#x lkey=%#x rkey=%#x", length, (unsigned)access,
+            mr ? mr->lkey : 0, mr ? mr->rkey : 0);
+  return mr;
+}
+
+/* Copies a scatter/gather list, with the keys that the device knows. */
+static inline struct ibv_sge* learn_device_keys(struct ibv_sge* list, int count,
+                                                struct ibv_sge copy[4]) {
+  if (!list || count < 1 || count > 4) return list;
+  for (int i = 0; i < count; i++) {
+    copy[i] = list[i];
+    copy[i].lkey ^= LEARN_LKEY_MASK;
+  }
+  return copy;
+}
+
+static inline void learn_did_send(const char* path, int line, const struct ibv_qp* qp,
+                                  const struct ibv_send_wr* wr, int error) {
+  static const char* const names[] = {"WRITE", "WRITE_IMM", "SEND",      "SEND_IMM", "READ",
+                                      "CAS",   "FETCH_ADD", "LOCAL_INV", "BIND_MW",  "SEND_INV"};
+  const unsigned opcode = wr->opcode;
+  learn_did(path, line, "post_send %s qp=%u wr_id=%llu length=%u%s%s%s%s",
+            opcode < 10 ? names[opcode] : "other", qp->qp_num, (unsigned long long)wr->wr_id,
+            wr->num_sge > 0 && wr->sg_list ? wr->sg_list->length : 0,
+            wr->send_flags & IBV_SEND_SIGNALED ? " signaled" : "",
+            wr->send_flags & IBV_SEND_FENCE ? " fence" : "", error ? " refused: " : "",
+            error ? strerror(error) : "");
+}
+
+static inline int learn_did_poll(const char* path, int line, int count, const struct ibv_wc* wc) {
+  for (int i = 0; i < count; i++) {
+    learn_did(path, line, "polled qp=%u wr_id=%llu status=%d%s", wc[i].qp_num,
+              (unsigned long long)wc[i].wr_id, wc[i].status,
+              wc[i].status                 ? " failed"
+              : wc[i].opcode & IBV_WC_RECV ? " receive"
+                                           : "");
+  }
+  return count;
+}
+
+static inline int learn_did_call(const char* path, int line, const char* call, int error) {
+  learn_did(path, line, "%s%s%s", call, error ? " refused: " : "", error ? strerror(error) : "");
+  return error;
+}
+
+/* Posts the requests of a list one by one, each with the keys that the device knows. */
+#define LEARN_POST(type, post, queue, list, bad, record)                   \
+  ({                                                                       \
+    int error_ = 0;                                                        \
+    for (type* wr_ = (list); wr_ && !error_; wr_ = wr_->next) {            \
+      type one_ = *wr_;                                                    \
+      type* ignored_ = NULL;                                               \
+      struct ibv_sge copy_[4];                                             \
+      one_.next = NULL;                                                    \
+      one_.sg_list = learn_device_keys(wr_->sg_list, wr_->num_sge, copy_); \
+      error_ = (post)((queue), &one_, &ignored_);                          \
+      record;                                                              \
+      if (error_) *(bad) = wr_;                                            \
+    }                                                                      \
+    error_;                                                                \
+  })
+
+#undef ibv_reg_mr
+#define ibv_reg_mr(pd, memory, size, access)                                                \
+  learn_did_reg(__FILE__, __LINE__, (ibv_reg_mr)((pd), (memory), (size), (access)), (size), \
+                (int)(access))
+#define ibv_post_send(qp, list, bad)                           \
+  LEARN_POST(struct ibv_send_wr, ibv_post_send, qp, list, bad, \
+             learn_did_send(__FILE__, __LINE__, (qp), wr_, error_))
+#define ibv_post_recv(qp, list, bad)                                                     \
+  LEARN_POST(struct ibv_recv_wr, ibv_post_recv, qp, list, bad,                           \
+             learn_did(__FILE__, __LINE__, "post_recv qp=%u wr_id=%llu%s", (qp)->qp_num, \
+                       (unsigned long long)wr_->wr_id, error_ ? " refused" : ""))
+#define ibv_post_srq_recv(srq, list, bad)                                \
+  LEARN_POST(struct ibv_recv_wr, ibv_post_srq_recv, srq, list, bad,      \
+             learn_did(__FILE__, __LINE__, "post_srq_recv wr_id=%llu%s", \
+                       (unsigned long long)wr_->wr_id, error_ ? " refused" : ""))
+#define ibv_poll_cq(cq, count, wc)                                              \
+  ({                                                                            \
+    struct ibv_wc* wc_ = (wc);                                                  \
+    learn_did_poll(__FILE__, __LINE__, (ibv_poll_cq)((cq), (count), wc_), wc_); \
+  })
+#define ibv_req_notify_cq(cq, solicited)                                    \
+  learn_did_call(__FILE__, __LINE__, (solicited) ? "arm solicited" : "arm", \
+                 (ibv_req_notify_cq)((cq), (solicited)))
+#define ibv_get_cq_event(channel, cq, context)       \
+  learn_did_call(__FILE__, __LINE__, "get_cq_event", \
+                 (ibv_get_cq_event)((channel), (cq), (context)) ? errno : 0)
+#define ibv_ack_cq_events(cq, count) \
+  (learn_did(__FILE__, __LINE__, "ack_cq_events"), (ibv_ack_cq_events)((cq), (count)))
+#define ibv_destroy_qp(qp) learn_did_call(__FILE__, __LINE__, "destroy_qp", (ibv_destroy_qp)(qp))
+#define ibv_dereg_mr(mr) learn_did_call(__FILE__, __LINE__, "dereg_mr", (ibv_dereg_mr)(mr))
+#endif
+
+#include "learn.h"
+
+/* How long learn_wait() waits, in milliseconds. */
+enum { LEARN_PATIENCE = 2500 };
+
+static inline int64_t learn_now(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Polls for the next completion. Returns 0 if there is none for LEARN_PATIENCE milliseconds. */
+static inline int learn_wait_at(const char* path, int line, struct ibv_cq* cq, struct ibv_wc* wc) {
+  const int64_t end = learn_now() + LEARN_PATIENCE;
+  int count = 0;
+  while (count == 0 && learn_now() < end) count = (ibv_poll_cq)(cq, 1, wc);
+  if (count < 0) die("ibv_poll_cq");
+#ifndef LEARN_PEER
+  learn_did_poll(path, line, count, wc);
+  if (count == 0) learn_did(path, line, "waited in vain");
+#else
+  (void)path;
+  (void)line;
+#endif
+  return count;
+}
+#define learn_wait(cq, wc) learn_wait_at(__FILE__, __LINE__, (cq), (wc))
+
+/* Polls for the next completion, and ends the program if there is none or if it has failed. */
+#define learn_await(cq)                                                                    \
+  ({                                                                                       \
+    struct ibv_wc got_ = {0};                                                              \
+    errno = 0;                                                                             \
+    if (!learn_wait((cq), &got_)) die("no completion");                                    \
+    if (got_.status != IBV_WC_SUCCESS) {                                                   \
+      die("request %llu: status %d, %s", (unsigned long long)got_.wr_id, (int)got_.status, \
+          ibv_wc_status_str(got_.status));                                                 \
+    }                                                                                      \
+    got_;                                                                                  \
+  })
+
+/* Registers memory with IBV_ACCESS_LOCAL_WRITE and the rights in `access`. */
+#define learn_register(pd, memory, size, access)                                                \
+  ({                                                                                            \
+    struct ibv_mr* mr_ = ibv_reg_mr((pd), (memory), (size), IBV_ACCESS_LOCAL_WRITE | (access)); \
+    if (!mr_) die("ibv_reg_mr");                                                                \
+    mr_;                                                                                        \
+  })
+
+#endif
