@@ -1,4 +1,5 @@
-/* Exercise 4: write into the memory of the peer, and tell the peer when the text is there. */
+// SPDX-License-Identifier: Apache-2.0
+// Exercise 4: write into the memory of the peer, and tell the peer when the text is there.
 #include "../recorded.h"
 
 static char text[4096];

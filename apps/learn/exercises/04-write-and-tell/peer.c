@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0
- * Peer of exercise 4: offers 4096 bytes for RDMA Writes, and looks at them when a message says that
- * the text is there. */
+// SPDX-License-Identifier: Apache-2.0
+// Peer of exercise 4: offers 4096 bytes for RDMA Writes, and looks at them when a message says that
+// the text is there.
 #define LEARN_PEER
 #include "../recorded.h"
 

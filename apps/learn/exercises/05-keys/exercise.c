@@ -1,4 +1,5 @@
-/* Exercise 5: offer memory to the peer, which reads it and writes into it. */
+// SPDX-License-Identifier: Apache-2.0
+// Exercise 5: offer memory to the peer, which reads it and writes into it.
 #include <endian.h>
 
 #include "../recorded.h"

@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: Apache-2.0
- * Peer of exercise 5: receives an offer (address, key, length, each in network byte order), reads
- * the text of the program, and answers by a Write into the same memory, followed by a Send. */
+// SPDX-License-Identifier: Apache-2.0
+// Peer of exercise 5: receives an offer (address, key, length, each in network byte order), reads
+// the text of the program, and answers by a Write into the same memory, followed by a Send.
 #define LEARN_PEER
 #include <endian.h>
 
@@ -22,7 +22,10 @@ int main(void) {
   learn_connect(&end, program);
   struct ibv_wc wc = {0};
   const int has_offer = learn_wait(end.cq, &wc) && wc.status == IBV_WC_SUCCESS;
-  saw("offer", "%s", !has_offer ? "none" : wc.byte_len == sizeof offer ? "right-size" : "wrong-size");
+  saw("offer", "%s",
+      !has_offer                    ? "none"
+      : wc.byte_len == sizeof offer ? "right-size"
+                                    : "wrong-size");
   if (!has_offer) return 0;
   const uint64_t address = be64toh(offer.address);
   const uint32_t rkey = be32toh(offer.rkey);

@@ -1,15 +1,13 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * recorded.h: learn.h, with the calls of an exercise visible to the judge. Each post, poll and wait
- * prints a line "did: FILE:LINE CALL ..." on standard error. The macros call the functions of
- * libibverbs with the same arguments.
- *
- * One thing differs. Most adapters give a region's lkey and rkey the same value, so that a program
- * which mixes them up works by luck. Here the two differ, as they do on other adapters.
- *
- * A peer defines LEARN_PEER first: its calls are not recorded, and its keys are those of the
- * device.
- */
+// SPDX-License-Identifier: Apache-2.0
+// recorded.h: learn.h, with the calls of an exercise visible to the judge. Each post, poll and wait
+// prints a line "did: FILE:LINE CALL ..." on standard error. The macros call the functions of
+// libibverbs with the same arguments.
+//
+// One thing differs. Most adapters give a region's lkey and rkey the same value, so that a program
+// which mixes them up works by luck. Here the two differ, as they do on other adapters.
+//
+// A peer defines LEARN_PEER first: its calls are not recorded, and its keys are those of the
+// device.
 #ifndef RECORDED_H
 #define RECORDED_H
 
@@ -135,6 +133,17 @@ static inline int learn_did_call(const char* path, int line, const char* call, i
                  (ibv_get_cq_event)((channel), (cq), (context)) ? errno : 0)
 #define ibv_ack_cq_events(cq, count) \
   (learn_did(__FILE__, __LINE__, "ack_cq_events"), (ibv_ack_cq_events)((cq), (count)))
+#define ibv_modify_qp(qp, attr, mask)                                                           \
+  ({                                                                                            \
+    static const char* const states_[] = {"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"};  \
+    struct ibv_qp_attr* attr_ = (attr);                                                         \
+    const int mask_ = (mask);                                                                   \
+    const int error_ = (ibv_modify_qp)((qp), attr_, mask_);                                     \
+    const int has_state_ = (mask_ & IBV_QP_STATE) && (unsigned)attr_->qp_state < 7;             \
+    learn_did(__FILE__, __LINE__, "modify_qp %s%s", has_state_ ? states_[attr_->qp_state] : "", \
+              error_ ? " refused" : "");                                                        \
+    error_;                                                                                     \
+  })
 #define ibv_destroy_qp(qp) learn_did_call(__FILE__, __LINE__, "destroy_qp", (ibv_destroy_qp)(qp))
 #define ibv_dereg_mr(mr) learn_did_call(__FILE__, __LINE__, "dereg_mr", (ibv_dereg_mr)(mr))
 #endif
@@ -171,8 +180,9 @@ static inline int learn_wait_at(const char* path, int line, struct ibv_cq* cq, s
 #define learn_await(cq)                                                                    \
   ({                                                                                       \
     struct ibv_wc got_ = {0};                                                              \
+    const int count_ = learn_wait((cq), &got_);                                            \
     errno = 0;                                                                             \
-    if (!learn_wait((cq), &got_)) die("no completion");                                    \
+    if (!count_) die("no completion");                                                     \
     if (got_.status != IBV_WC_SUCCESS) {                                                   \
       die("request %llu: status %d, %s", (unsigned long long)got_.wr_id, (int)got_.status, \
           ibv_wc_status_str(got_.status));                                                 \
