@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <time.h>
 
 #ifndef LEARN_PEER
@@ -143,6 +144,13 @@ static inline int learn_did_call(const char* path, int line, const char* call, i
     learn_did(__FILE__, __LINE__, "modify_qp %s%s", has_state_ ? states_[attr_->qp_state] : "", \
               error_ ? " refused" : "");                                                        \
     error_;                                                                                     \
+  })
+#define epoll_wait(epoll, events, count, limit)                                   \
+  ({                                                                              \
+    const int limit_ = (limit);                                                   \
+    const int got_ = (epoll_wait)((epoll), (events), (count), limit_);            \
+    learn_did(__FILE__, __LINE__, "epoll_wait limit=%d events=%d", limit_, got_); \
+    got_;                                                                         \
   })
 #define ibv_destroy_qp(qp) learn_did_call(__FILE__, __LINE__, "destroy_qp", (ibv_destroy_qp)(qp))
 #define ibv_dereg_mr(mr) learn_did_call(__FILE__, __LINE__, "dereg_mr", (ibv_dereg_mr)(mr))

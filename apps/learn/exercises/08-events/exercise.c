@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exercise 8: answer 40 messages, and sleep while there is none.
+#include "../recorded.h"
+
+enum { COUNT = 40, SIZE = 32, SLOTS = 8 };
+
+static char messages[SLOTS][SIZE];
+static struct learn_end end;
+static struct ibv_mr* mr;
+static int answered;   // number of messages that were received and sent back
+static int completed;  // number of Sends that are complete
+
+static void post_receive(int slot) {
+  struct ibv_sge piece = {(uintptr_t)messages[slot], SIZE, mr->lkey};
+  struct ibv_recv_wr* bad;
+  struct ibv_recv_wr recv = {.wr_id = (uint64_t)slot, .sg_list = &piece, .num_sge = 1};
+  if (ibv_post_recv(end.qp, &recv, &bad)) die("ibv_post_recv");
+}
+
+// Takes a completion: sends a message back, and posts the receive again when that Send is complete.
+static void take(const struct ibv_wc* wc) {
+  if (wc->status != IBV_WC_SUCCESS) die("status %s", ibv_wc_status_str(wc->status));
+  const int slot = (int)wc->wr_id;
+  if (!(wc->opcode & IBV_WC_RECV)) {
+    completed++;
+    post_receive(slot);
+    return;
+  }
+  struct ibv_sge piece = {(uintptr_t)messages[slot], SIZE, mr->lkey};
+  struct ibv_send_wr* bad;
+  struct ibv_send_wr send = {.wr_id = (uint64_t)slot, .sg_list = &piece, .num_sge = 1};
+  send.opcode = IBV_WR_SEND;
+  send.send_flags = IBV_SEND_SIGNALED;
+  if (ibv_post_send(end.qp, &send, &bad)) die("ibv_post_send");
+  answered++;
+}
+
+int main(void) {
+  const int peer = learn_meet();
+  end.context = learn_open();
+  end.channel = ibv_create_comp_channel(end.context);
+  if (!end.channel) die("ibv_create_comp_channel");
+  learn_create(&end);
+  mr = learn_register(end.pd, messages, sizeof messages, 0);
+  for (int slot = 0; slot < SLOTS; slot++) post_receive(slot);
+  const int epoll = epoll_create1(0);
+  struct epoll_event wanted = {.events = EPOLLIN};
+  if (epoll_ctl(epoll, EPOLL_CTL_ADD, end.channel->fd, &wanted)) die("epoll_ctl");
+
+  /* Write here: connect with learn_connect(&end, peer), and call take() for each completion until
+   * `completed` is COUNT. Sleep in epoll_wait() with a limit of 2000 ms while there is none. */
+  if (completed < COUNT) die("not written yet");
+
+  learn_sync(peer);
+  close(epoll);
+  learn_disconnect(&end);
+  ibv_destroy_comp_channel(end.channel);
+  ibv_dereg_mr(mr);
+  return 0;
+}
