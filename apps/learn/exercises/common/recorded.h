@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
+#include <rdma/rdma_cma.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ enum { LEARN_LKEY_MASK = 0x5a5a0000 };
 __attribute__((format(printf, 3, 4))) static inline void learn_did(const char* path, int line,
                                                                    const char* format, ...) {
   static int lines;
-  if (__atomic_add_fetch(&lines, 1, __ATOMIC_RELAXED) > 3000) return;
+  if (__atomic_add_fetch(&lines, 1, __ATOMIC_RELAXED) > 4000) return;
   const char* slash = strrchr(path, '/');
   char text[200];
   va_list arguments;
@@ -65,9 +66,10 @@ static inline void learn_did_send(const char* path, int line, const struct ibv_q
   static const char* const names[] = {"WRITE", "WRITE_IMM", "SEND",      "SEND_IMM", "READ",
                                       "CAS",   "FETCH_ADD", "LOCAL_INV", "BIND_MW",  "SEND_INV"};
   const unsigned opcode = wr->opcode;
-  learn_did(path, line, "post_send %s qp=%u wr_id=%llu length=%u%s%s%s%s",
+  const struct ibv_sge* piece = wr->num_sge > 0 ? wr->sg_list : NULL;
+  learn_did(path, line, "post_send %s qp=%u wr_id=%llu address=%#llx length=%u%s%s%s%s",
             opcode < 10 ? names[opcode] : "other", qp->qp_num, (unsigned long long)wr->wr_id,
-            wr->num_sge > 0 && wr->sg_list ? wr->sg_list->length : 0,
+            piece ? (unsigned long long)piece->addr : 0, piece ? piece->length : 0,
             wr->send_flags & IBV_SEND_SIGNALED ? " signaled" : "",
             wr->send_flags & IBV_SEND_FENCE ? " fence" : "", error ? " refused: " : "",
             error ? strerror(error) : "");
@@ -115,8 +117,10 @@ static inline int learn_did_call(const char* path, int line, const char* call, i
              learn_did_send(__FILE__, __LINE__, (qp), wr_, error_))
 #define ibv_post_recv(qp, list, bad)                                                     \
   LEARN_POST(struct ibv_recv_wr, ibv_post_recv, qp, list, bad,                           \
-             learn_did(__FILE__, __LINE__, "post_recv qp=%u wr_id=%llu%s", (qp)->qp_num, \
-                       (unsigned long long)wr_->wr_id, error_ ? " refused" : ""))
+             learn_did(__FILE__, __LINE__, "post_recv qp=%u wr_id=%llu address=%#llx%s", \
+                       (qp)->qp_num, (unsigned long long)wr_->wr_id,                     \
+                       wr_->num_sge > 0 ? (unsigned long long)wr_->sg_list->addr : 0,    \
+                       error_ ? " refused" : ""))
 #define ibv_post_srq_recv(srq, list, bad)                                \
   LEARN_POST(struct ibv_recv_wr, ibv_post_srq_recv, srq, list, bad,      \
              learn_did(__FILE__, __LINE__, "post_srq_recv wr_id=%llu%s", \
@@ -145,6 +149,23 @@ static inline int learn_did_call(const char* path, int line, const char* call, i
               error_ ? " refused" : "");                                                        \
     error_;                                                                                     \
   })
+#define rdma_get_cm_event(channel, place)                                                 \
+  ({                                                                                      \
+    struct rdma_cm_event** place_ = (place);                                              \
+    const int got_ = (rdma_get_cm_event)((channel), place_);                              \
+    if (got_ == 0) {                                                                      \
+      learn_did(__FILE__, __LINE__, "get_cm_event %s", rdma_event_str((*place_)->event)); \
+    }                                                                                     \
+    got_;                                                                                 \
+  })
+#define rdma_ack_cm_event(event) \
+  (learn_did(__FILE__, __LINE__, "ack_cm_event"), (rdma_ack_cm_event)(event))
+#define rdma_accept(id, param) \
+  learn_did_call(__FILE__, __LINE__, "accept", (rdma_accept)((id), (param)) ? errno : 0)
+#define rdma_create_qp(id, pd, attr) \
+  learn_did_call(__FILE__, __LINE__, "create_qp", (rdma_create_qp)((id), (pd), (attr)) ? errno : 0)
+#define rdma_destroy_id(id) (learn_did(__FILE__, __LINE__, "destroy_id"), (rdma_destroy_id)(id))
+#define rdma_destroy_qp(id) (learn_did(__FILE__, __LINE__, "destroy_qp"), (rdma_destroy_qp)(id))
 #define epoll_wait(epoll, events, count, limit)                                   \
   ({                                                                              \
     const int limit_ = (limit);                                                   \
