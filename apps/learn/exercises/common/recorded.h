@@ -41,9 +41,14 @@ __attribute__((format(printf, 3, 4))) static inline void learn_did(const char* p
   vsnprintf(text + head, sizeof text - (size_t)head, format, arguments);
   va_end(arguments);
   char* const before = latest[calls++ % 2];
+  const char* const last = latest[calls % 2];
+  const int was_left_out = repeated >= 8;
   repeated = strcmp(text, before) == 0 ? repeated + 1 : 0;
   strcpy(before, text);
-  if (repeated < 8 && ++lines < 4000) fprintf(stderr, "%s\n", text);
+  if (repeated < 8 && ++lines < 4000) {
+    if (was_left_out) fprintf(stderr, "%s\n", last);
+    fprintf(stderr, "%s\n", text);
+  }
   errno = error;
 }
 
@@ -72,9 +77,14 @@ static inline void learn_did_send(const char* path, int line, const struct ibv_q
                                       "CAS",   "FETCH_ADD", "LOCAL_INV", "BIND_MW",  "SEND_INV"};
   const unsigned opcode = wr->opcode;
   const struct ibv_sge* piece = wr->num_sge > 0 ? wr->sg_list : NULL;
-  learn_did(path, line, "post_send %s qp=%u wr_id=%llu address=%#llx length=%u%s%s%s%s",
+  char more[60] = "";
+  if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
+    snprintf(more, sizeof more, " compare=%llu swap=%llu",
+             (unsigned long long)wr->wr.atomic.compare_add, (unsigned long long)wr->wr.atomic.swap);
+  }
+  learn_did(path, line, "post_send %s qp=%u wr_id=%llu address=%#llx length=%u%s%s%s%s%s",
             opcode < 10 ? names[opcode] : "other", qp->qp_num, (unsigned long long)wr->wr_id,
-            piece ? (unsigned long long)piece->addr : 0, piece ? piece->length : 0,
+            piece ? (unsigned long long)piece->addr : 0, piece ? piece->length : 0, more,
             wr->send_flags & IBV_SEND_SIGNALED ? " signaled" : "",
             wr->send_flags & IBV_SEND_FENCE ? " fence" : "", error ? " refused: " : "",
             error ? strerror(error) : "");
