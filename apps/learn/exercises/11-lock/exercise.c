@@ -6,7 +6,7 @@ enum { ROUNDS = 10 };
 
 // What the peer's memory contains.
 struct shared {
-  uint64_t lock;  // 0: free. Whoever changes it to another number has it
+  uint64_t lock;  // 0: free; any other number: a client has it
   uint64_t count;
 };
 

@@ -78,6 +78,10 @@ static inline void learn_did_send(const char* path, int line, const struct ibv_q
   const unsigned opcode = wr->opcode;
   const struct ibv_sge* piece = wr->num_sge > 0 ? wr->sg_list : NULL;
   char more[60] = "";
+  if (wr->opcode == IBV_WR_BIND_MW) {
+    snprintf(more, sizeof more, " rkey=%#x bytes=%llu", wr->bind_mw.rkey,
+             (unsigned long long)wr->bind_mw.bind_info.length);
+  }
   if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
     snprintf(more, sizeof more, " compare=%llu swap=%llu",
              (unsigned long long)wr->wr.atomic.compare_add, (unsigned long long)wr->wr.atomic.swap);
@@ -106,8 +110,14 @@ static inline int learn_did_call(const char* path, int line, const char* call, i
   return error;
 }
 
+/* Exchanges the lkey of the region that a window is bound to for the other one. */
+static inline void learn_exchange_key(const struct ibv_send_wr* wr) {
+  if (wr->opcode != IBV_WR_BIND_MW || !wr->bind_mw.bind_info.mr) return;
+  wr->bind_mw.bind_info.mr->lkey ^= LEARN_LKEY_MASK;
+}
+
 /* Posts the requests of a list one by one, each with the keys that the device knows. */
-#define LEARN_POST(type, post, queue, list, bad, record)                   \
+#define LEARN_POST(type, post, queue, list, bad, exchange, record)         \
   ({                                                                       \
     int error_ = 0;                                                        \
     for (type* wr_ = (list); wr_ && !error_; wr_ = wr_->next) {            \
@@ -116,7 +126,9 @@ static inline int learn_did_call(const char* path, int line, const char* call, i
       struct ibv_sge copy_[4];                                             \
       one_.next = NULL;                                                    \
       one_.sg_list = learn_device_keys(wr_->sg_list, wr_->num_sge, copy_); \
+      exchange;                                                            \
       error_ = (post)((queue), &one_, &ignored_);                          \
+      exchange;                                                            \
       record;                                                              \
       if (error_) *(bad) = wr_;                                            \
     }                                                                      \
@@ -127,18 +139,18 @@ static inline int learn_did_call(const char* path, int line, const char* call, i
 #define ibv_reg_mr(pd, memory, size, access)                                                \
   learn_did_reg(__FILE__, __LINE__, (ibv_reg_mr)((pd), (memory), (size), (access)), (size), \
                 (int)(access))
-#define ibv_post_send(qp, list, bad)                           \
-  LEARN_POST(struct ibv_send_wr, ibv_post_send, qp, list, bad, \
+#define ibv_post_send(qp, list, bad)                                                      \
+  LEARN_POST(struct ibv_send_wr, ibv_post_send, qp, list, bad, learn_exchange_key(&one_), \
              learn_did_send(__FILE__, __LINE__, (qp), wr_, error_))
 #define ibv_post_recv(qp, list, bad)                                                     \
-  LEARN_POST(struct ibv_recv_wr, ibv_post_recv, qp, list, bad,                           \
+  LEARN_POST(struct ibv_recv_wr, ibv_post_recv, qp, list, bad, (void)0,                  \
              learn_did(__FILE__, __LINE__, "post_recv qp=%u wr_id=%llu address=%#llx%s", \
                        (qp)->qp_num, (unsigned long long)wr_->wr_id,                     \
                        wr_->num_sge > 0 ? (unsigned long long)wr_->sg_list->addr : 0,    \
                        error_ ? " refused" : ""))
-#define ibv_post_srq_recv(srq, list, bad)                                \
-  LEARN_POST(struct ibv_recv_wr, ibv_post_srq_recv, srq, list, bad,      \
-             learn_did(__FILE__, __LINE__, "post_srq_recv wr_id=%llu%s", \
+#define ibv_post_srq_recv(srq, list, bad)                                    \
+  LEARN_POST(struct ibv_recv_wr, ibv_post_srq_recv, srq, list, bad, (void)0, \
+             learn_did(__FILE__, __LINE__, "post_srq_recv wr_id=%llu%s",     \
                        (unsigned long long)wr_->wr_id, error_ ? " refused" : ""))
 #define ibv_poll_cq(cq, count, wc)                                              \
   ({                                                                            \
@@ -181,6 +193,8 @@ static inline int learn_did_call(const char* path, int line, const char* call, i
   learn_did_call(__FILE__, __LINE__, "create_qp", (rdma_create_qp)((id), (pd), (attr)) ? errno : 0)
 #define rdma_destroy_id(id) (learn_did(__FILE__, __LINE__, "destroy_id"), (rdma_destroy_id)(id))
 #define rdma_destroy_qp(id) (learn_did(__FILE__, __LINE__, "destroy_qp"), (rdma_destroy_qp)(id))
+#define ibv_alloc_mw(pd, type) \
+  (learn_did(__FILE__, __LINE__, "alloc_mw type=%d", (int)(type)), (ibv_alloc_mw)((pd), (type)))
 #define epoll_wait(epoll, events, count, limit)                                   \
   ({                                                                              \
     const int limit_ = (limit);                                                   \
@@ -193,6 +207,11 @@ static inline int learn_did_call(const char* path, int line, const char* call, i
 #endif
 
 #include "learn.h"
+
+#ifndef LEARN_PEER
+#define learn_put(socket, data, length) \
+  (learn_did(__FILE__, __LINE__, "put"), (learn_put)((socket), (data), (length)))
+#endif
 
 /* How long learn_wait() waits, in milliseconds. */
 enum { LEARN_PATIENCE = 2500 };
