@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exercise 13: send 60 messages, in order and each once, although one of two devices fails.
+#include "../recorded.h"
+
+enum { COUNT = 60, WINDOW = 8 };
+
+struct message {
+  uint32_t number;
+  char text[60];
+};
+
+static struct learn_end ends[2];  // a queue pair on each device
+static struct ibv_mr* mrs[2];     // `messages`, registered with each device
+static struct message messages[COUNT];
+static uint32_t next;  // what the peer says on ends[1] when ends[0] has failed
+static int is_done;
+
+// Opens device number `side`, and prepares ends[side].
+static void open_end(int side) {
+  int count = 0;
+  struct ibv_device** list = ibv_get_device_list(&count);
+  errno = 0;
+  if (count < 2) die("this exercise needs two devices");
+  ends[side] = (struct learn_end){.context = ibv_open_device(list[side]), .depth = WINDOW};
+  if (!ends[side].context) die("ibv_open_device");
+  ibv_free_device_list(list);
+  learn_create(&ends[side]);
+  mrs[side] = learn_register(ends[side].pd, messages, sizeof messages, 0);
+}
+
+// Sends all messages. Sets `is_done`.
+static void send_all(void) {
+  uint32_t sent = 0, completed = 0;
+  int side = 0;
+  while (completed < COUNT) {
+    while (sent < COUNT && sent - completed < WINDOW) {
+      struct ibv_sge piece = {(uintptr_t)&messages[sent], sizeof messages[sent], mrs[side]->lkey};
+      struct ibv_send_wr *bad, send = {.wr_id = sent, .sg_list = &piece, .num_sge = 1};
+      send.opcode = IBV_WR_SEND;
+      send.send_flags = IBV_SEND_SIGNALED;
+      if (ibv_post_send(ends[side].qp, &send, &bad)) die("ibv_post_send");
+      sent++;
+    }
+    struct ibv_wc wc;
+    if (!learn_wait(ends[side].cq, &wc)) die("no completion");
+    completed++;
+    if (wc.status == IBV_WC_SUCCESS) continue;
+    if (side == 1) die("both devices have failed");
+    for (; completed < sent; completed++) learn_wait(ends[0].cq, &wc); /* flushed requests */
+    do {
+      wc = learn_await(ends[1].cq);
+    } while (!(wc.opcode & IBV_WC_RECV));
+    side = 1;
+    sent = completed = next;
+  }
+  is_done = 1;
+}
+
+int main(void) {
+  const int peer = learn_meet();
+  for (int side = 0; side < 2; side++) open_end(side);
+  for (uint32_t i = 0; i < COUNT; i++) {
+    messages[i].number = i;
+    learn_fill(messages[i].text, sizeof messages[i].text, i);
+  }
+  struct ibv_mr* mr = learn_register(ends[1].pd, &next, sizeof next, 0);
+  learn_post_receive(ends[1].qp, mr, &next, sizeof next);
+  for (int side = 0; side < 2; side++) learn_connect(&ends[side], peer);
+  send_all();
+  learn_sync(peer);
+  for (int side = 0; side < 2; side++) {
+    learn_disconnect(&ends[side]);
+    ibv_dereg_mr(mrs[side]);
+  }
+  ibv_dereg_mr(mr);
+  return 0;
+}
