@@ -25,11 +25,11 @@ static struct ibv_pd* pd;
 static struct ibv_cq* cq;
 static int gone;  // number of clients that have disconnected
 
-// Returns an event, or null if there is none within a millisecond.
+// Returns the next event, or null if there is none.
 static inline struct rdma_cm_event* next_event(void) {
   struct pollfd readable = {.fd = channel->fd, .events = POLLIN};
   struct rdma_cm_event* event = NULL;
-  if (poll(&readable, 1, 1) == 1 && rdma_get_cm_event(channel, &event)) die("rdma_get_cm_event");
+  if (poll(&readable, 1, 0) == 1 && rdma_get_cm_event(channel, &event)) die("rdma_get_cm_event");
   return event;
 }
 

@@ -30,7 +30,7 @@ enum { LEARN_LKEY_MASK = 0x5a5a0000 };
  * time. Prints 4000 lines at most. */
 __attribute__((format(printf, 3, 4))) static inline void learn_did(const char* path, int line,
                                                                    const char* format, ...) {
-  static char latest[2][250];
+  static char latest[2][250], printed[250];
   static unsigned lines, calls, repeated;
   const int error = errno;
   const char* slash = strrchr(path, '/');
@@ -44,11 +44,14 @@ __attribute__((format(printf, 3, 4))) static inline void learn_did(const char* p
   const char* const last = latest[calls % 2];
   const int was_left_out = repeated >= 8;
   repeated = strcmp(text, before) == 0 ? repeated + 1 : 0;
-  strcpy(before, text);
   if (repeated < 8 && ++lines < 4000) {
+    /* of two calls that alternate, neither may seem to follow itself */
+    if (was_left_out && strcmp(last, printed) == 0) fprintf(stderr, "%s\n", before);
     if (was_left_out) fprintf(stderr, "%s\n", last);
     fprintf(stderr, "%s\n", text);
+    strcpy(printed, text);
   }
+  strcpy(before, text);
   errno = error;
 }
 
