@@ -23,8 +23,7 @@ int main(void) {
     memset(text, 'a' + round, sizeof text);
 
     struct ibv_sge piece = {.addr = (uintptr_t)text, .length = sizeof text, .lkey = mr->lkey};
-    struct ibv_send_wr tell = {
-        .wr_id = 2, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
+    struct ibv_send_wr tell = {.wr_id = 2, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
     struct ibv_send_wr write = {
         .wr_id = 1, .sg_list = &piece, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
     write.wr.rdma.remote_addr = place.address;

@@ -28,12 +28,13 @@ static struct {
 // Posts a signaled request for one number of `local`. Example:
 //   POST(ends[0], &local.count, .opcode = IBV_WR_RDMA_READ,
 //        .wr.rdma = {.remote_addr = place.address + 8, .rkey = place.rkey});
-#define POST(end, number, ...)                                                            \
-  do {                                                                                    \
-    struct ibv_sge piece_ = {(uintptr_t)(number), sizeof *(number), mr->lkey};            \
-    struct ibv_send_wr *bad_wr_, request_ = {.sg_list = &piece_, .num_sge = 1,            \
-                                             .send_flags = IBV_SEND_SIGNALED, __VA_ARGS__}; \
-    if (ibv_post_send((end).qp, &request_, &bad_wr_)) die("ibv_post_send");               \
+#define POST(end, number, ...)                                                               \
+  do {                                                                                       \
+    struct ibv_sge piece_ = {(uintptr_t)(number), sizeof *(number), mr->lkey};               \
+    struct ibv_send_wr *bad_wr_,                                                             \
+        request_ = {                                                                         \
+            .sg_list = &piece_, .num_sge = 1, .send_flags = IBV_SEND_SIGNALED, __VA_ARGS__}; \
+    if (ibv_post_send((end).qp, &request_, &bad_wr_)) die("ibv_post_send");                  \
   } while (0)
 
 // Adds one to the count.

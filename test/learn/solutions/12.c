@@ -38,8 +38,8 @@ int main(void) {
     struct ibv_send_wr bind = {.opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED};
     bind.bind_mw.mw = mw;
     bind.bind_mw.rkey = rkey;
-    bind.bind_mw.bind_info = (struct ibv_mw_bind_info){
-        mr, (uintptr_t)memory[rounds], SIZE, IBV_ACCESS_REMOTE_WRITE};
+    bind.bind_mw.bind_info =
+        (struct ibv_mw_bind_info){mr, (uintptr_t)memory[rounds], SIZE, IBV_ACCESS_REMOTE_WRITE};
     if (ibv_post_send(end.qp, &bind, &bad)) die("ibv_post_send");
     learn_await(end.cq);
     const struct place place = {(uintptr_t)memory[rounds], rkey, SIZE};

@@ -28,9 +28,9 @@ int main(void) {
   struct ibv_mw* mw = NULL;
   int rounds = 0;  // number of rounds that are done
 
-  /* Write here: register `memory` in `mr` and allocate a window `mw`. In each round, bind the window
-   * to memory[round], tell the peer with learn_put(peer, &place, sizeof place), wait for the peer's
-   * message, and see to it that the window is no longer valid. */
+  /* Write here: register `memory` in `mr` and allocate a window `mw`. In each round, bind the
+   * window to memory[round], tell the peer with learn_put(peer, &place, sizeof place), wait for the
+   * peer's message, and see to it that the window is no longer valid. */
   if (rounds < ROUNDS) die("not written yet");
 
   for (int round = 0; round < ROUNDS; round++) {

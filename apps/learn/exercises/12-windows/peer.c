@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Peer of exercise 12: in each of three rounds, receives address, key and length of a window, writes
-// a text into it and sends a message. The first message invalidates the window, and the others do
-// not. After the last round the peer tries to write once more, which must be refused.
+// Peer of exercise 12: in each of three rounds, receives address, key and length of a window,
+// writes a text into it and sends a message. The first message invalidates the window, and the
+// others do not. After the last round the peer tries to write once more, which must be refused.
 #define LEARN_PEER
 #include "../recorded.h"
 
