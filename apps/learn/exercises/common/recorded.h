@@ -142,6 +142,10 @@ static inline void learn_exchange_key(const struct ibv_send_wr* wr) {
 #define ibv_reg_mr(pd, memory, size, access)                                                \
   learn_did_reg(__FILE__, __LINE__, (ibv_reg_mr)((pd), (memory), (size), (access)), (size), \
                 (int)(access))
+#undef ibv_reg_mr_iova
+#define ibv_reg_mr_iova(pd, memory, size, iova, access)                                          \
+  learn_did_reg(__FILE__, __LINE__, (ibv_reg_mr_iova)((pd), (memory), (size), (iova), (access)), \
+                (size), (int)(access))
 #define ibv_post_send(qp, list, bad)                                                      \
   LEARN_POST(struct ibv_send_wr, ibv_post_send, qp, list, bad, learn_exchange_key(&one_), \
              learn_did_send(__FILE__, __LINE__, (qp), wr_, error_))
