@@ -4,9 +4,10 @@
 
 enum { COUNT = 40, SIZE = 32, SLOTS = 8 };
 
-static char messages[SLOTS][SIZE];
-static struct learn_end end;
-static struct ibv_mr* mr;
+static char messages[SLOTS][SIZE];  // for the receives
+static char answers[COUNT][SIZE];   // for the Sends
+static struct learn_end end = {.depth = COUNT};
+static struct ibv_mr *mr, *answers_mr;
 static int answered;   // number of messages that were received and sent back
 static int completed;  // number of Sends that are complete
 
@@ -17,22 +18,22 @@ static void post_receive(int slot) {
   if (ibv_post_recv(end.qp, &recv, &bad)) die("ibv_post_recv");
 }
 
-// Takes a completion: sends a message back, and posts the receive again when that Send is complete.
-static void take(const struct ibv_wc* wc) {
+// Takes a completion. Sends a message back, and posts its receive again.
+static inline void take(const struct ibv_wc* wc) {
   if (wc->status != IBV_WC_SUCCESS) die("status %s", ibv_wc_status_str(wc->status));
-  const int slot = (int)wc->wr_id;
   if (!(wc->opcode & IBV_WC_RECV)) {
     completed++;
-    post_receive(slot);
     return;
   }
-  struct ibv_sge piece = {(uintptr_t)messages[slot], SIZE, mr->lkey};
+  char* answer = answers[answered++ % COUNT];
+  memcpy(answer, messages[wc->wr_id], SIZE);
+  post_receive((int)wc->wr_id);
+  struct ibv_sge piece = {(uintptr_t)answer, SIZE, answers_mr->lkey};
   struct ibv_send_wr* bad;
-  struct ibv_send_wr send = {.wr_id = (uint64_t)slot, .sg_list = &piece, .num_sge = 1};
+  struct ibv_send_wr send = {.wr_id = 100, .sg_list = &piece, .num_sge = 1};
   send.opcode = IBV_WR_SEND;
   send.send_flags = IBV_SEND_SIGNALED;
   if (ibv_post_send(end.qp, &send, &bad)) die("ibv_post_send");
-  answered++;
 }
 
 int main(void) {
@@ -42,6 +43,7 @@ int main(void) {
   if (!end.channel) die("ibv_create_comp_channel");
   learn_create(&end);
   mr = learn_register(end.pd, messages, sizeof messages, 0);
+  answers_mr = learn_register(end.pd, answers, sizeof answers, 0);
   for (int slot = 0; slot < SLOTS; slot++) post_receive(slot);
   const int epoll = epoll_create1(0);
   struct epoll_event wanted = {.events = EPOLLIN};
@@ -66,5 +68,6 @@ int main(void) {
   learn_disconnect(&end);
   ibv_destroy_comp_channel(end.channel);
   ibv_dereg_mr(mr);
+  ibv_dereg_mr(answers_mr);
   return 0;
 }

@@ -9,7 +9,7 @@
 enum { WINDOW = 8, COUNT = 60, SIZE = 64 };
 
 static char messages[WINDOW][SIZE];
-static uint32_t grants[WINDOW];
+static uint32_t grants[COUNT];
 
 /* Returns whether a message arrives within a tenth of a second. */
 static int has_more(struct ibv_cq* cq) {
@@ -23,7 +23,7 @@ static int has_more(struct ibv_cq* cq) {
 
 int main(void) {
   const int program = learn_meet();
-  struct learn_end end = {.depth = 16};
+  struct learn_end end = {.depth = 32};
   learn_create(&end);
   struct ibv_mr* mr = learn_register(end.pd, messages, sizeof messages, 0);
   struct ibv_mr* grant_mr = learn_register(end.pd, grants, sizeof grants, 0);
@@ -33,7 +33,7 @@ int main(void) {
   for (int received = 0, count = 0; received < COUNT; received++) {
     const int may_grant = received == 0 || received >= WINDOW;
     while (may_grant && granted < COUNT && granted < received / 2 * 2 + WINDOW) {
-      uint32_t* grant = &grants[count++ % WINDOW];
+      uint32_t* grant = &grants[count++];
       *grant = granted == 0 ? 6 : 2;
       granted += (int)*grant;
       learn_post(end.qp, IBV_WR_SEND, grant_mr, grant, sizeof *grant, 0, 0);

@@ -6,11 +6,11 @@
 
 enum { COUNT = 40, SIZE = 32, SLOTS = 16 };
 
-static char messages[SLOTS][SIZE], answers[SLOTS][SIZE];
+static char messages[COUNT][SIZE], answers[SLOTS][SIZE];
 
 int main(void) {
   const int program = learn_meet();
-  struct learn_end end = {0};
+  struct learn_end end = {.depth = COUNT};
   learn_create(&end);
   struct ibv_mr* mr = learn_register(end.pd, messages, sizeof messages, 0);
   struct ibv_mr* answers_mr = learn_register(end.pd, answers, sizeof answers, 0);
@@ -19,7 +19,7 @@ int main(void) {
   int sent = 0, answered = 0, is_right = 1;
   for (int burst = 1; answered < COUNT; burst = burst % 5 + 1) {
     for (int i = 0; i < burst && sent < COUNT; i++, sent++) {
-      char* message = messages[sent % SLOTS];
+      char* message = messages[sent];
       learn_fill(message, SIZE, (unsigned)sent);
       learn_post(end.qp, IBV_WR_SEND, mr, message, SIZE, 0, 0);
     }
