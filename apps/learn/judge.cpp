@@ -30,6 +30,7 @@ constexpr unsigned kAdversarySeeds = 0;
 
 constexpr std::uintmax_t kLongestSource = 1 << 20;
 constexpr std::size_t kLongestLine = 400;  // std::regex needs stack for each character
+constexpr std::size_t kMostEvidence = 400;
 constexpr std::chrono::seconds kBuildLimit{20};
 
 /// A folder for temporary files, removed with all its contents.
@@ -93,6 +94,15 @@ std::string with_short_places(std::string line) {
   static const std::regex student(R"([^ ]*\bexercise\.c:(\d+)(:\d+)?)");
   static const std::regex other(R"([^ ]*/((learn\.h|peer\.c):\d+))");
   return std::regex_replace(std::regex_replace(line, student, "line $1"), other, "$1");
+}
+
+std::vector<std::string> without_middle(const std::vector<std::string>& lines) {
+  if (lines.size() <= kMostEvidence) return lines;
+  constexpr std::ptrdiff_t kHalf = kMostEvidence / 2;
+  std::vector<std::string> out(lines.begin(), lines.begin() + kHalf);
+  out.push_back(fmt::format("({} more lines)", lines.size() - kMostEvidence));
+  out.insert(out.end(), lines.end() - kHalf, lines.end());
+  return out;
 }
 
 std::string text_of(const Ended& ended) {
@@ -182,7 +192,7 @@ class Judging {
         .words = {own_path().string(), "run"},
         .environment = {{"LEARN_SOCKET", std::to_string(socket)}, {"TMPDIR", scratch_.path()}},
         .descriptor = socket,
-        .is_confined = true};
+        .is_single = true};
     auto& words = out.words;
     words.insert(words.end(), exercise_.options.begin(), exercise_.options.end());
     words.insert(words.end(), more.begin(), more.end());
@@ -245,7 +255,7 @@ class Judging {
   bool conclude() {
     std::vector<std::string> all = evidence_;
     all.insert(all.end(), source_lines_.begin(), source_lines_.end());
-    verdict_.evidence = evidence_;
+    verdict_.evidence = without_middle(evidence_);
     const auto found = first_finding(exercise_, all);
     if (!found) return true;
     verdict_.cause = found->cause;

@@ -196,12 +196,12 @@ cli::Command check_command() {
 }
 
 cli::Command hint_command() {
-  cli::Command command("hint", "Print a hint; each call for the same exercise prints one more");
+  cli::Command command("hint", "Print hints for an exercise");
   auto number = std::make_shared<std::string>();
   auto count = std::make_shared<unsigned>(1);
   command.argument("N", *number, "Number of the exercise; without N, the next one to solve");
   command.number("--level", "L", *count, {1, 3},
-                 "Print the first L hints, from vague to nearly the answer");
+                 "Print the first L hints; the third is nearly the answer");
   command.run = [number, count](const cli::Given&) {
     const Exercise& exercise = exercise_or_next(*number);
     for (unsigned i = 0; i < *count && i < exercise.hints.size(); ++i) {

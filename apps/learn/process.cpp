@@ -33,7 +33,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kOutputLimit = 1 << 20;
 constexpr rlim_t kFileLimit = 64 << 20;
-constexpr rlim_t kMemoryLimit = rlim_t{8} << 30;
+constexpr rlim_t kMemoryLimit = rlim_t{4} << 30;
 constexpr std::chrono::seconds kGrace{2};
 
 /// Makes the kernel kill this process if it starts a process or sends a signal to one. Threads are
@@ -88,10 +88,8 @@ void set_limit(__rlimit_resource what, rlim_t most) {
   std::vector<char*> words;
   for (const auto& word : program.words) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  if (program.is_confined) {
-    set_limit(RLIMIT_AS, kMemoryLimit);
-    forbid_processes();
-  }
+  set_limit(RLIMIT_AS, kMemoryLimit);
+  if (program.is_single) forbid_processes();
   if (::chdir(folder) == 0) ::execvp(words.front(), words.data());
   constexpr int kNotFound = 127;
   ::_exit(kNotFound);

@@ -18,8 +18,8 @@ struct Program {
   std::vector<std::string> words;  ///< a path, or a name for $PATH, and the arguments
   std::vector<std::pair<std::string, std::string>> environment;  ///< besides the own environment
   int descriptor = -1;  ///< a descriptor that the process inherits with this number; -1: none
-  /// Whether to kill the process if it calls fork() or kill(), or uses more than 8 GiB of memory.
-  bool is_confined = false;
+  /// Whether to kill the process if it calls fork() or kill().
+  bool is_single = false;
 };
 
 enum class End : std::uint8_t {

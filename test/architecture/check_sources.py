@@ -54,6 +54,7 @@ APPS = {
     "explain_error": ("common",),
     "lab": ("common", "frames"),
     "info": ("common", "transfer"),
+    "learn": ("common", "report"),
 }
 # Folder -> its sub-folders in order. Each sub-folder may include itself and the sub-folders before it in the list.
 SUB_FOLDERS = {
@@ -65,6 +66,8 @@ SUB_FOLDERS = {
 }
 FOR_ALL_APPS = ("command_line", "commands.hpp")
 APPS_TOP = ("main.cpp", "commands.hpp", "examples")
+# Programs in C that only use libibverbs and librdmacm. They include "../learn.h", as in the folder of a student.
+EXERCISES = "apps/learn/exercises"
 # Folder of apps/ -> headers of other layers that it may include although these headers are not installed.
 NOT_INSTALLED = {"run": ("rdma_core/faults/plan.hpp", "rdma_core/process/session.hpp"),
                  "info": ("rdma_core/device/port.hpp",)}
@@ -219,6 +222,8 @@ def included_apps():
     """Yields the includes between the folders of apps/: path and line of the include, the folder that contains it, and
     the folder or top-level file that it includes."""
     for path, text in files(CODE, ("apps",)):
+        if is_below(path, (EXERCISES,)):
+            continue
         folder = path.split("/")[1]
         for match in INCLUDE.finditer(text):
             name = match[1].split("/")[0]

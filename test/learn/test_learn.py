@@ -2,6 +2,7 @@
 """Tests `iwarp learn`: the right solution of each exercise passes, each wrong solution is told its cause, and a
 program that misbehaves is stopped. Programs are judged two at a time."""
 import concurrent.futures
+import contextlib
 import json
 import os
 import pathlib
@@ -11,7 +12,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "apps"))
-from support import Case, main, run  # noqa: E402
+from support import SANITIZER, Case, finish, main, run  # noqa: E402
 
 SOLUTIONS = sorted((HERE / "solutions").glob("*.c"))
 WRONG = sorted((HERE / "wrong").iterdir())
@@ -23,10 +24,43 @@ def number_of(path):
     return str(int(path.name[:2]))
 
 
+# Bodies of main(), and the cause that the judge must name.
+MISBEHAVING = [
+    ("hang", "for (;;) {}"),
+    ("hang", "signal(SIGTERM, SIG_IGN); for (;;) pause();"),
+    ("prints-too-much", 'for (;;) puts("all work and no play");'),
+    ("starts-process", "fork(); for (;;) pause();"),
+    ("starts-process", "if (fork() == 0) { setsid(); for (;;) pause(); }"),
+    ("starts-process", 'return system("sleep 1000");'),
+    ("starts-process", "kill(getppid(), 0); return 0;"),
+    ("crash", "*(volatile int *)8 = 1;"),
+    ("crash", "abort();"),
+    ("exit-status", "exit(7);"),
+    ("peer-ended", "close(learn_meet()); return 0;"),
+    ("peer-ended", "const int peer = learn_meet(); char junk[9000] = {0}; learn_put(peer, junk, sizeof junk); return 0;"),
+    ("does-not-compile", '#include "/dev/zero"'),
+    ("does-not-compile", "#error no"),
+    ("does-not-link", "extern void nowhere(void); nowhere();"),
+    ("not-written", 'die("not written yet");'),
+]
+
+
+def processes_in(folder):
+    """Returns the command lines of the processes that have an argument in this folder."""
+    out = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if str(folder) in line:
+                out.append(line)
+    return out
+
+
 class Learn(Case):
     def judged(self, path):
         """Returns the verdict of a program, as the object of the JSON report."""
-        result = run("learn", "check", number_of(path), "--file", path, "--json")
+        result = run("learn", "check", number_of(path), "--file", path, "--json",
+                     env={**os.environ, "TMPDIR": str(self.out)})
         self.assertIn(result.returncode, (0, 1), result.stderr)
         self.assertEqual(result.stderr, "")
         return json.loads(result.stdout)[0]
@@ -57,6 +91,73 @@ class Learn(Case):
                 cause = re.match(r"/\* cause: ([\w-]+) \*/\n", source.read_text())[1]
                 self.assertFalse(verdict["passed"], verdict)
                 self.assertEqual(verdict["cause"], cause, verdict)
+
+    def test_a_student_works_through_an_exercise(self):
+        folder = self.dir / "work"
+        self.assertIn("iwarp learn start", self.assert_ok(run("learn", cwd=self.dir)))
+        self.assertIn("01-memory", self.assert_ok(run("learn", "start", "work", cwd=self.dir)))
+        self.assertIn("Next: read", self.assert_ok(run("learn", cwd=folder)))
+        source = folder / "01-memory/exercise.c"
+        ran = run("learn", "check", cwd=folder / "01-memory")
+        self.assertEqual(ran.returncode, 1)
+        self.assertIn("nothing is written yet", ran.stdout)
+        self.assertIn("not passed yet", self.assert_ok(run("learn", "show", "1", cwd=folder)))
+        hints = self.assert_ok(run("learn", "hint", "1", "--level", "3", cwd=folder))
+        self.assertEqual(hints.count("Hint "), 3)
+        self.assert_ok(run("learn", "start", folder))  # keeps what the student has written
+        source.write_text((HERE / "solutions/01.c").read_text())
+        self.assert_ok(run("learn", "start", folder))
+        grades = self.scratch / "results.json"
+        self.assertIn("passed", self.assert_ok(run("learn", "check", "--gradescope", grades, cwd=folder)))
+        [test] = json.loads(grades.read_text())["tests"]
+        self.assertEqual((test["score"], test["max_score"], test["status"]), (1, 1, "passed"))
+        self.assertIn("saw: read=success", self.assert_ok(run("learn", "show", "1", cwd=folder)))
+        self.assertRegex(self.assert_ok(run("learn", cwd=folder)), "(?m)^passed +1 ")
+
+    def test_watching_ends_when_the_exercise_is_passed(self):
+        self.assert_ok(run("learn", "start", self.dir))
+        watching = self.started("learn", "check", "1", "--watch", cwd=self.dir)
+        for line in watching.stdout:
+            if "Waiting until the file changes" in line:
+                break
+        other = self.dir / "new.c"
+        other.write_text((HERE / "solutions/01.c").read_text())
+        other.rename(self.dir / "01-memory/exercise.c")  # as editors do
+        self.assertIn("passed", finish(watching).stdout)
+        self.assertEqual(watching.returncode, 0)
+
+    def test_wrong_arguments_are_refused(self):
+        self.assert_ok(run("learn", "start", self.dir))
+        for status, pattern, *words in (
+                (2, "is not an exercise", "check", "14"), (2, "is not an exercise", "hint", "one"),
+                (2, "one exercise", "check", "1", "2", "--watch"), (2, "one exercise", "check", "--file", "x.c"),
+                (1, "not a file", "check", "1", "--file", "missing.c"),
+                (1, "not a file", "check", "1", "--file", "/dev/zero"),
+                (1, "cannot make", "start", "learn.h/x")):
+            with self.subTest(words):
+                self.assert_fails(run("learn", *words, cwd=self.dir), status, pattern)
+        self.assert_fails(run("learn", "check", cwd=self.out), 1, "contains no exercises")
+        (self.dir / ".iwarp-learn.json").write_text('{"passed": {"1": 3}}')
+        self.assert_fails(run("learn", cwd=self.dir), 1, "damaged")
+
+    def misbehaving(self, code):
+        """Judges a program whose main() contains `code` as exercise 1. Returns the verdict."""
+        path = self.scratch / "01-bad.c"
+        path.write_text("#define _GNU_SOURCE\n#include \"../learn.h\"\n#include <signal.h>\n#include <pthread.h>\n"
+                        f"#include <sys/wait.h>\nint main(void) {{\n{code}\n}}\n")
+        verdict = self.judged(path)
+        self.assertFalse(verdict["passed"])
+        self.assertLess(verdict["milliseconds"], 1000 * (60 if SANITIZER else 30))
+        return verdict
+
+    def test_programs_that_misbehave_are_stopped(self):
+        for cause, code in MISBEHAVING:
+            with self.subTest(code[:60]):
+                verdict = self.misbehaving(code)
+                self.assertEqual(verdict["cause"], cause, verdict)
+                self.assertLess(len(json.dumps(verdict)), 200_000)
+                self.assertEqual(self.names(self.out), [])
+                self.assertEqual(processes_in(self.out), [])
 
 
 if __name__ == "__main__":

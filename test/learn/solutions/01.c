@@ -1,4 +1,5 @@
-/* Exercise 1, a right solution. */
+// SPDX-License-Identifier: Apache-2.0
+// Exercise 1, a right solution.
 #include "../learn.h"
 
 enum { LENGTH = 8192 };

@@ -1,4 +1,5 @@
-/* Exercise 2, a right solution. */
+// SPDX-License-Identifier: Apache-2.0
+// Exercise 2, a right solution.
 #include "../learn.h"
 
 enum { LENGTH = 64 };

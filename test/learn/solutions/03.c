@@ -1,4 +1,5 @@
-/* Exercise 3, a right solution. */
+// SPDX-License-Identifier: Apache-2.0
+// Exercise 3, a right solution.
 #include "../recorded.h"
 
 enum { ROUNDS = 100, LENGTH = 256 };

@@ -2,7 +2,7 @@
 // Exercise 8: answer 40 messages, and sleep while there is none.
 #include "../recorded.h"
 
-enum { COUNT = 40, SIZE = 32, SLOTS = 8 };
+enum { COUNT = 40, SIZE = 32, SLOTS = 16 };
 
 static char messages[SLOTS][SIZE];  // for the receives
 static char answers[COUNT][SIZE];   // for the Sends

@@ -1,4 +1,5 @@
-/* Exercise 1: open the device and register memory. The text is in README.md beside this file. */
+// SPDX-License-Identifier: Apache-2.0
+// Exercise 1: open the device and register memory. The text is in README.md beside this file.
 #include "../learn.h"
 
 enum { LENGTH = 8192 };

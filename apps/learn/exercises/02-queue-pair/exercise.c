@@ -1,4 +1,5 @@
-/* Exercise 2: bring up a queue pair by hand. The text is in README.md beside this file. */
+// SPDX-License-Identifier: Apache-2.0
+// Exercise 2: bring up a queue pair by hand. The text is in README.md beside this file.
 #include "../learn.h"
 
 enum { LENGTH = 64 };

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- * Peer of exercise 2: receives a message, writes to the program's memory and sends a message. */
+// SPDX-License-Identifier: Apache-2.0
+// Peer of exercise 2: receives a message, writes to the program's memory and sends a message.
 #include "../learn.h"
 
 enum { LENGTH = 64 };

@@ -1,4 +1,5 @@
-/* Exercise 3: ping-pong. The text is in README.md beside this file. */
+// SPDX-License-Identifier: Apache-2.0
+// Exercise 3: ping-pong. The text is in README.md beside this file.
 #include "../recorded.h"
 
 enum { ROUNDS = 100, LENGTH = 256 };

@@ -1,5 +1,5 @@
-/* SPDX-License-Identifier: Apache-2.0
- * Peer of exercise 3: receives messages and answers each. It has receives for two messages. */
+// SPDX-License-Identifier: Apache-2.0
+// Peer of exercise 3: receives messages and answers each. It has receives for two messages.
 #define LEARN_PEER
 #include "../recorded.h"
 

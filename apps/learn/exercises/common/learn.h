@@ -1,9 +1,7 @@
-/* SPDX-License-Identifier: Apache-2.0
- *
- * learn.h: what the exercises need and do not teach. It contains functions that end the program
- * with a message, that talk to the peer over a socket, and that bring up a queue pair. All of it is
- * plain libibverbs. The reference peers include this file, too.
- */
+// SPDX-License-Identifier: Apache-2.0
+// learn.h: what the exercises need and do not teach. It contains functions that end the program
+// with a message, that talk to the peer over a socket, and that bring up a queue pair. All of it is
+// plain libibverbs. The reference peers include this file, too.
 #ifndef LEARN_H
 #define LEARN_H
 
