@@ -14,7 +14,7 @@ struct Queue {
     srq = Srq(ibv_create_srq(end.pd.get(), &init));
     j.require("ibv_create_srq", errno_of(srq.get()));
   }
-  int post(std::uint64_t wr_id, int sges = 0) {
+  int post(std::uint64_t wr_id, int sges = 1) {
     std::vector<ibv_sge> list(static_cast<std::size_t>(sges), end.sge(0, 8));
     ibv_recv_wr wr{.wr_id = wr_id, .next = nullptr, .sg_list = list.data(), .num_sge = sges};
     ibv_recv_wr* bad = nullptr;
@@ -119,7 +119,7 @@ void post_full(Judge& j) {
 void post_sges(Judge& j) {
   Queue q(j, 4, 2);
   const int most = static_cast<int>(q.init.attr.max_sge);
-  j.expect("ibv_post_srq_recv without SGEs", q.post(1));
+  j.expect("ibv_post_srq_recv without SGEs", q.post(1, 0));
   j.expect("ibv_post_srq_recv with max_sge SGEs", q.post(2, most));
   j.expect("ibv_post_srq_recv with max_sge + 1 SGEs", q.post(3, most + 1), {EINVAL});
 }
@@ -129,10 +129,10 @@ void post_list(Judge& j) {
   ibv_srq_attr attr{};
   j.require("ibv_query_srq", errno_of(ibv_query_srq(pair.b.srq.get(), &attr)));
   std::vector<ibv_sge> sges(attr.max_sge + 1, pair.b.sge(0, 8));
-  ibv_recv_wr third{.wr_id = 3, .next = nullptr, .sg_list = nullptr, .num_sge = 0};
+  ibv_recv_wr third{.wr_id = 3, .next = nullptr, .sg_list = sges.data(), .num_sge = 1};
   ibv_recv_wr second{
       .wr_id = 2, .next = &third, .sg_list = sges.data(), .num_sge = static_cast<int>(sges.size())};
-  ibv_recv_wr first{.wr_id = 1, .next = &second, .sg_list = nullptr, .num_sge = 0};
+  ibv_recv_wr first{.wr_id = 1, .next = &second, .sg_list = sges.data(), .num_sge = 1};
   ibv_recv_wr* bad = nullptr;
   j.expect("ibv_post_srq_recv whose second receive is wrong",
            errno_of(ibv_post_srq_recv(pair.b.srq.get(), &first, &bad)), {EINVAL});

@@ -72,9 +72,9 @@ class End {
   ibv_sge sge(std::size_t at, std::uint32_t length) const;
   ibv_qp_state state() const;
 
-  /// Posts one receive of `length` bytes at `at`, to the SRQ if there is one. Returns an errno
-  /// value.
-  int post_recv(std::uint64_t id, std::size_t at = 0, std::uint32_t length = 0);
+  /// Posts one receive of `length` bytes at `at`, to the SRQ if there is one. The default is not 0,
+  /// because some devices refuse a receive without a buffer. Returns an errno value.
+  int post_recv(std::uint64_t id, std::size_t at = 0, std::uint32_t length = 1);
   /// Posts one request whose list has one entry, or none if `length` is 0. Returns an errno value.
   int post_send(ibv_send_wr wr, std::size_t at = 0, std::uint32_t length = 0);
   /// A signaled request on the memory of `peer`; atomics use `compare_add` and `swap`.

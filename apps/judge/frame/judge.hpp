@@ -126,8 +126,12 @@ template <typename T>
 int errno_of(const T* made) {
   return made != nullptr ? 0 : errno;
 }
-/// The error of a call that returns 0, an errno value, or -1 and sets errno.
-inline int errno_of(int returned) { return returned < 0 ? errno : returned; }
+/// The error of a call that returns 0, an errno value, or -1 and sets errno. Libraries of some
+/// devices return a negative errno value instead.
+inline int errno_of(int returned) {
+  if (returned == -1) return errno;
+  return returned < 0 ? -returned : returned;
+}
 
 /// "EINVAL", "0"; "errno 1234" for an unknown value.
 std::string errno_name(int code);
