@@ -180,7 +180,7 @@ inline Check Stream::send_buffer(ddp::UntaggedBuffer& buffer) {
   if (immediate_open_) {
     buffer.pieces.clear();
     buffer.pieces.push_back(immediate_octets_);
-    buffer.cut = false;
+    buffer.beyond = ddp::UntaggedBuffer::Beyond::kTooLong;
   }
   return {};
 }

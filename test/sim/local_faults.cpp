@@ -2,7 +2,7 @@
 // Tests errors at the local end. The request that caused the error completes with its own status,
 // the peer receives a Terminate "local catastrophic error" without any header, and the other
 // requests are flushed in order.
-#include "iwarp/verbs/send_stop.hpp"
+#include "iwarp/verbs/unreliable.hpp"
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT
@@ -96,7 +96,7 @@ TEST_CASE(
   for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
     const ConnectionOptions options{.completions = completions};
     Connected pair(options, options);
-    verbs::stop_sends_on_error(*pair.a->qp);
+    verbs::make_unreliable(*pair.a->qp);
     const auto [mine, theirs] = regions(pair, 64);
     const Sge good = sge(mine, 0, 8);
     const Sge bad = kBadSources[0].make(*pair.a);

@@ -11,7 +11,7 @@
 #include "device/limits.hpp"
 #include "device/port.hpp"
 #include "iwarp/net/other_end.hpp"
-#include "iwarp/verbs/send_stop.hpp"
+#include "iwarp/verbs/unreliable.hpp"
 #include "process/connection_options.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
@@ -149,7 +149,7 @@ int OutOfBand::ready_to_receive(RcQp& qp, const ibv_qp_attr& attr) {
     auto end = net::create_other_end(core_.rnic(), *qp.core);
     if (!end) return to_errno(end.error());
     qp.to_itself = std::move(*end);
-    if (qp.is_uc()) verbs::stop_sends_on_error(*qp.to_itself);
+    if (qp.is_uc()) verbs::make_unreliable(*qp.to_itself);
   }
   const std::lock_guard lock(mutex_);
   if (const int code = listen(number, awaited.route.own)) {

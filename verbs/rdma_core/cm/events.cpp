@@ -32,7 +32,7 @@
 #include "iwarp/net/insist.hpp"
 #include "iwarp/verbs/completion_queue_port.hpp"
 #include "iwarp/verbs/queue_pair_port.hpp"
-#include "iwarp/verbs/send_stop.hpp"
+#include "iwarp/verbs/unreliable.hpp"
 #include "process/refusal.hpp"
 #include "qp/rc.hpp"
 

@@ -3,7 +3,7 @@
 // queue pairs are in qp/states.cpp.
 #include "qp/rc.hpp"
 
-#include "iwarp/verbs/send_stop.hpp"
+#include "iwarp/verbs/unreliable.hpp"
 #include "qp/bring_up.hpp"
 
 namespace iwarp::rdma_core {
@@ -30,7 +30,7 @@ verbs::QpNum RcQp::make_core() {
 }
 
 void RcQp::enter() {
-  if (is_uc()) verbs::stop_sends_on_error(*core);
+  if (is_uc()) verbs::make_unreliable(*core);
   context.core.add(num(), *this);
 }
 

@@ -12,7 +12,7 @@
 #include "device/limits.hpp"
 #include "iwarp/mpa/faults.hpp"
 #include "iwarp/verbs/queue_pair_port.hpp"
-#include "iwarp/verbs/send_stop.hpp"
+#include "iwarp/verbs/unreliable.hpp"
 #include "objects/memory_access.hpp"
 #include "process/call_site.hpp"
 #include "process/errno_table.hpp"
@@ -30,6 +30,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint32_t kMostPsn = 0xFFFFFF;
+/// How long a message of UC waits for a receive before it is dropped. UC is free to deliver a
+/// message late. With no wait, a receiver that does not run for a moment would lose messages of a
+/// peer on the same host, which no network slows down.
+constexpr auto kUcHold = 100ms;
 
 void set_state(RcQp& qp, ibv_qp_state state) {
   qp.state.store(state);
@@ -358,6 +362,7 @@ void set_peer_timeouts(RcQp& qp) {
     agreed.receive_hold.reset();
     if (*qp.cm_rnr_retry >= kRnrForEver) agreed.receive_hold = verbs::PeerTimeouts::kForEver;
   }
+  if (qp.is_uc()) agreed.receive_hold = kUcHold;
   qp.core->set_peer_timeouts(agreed);
   qp.sender().set_peer_timeouts(agreed);
 }

@@ -146,6 +146,10 @@ void Connection::receive_overdue(TimePoint now) {
     f.port->receive_overdue();
     if (!f.deadlines.has_passed(Deadline::kReceive, now)) return;
   }
+  if (f.port->drop_held()) {
+    f.deadlines.clear(Deadline::kReceive);
+    return resume(now);
+  }
   f.refuse_held();
   settle(now);
 }

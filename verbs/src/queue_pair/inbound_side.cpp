@@ -49,7 +49,14 @@ std::unexpected<AccessError> InboundSide::refused(RefusedMemory::User user, Stag
 std::expected<void, AccessError> InboundSide::write_target(Stag stag, rdmap::TaggedOffset to,
                                                            std::uint32_t length, bytes::Span& out) {
   const auto judged = acquire(to_write_, stag, to, length, target_);
-  if (!judged) return refused(RefusedMemory::User::kWrite, stag, to, length, judged.error());
+  if (!judged) {
+    if (!qp_.is_unreliable) {
+      return refused(RefusedMemory::User::kWrite, stag, to, length, judged.error());
+    }
+    written_ = {.stag = stag, .end = to.value + length, .size = kDropped};
+    out = waste().first(length);
+    return {};
+  }
   octets_placed_ += length;
   const bool goes_on = written_.end == to.value && written_.stag == stag;
   written_ = {
@@ -100,24 +107,32 @@ std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::Atomi
 Check InboundSide::receive_buffer(ddp::UntaggedBuffer& out) {
   if (has_receive_) {  // The Immediate of this Send has consumed the receive.
     for (const Grant& grant : receive_grants_) out.pieces.push_back(grant.memory());
-    out.cut = missing_.has_value();
+    if (missing_) out.beyond = ddp::UntaggedBuffer::Beyond::kUnusable;
+    is_spared_ = false;
     return {};
   }
   if (!take_receive()) {
+    if (drops_) {
+      out.beyond = ddp::UntaggedBuffer::Beyond::kDropped;
+      out.waste = waste();
+      return {};
+    }
     out.ready = false;
     if (hold_on_empty_) return {};
     return fault(ddp::kUntaggedNoBuffer);
   }
   if (!resolve_receive(out.pieces)) [[unlikely]]
-    out.cut = true;
+    out.beyond = ddp::UntaggedBuffer::Beyond::kUnusable;
   return {};
 }
 
 inline bool InboundSide::take_receive() {
   has_receive_ = qp_.init.srq != nullptr ? take_shared() : rq_.take(receive_);
   const auto awaited = qp_.receive_awaited_since.load(std::memory_order_relaxed);
-  if (awaited != 0 && has_receive_) [[unlikely]]
+  if (awaited != 0 && has_receive_) [[unlikely]] {
     qp_.receive_awaited_since.store(0, std::memory_order_relaxed);
+    drops_ = false;
+  }
   return has_receive_;
 }
 
@@ -173,6 +188,8 @@ void InboundSide::use_part(const Sge& sge, AccessError why, bytes::Scatter& out)
 
 // [IBV-298, IBV-509, IBV-510, IBV-512]
 Check InboundSide::send_received(const rdmap::ReceivedSend& send) {
+  if ((!has_receive_ || written_.size >= kDropped) && is_dropped(send)) [[unlikely]]
+    return {};
   octets_placed_ += send.length;
   WorkCompletion wc{.status = WcStatus::kSuccess,
                     .opcode = receive_opcode(send),
@@ -200,6 +217,19 @@ Check InboundSide::send_received(const rdmap::ReceivedSend& send) {
   }
   complete_receive(wc);
   return {};
+}
+
+// The Immediate of a Write that was dropped consumes no receive: the next message uses the receive.
+bool InboundSide::is_dropped(const rdmap::ReceivedSend& send) {
+  const bool follows_dropped = std::exchange(written_.size, 0) >= kDropped;
+  if (!has_receive_) return true;
+  is_spared_ = follows_dropped && rdmap::is_immediate(send.opcode);
+  return is_spared_;
+}
+
+bytes::Span InboundSide::waste() {
+  waste_.resize(kLongestSegment);
+  return waste_;
 }
 
 bool InboundSide::try_invalidate() {

@@ -41,14 +41,21 @@ class InboundSide {
   bytes::Check receive_buffer(ddp::UntaggedBuffer& out);
   bytes::Check send_received(const rdmap::ReceivedSend& send);
 
-  /// Sets whether a Send waits for a receive, instead of failing, if none is posted.
-  void set_hold_on_empty(bool hold) { hold_on_empty_ = hold; }
+  /// Begins a stream. `hold_on_empty`: a Send waits for a receive, instead of failing, if none is
+  /// posted.
+  void open(bool hold_on_empty) {
+    hold_on_empty_ = hold_on_empty;
+    drops_ = is_spared_ = false;
+  }
   /// Completes the receive of a Send with Invalidate that waits until the invalidated memory is
   /// unpinned. Returns false if that memory is still pinned. Until it is unpinned, nothing more may
   /// be received.
   bool finish_invalidate() { return !invalidating_ || try_invalidate(); }
   /// Returns whether a Send has arrived only in part.
-  bool is_mid_message() const { return has_receive_; }
+  bool is_mid_message() const { return has_receive_ && !is_spared_; }
+  /// Drops the message that waits for a receive, and all others until there is one. Returns false
+  /// if the queue pair is reliable: then the stream has to end.
+  bool drop_held() { return drops_ = qp_.is_unreliable; }
   /// If a receive is being filled, makes it complete with `status` after the queue pair has left
   /// RTS. An application that polls this error then finds the queue pair in the state that the
   /// error implies.
@@ -71,6 +78,10 @@ class InboundSide {
   std::uint64_t octets_placed() const { return octets_placed_; }
 
  private:
+  /// Larger than the number of octets that a connection ever transfers.
+  static constexpr std::uint64_t kDropped = std::uint64_t{1} << 63;
+  static constexpr std::size_t kLongestSegment = 65535;
+
   static AccessRequest remote(const QpShared& qp, Access need) {
     return {.pd = qp.init.pd, .qp = qp.num, .remote = true, .need = need};
   }
@@ -90,6 +101,8 @@ class InboundSide {
   bool try_invalidate();
   void flush_receive(WcStatus status);
   void complete_receive(WorkCompletion& wc);
+  [[gnu::cold, gnu::noinline]] bool is_dropped(const rdmap::ReceivedSend& send);
+  [[gnu::cold, gnu::noinline]] bytes::Span waste();
 
   QpShared& qp_;
   ReceiveQueue rq_;
@@ -110,6 +123,11 @@ class InboundSide {
   std::uint64_t shared_taken_ = 0;
   ReapCount shared_reaped_;
   bool hold_on_empty_ = false;
+  bool drops_ = false;  ///< see drop_held()
+  /// Whether the receive being filled was taken for a message that was dropped. It serves the next
+  /// message.
+  bool is_spared_ = false;
+  std::vector<std::byte> waste_;  ///< where the payload of dropped messages goes
 
   Grant target_;  ///< memory of the inbound Write segment in progress
   Grant source_;  ///< memory of the Read Response segment in progress
@@ -118,8 +136,8 @@ class InboundSide {
   /// a receive.
   struct {
     Stag stag;
-    std::uint64_t end = 0;  ///< TO just after these octets
-    std::uint64_t size = 0;
+    std::uint64_t end = 0;   ///< TO just after these octets
+    std::uint64_t size = 0;  ///< at least kDropped if a segment of these Writes was dropped
   } written_;
 };
 

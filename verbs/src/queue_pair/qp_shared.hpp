@@ -36,8 +36,9 @@ struct QpShared {
   std::atomic<QpState> state{QpState::kIdle};
   std::atomic<std::uint64_t> completions{0};
   std::atomic<LocalFailure> local_failure{LocalFailure::kNone};
-  /// Whether an error of a request stops only the send queue; see send_stop.hpp.
-  bool stops_sends = false;
+  /// Whether errors of requests and of the peer's messages do not end the stream; see
+  /// unreliable.hpp.
+  bool is_unreliable = false;
   /// Requests before this sequence number are flushed while the send queue is stopped.
   std::atomic<std::uint64_t> flush_before{0};
   /// whether query() reports a local error; keeps its value until the next connection
@@ -100,7 +101,7 @@ struct QpShared {
     // the thread that flushes.
     completions.store(completions.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     if (!gate.lets_pass(wc.status)) [[unlikely]]
-      return push_gated({&cq, wc, notify, reaped, stops_sends && state == QpState::kRts});
+      return push_gated({&cq, wc, notify, reaped, is_unreliable && state == QpState::kRts});
     deliver(cq, wc, notify, reaped);
   }
   [[gnu::noinline]] void push_gated(const CompletionGate::Held& held) {

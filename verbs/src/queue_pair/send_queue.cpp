@@ -328,7 +328,7 @@ void SendQueue::fail(SendSlot& slot, WcStatus status) {
   if (!more_due_) slot.release_grants();  // Otherwise answers to the first part may still arrive.
   more_due_.reset();
   slot.status = status;
-  if (qp_.stops_sends) qp_.flush_before = SendRing::kNever;
+  if (qp_.is_unreliable) qp_.flush_before = SendRing::kNever;
   auto none = LocalFailure::kNone;
   qp_.local_failure.compare_exchange_strong(none, LocalFailure::kPending);
 }
@@ -344,7 +344,7 @@ bool SendQueue::take_failure() {
   if (qp_.local_failure == LocalFailure::kPending) {
     if (waits_for_memory_) retire();
     if (ring_.retired.load() != failed_) return false;
-    if (qp_.stops_sends) {
+    if (qp_.is_unreliable) {
       flush_stopped();
       return false;
     }

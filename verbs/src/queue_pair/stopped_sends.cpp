@@ -3,7 +3,7 @@
 // The requests behind it are flushed until the application resumes the send queue.
 #include <algorithm>
 
-#include "iwarp/verbs/send_stop.hpp"
+#include "iwarp/verbs/unreliable.hpp"
 #include "queue_pair/stream_port.hpp"
 
 namespace iwarp::verbs {
@@ -13,7 +13,7 @@ namespace iwarp::verbs {
 // the application has resumed the send queue. [IBV-461]
 bool SendQueue::flush_stopped() {
   auto pending = LocalFailure::kPending;
-  if (!qp_.stops_sends || qp_.local_failure != pending) return false;
+  if (!qp_.is_unreliable || qp_.local_failure != pending) return false;
   if (ring_.retired.load() != failed_) return false;
   const auto before = qp_.flush_before.load();
   const auto end = std::min(before, ring_.posted.load(std::memory_order_acquire));
@@ -34,7 +34,7 @@ void StreamPort::resume_sends() {
   if (has_stopped_sends()) qp_.flush_before = ring_.posted.load();
 }
 
-void stop_sends_on_error(QueuePair& qp) { stream_port(qp).stop_sends_on_error(); }
+void make_unreliable(QueuePair& qp) { stream_port(qp).make_unreliable(); }
 bool has_stopped_sends(QueuePair& qp) { return stream_port(qp).has_stopped_sends(); }
 void resume_sends(QueuePair& qp) { stream_port(qp).resume_sends(); }
 

@@ -57,7 +57,7 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms) {
   qp_.refused_memory.reset();
   qp_.completion_lost = false;
   qp_.receive_awaited_since = 0;
-  inbound_.set_hold_on_empty(terms.hold_on_empty);
+  inbound_.open(terms.hold_on_empty);
   // Reads that the application does not use are free for acknowledgements.
   const std::size_t unused = terms.ord - qp_.ord;
   send_.open(terms.acknowledging_reads != 0 ? terms.acknowledging_reads + unused : 0, terms.rtr);

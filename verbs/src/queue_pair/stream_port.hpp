@@ -80,6 +80,8 @@ class StreamPort final : private rdmap::Ulp {
     return qp_.local_failure.load(std::memory_order_relaxed) != LocalFailure::kNone &&
            send_.take_failure();
   }
+  /// See InboundSide::drop_held().
+  bool drop_held() { return inbound_.drop_held(); }
   /// Delays pending output until the application polls.
   void let_posts_wait() {
     CompletionQueuePort::let_posts_wait(*qp_.init.send_cq);
@@ -118,8 +120,8 @@ class StreamPort final : private rdmap::Ulp {
   bool is_mid_message() const { return inbound_.is_mid_message(); }
   bool finish_invalidate() { return inbound_.finish_invalidate(); }
 
-  // send_stop.hpp documents the following functions.
-  void stop_sends_on_error() { qp_.stops_sends = true; }
+  // unreliable.hpp documents the following functions.
+  void make_unreliable() { qp_.is_unreliable = true; }
   bool has_stopped_sends() const { return qp_.flush_before.load() == SendRing::kNever; }
   void resume_sends();
 

@@ -13,9 +13,16 @@ struct UntaggedBuffer {
   /// If no buffer is posted, the ULP has two choices. It sets `ready` to false, and the segment
   /// waits for a buffer; or it returns a fault, and the stream ends.
   bool ready = true;
-  /// The rest of the buffer cannot be used. A message that needs more than `pieces` is refused with
-  /// kDdpCatastrophic, because the receiving end and not the message is at fault.
-  bool cut = false;
+  /// What happens to a message that is longer than `pieces`.
+  enum class Beyond : std::uint8_t {
+    kTooLong,  ///< refused with kUntaggedTooLong
+    /// Refused with kDdpCatastrophic, because the receiving end and not the message is at fault: it
+    /// cannot use the rest of the buffer.
+    kUnusable,
+    kDropped,  ///< placed in `waste`
+  };
+  Beyond beyond = Beyond::kTooLong;
+  bytes::Span waste;  ///< memory for the payload of any segment; valid with kDropped
 };
 
 /// A message whose payload has been placed completely. All earlier messages have been delivered.

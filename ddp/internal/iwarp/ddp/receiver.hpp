@@ -104,6 +104,16 @@ class Receiver {
   bytes::Check begin_untagged(Sink& sink);
   template <typename Sink>
   bytes::Check open(Sink& sink, Queue& queue);
+  [[gnu::cold, gnu::noinline]] bytes::Check beyond(Queue& queue) {
+    using enum UntaggedBuffer::Beyond;
+    if (queue.buffer.beyond != kDropped) {
+      return latch(queue.buffer.beyond == kUnusable ? kDdpCatastrophic
+                                                    : kUntaggedTooLong);  // [DDP-71]
+    }
+    queue.size = current_.header.mo + current_.length;  // The next segment comes here, too.
+    current_.target.push_back(queue.buffer.waste.first(current_.length));
+    return {};
+  }
   [[gnu::cold, gnu::noinline]] bytes::Check latch(const Fault& fault) {
     fault_ = fault;  // The caller drops the whole segment. [DDP-79]
     return bytes::fault(fault);
@@ -131,9 +141,7 @@ inline bytes::Check Receiver::begin_untagged(Sink& sink) {
     current_.hold = !queue.open;
     if (current_.hold) return {};
   }
-  if (current_.length > queue.size - h.mo) {
-    return latch(queue.buffer.cut ? kDdpCatastrophic : kUntaggedTooLong);  // [DDP-71]
-  }
+  if (current_.length > queue.size - h.mo) return beyond(queue);
   bytes::append_slice(current_.target, queue.buffer.pieces, h.mo, current_.length);
   return {};
 }
@@ -142,7 +150,7 @@ template <typename Sink>
 inline bytes::Check Receiver::open(Sink& sink, Queue& queue) {
   queue.buffer.pieces.clear();
   queue.buffer.ready = true;
-  queue.buffer.cut = false;
+  queue.buffer.beyond = UntaggedBuffer::Beyond::kTooLong;
   if (const auto asked = sink.untagged_buffer(current_.header, queue.buffer); !asked) return asked;
   queue.open = queue.buffer.ready;
   // A message is shorter than 2^32 octets, so the rest of a larger buffer stays unused. [DDP-38]
