@@ -228,13 +228,14 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
   if (reaction.closes && !close_connection(qp, false)) (void)qp.core->abort();
 }
 
-// Frees a channel some time after the program has destroyed it. rping destroys its channel and
-// exits while one of its threads is in rdma_get_cm_event(), or is about to call that function
+// Closes a channel that the program has destroyed, and frees it later. rping destroys its channel
+// and exits while one of its threads is in rdma_get_cm_event(), or is about to call that function
 // again. With the kernel, this thread blocks until the process ends. To behave in the same way,
 // retire() keeps the last kKept channels, and never frees a channel on which a thread waits.
-// [RCM-18]
+// [RCM-17, RCM-18]
 void retire(EventChannel& channel) {
   constexpr std::size_t kKept = 8;
+  channel.events.close();
   const std::lock_guard lock(cm().mutex);
   auto& retired = cm().retired;
   net::insist([&] { retired.push_back(&channel); });

@@ -28,7 +28,9 @@ class EventQueue {
   EventQueue() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) {
     if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
   }
-  ~EventQueue() { ::close(fd_); }
+  ~EventQueue() {
+    if (fd_ >= 0) ::close(fd_);
+  }
   EventQueue(const EventQueue&) = delete;
   EventQueue& operator=(const EventQueue&) = delete;
 
@@ -63,6 +65,7 @@ class EventQueue {
   /// [IBV-594, IBV-595, IBV-596]
   std::expected<T, int> get() {
     const Reader reader(readers_);
+    while (is_closed_) ::pause();
     for (;;) {
       std::uint64_t count = 0;
       if (::read(fd_, &count, sizeof count) < 0) return std::unexpected(errno);
@@ -80,10 +83,17 @@ class EventQueue {
     }
   }
 
-  /// Returns whether a thread is in get(). If it returns true, do not destroy the queue. If a
-  /// program closes one of the kernel's event channels while another thread blocks on the channel,
-  /// that thread stays blocked until the process ends. A thread in get() must behave in the same
-  /// way.
+  /// Closes the descriptor, unless a thread is in get(). That thread stays blocked until the process
+  /// ends, as if the program had closed one of the kernel's event channels, and so does a thread that
+  /// calls get() later. [RCM-17, RCM-18]
+  void close() {
+    const std::lock_guard lock(mutex_);
+    is_closed_ = true;
+    // A thread that has entered get() and is not counted yet finds is_closed_ set.
+    if (!is_awaited()) ::close(std::exchange(fd_, -1));
+  }
+
+  /// Returns whether a thread is in get(). If it returns true, do not destroy the queue.
   bool is_awaited() const { return readers_.load() != 0; }
 
   /// Removes the events for which `gone` returns true, and subtracts them from the count of the
@@ -147,7 +157,8 @@ class EventQueue {
     return ::poll(&readable, 1, 0) > 0 && ::read(fd_, &count, sizeof count) >= 0;
   }
 
-  const int fd_;
+  int fd_;  ///< -1 after close(); changed only while no thread is in get()
+  std::atomic<bool> is_closed_{false};
   std::atomic<int> readers_{0};
   std::mutex mutex_;
   // Invariant while mutex_ is locked: the count of the descriptor, plus the number of threads in
