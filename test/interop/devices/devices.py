@@ -25,9 +25,9 @@ DRIVERS = {
     "siw": ("siw0", "true"),
 }
 NOTES = {
-    "siw": ["The library of siw refuses a receive without a buffer (`push_recv_wqe()` in rdma-core's siw.c), and returns a",
-            "negative number instead of an errno value, so that the table shows an older errno, ENOSPC. Many cases post such",
-            "receives and cannot judge anything else there. Queue pairs of siw always report RESET.", ""],
+    "siw": ["The library of siw refuses a receive without a buffer (`push_recv_wqe()` in rdma-core's siw.c), and returns",
+            "negative errno values instead of positive ones, which the judge accepts. Queue pairs of siw always report RESET.",
+            ""],
 }
 MARKS = {"\u2714": "pass", "\u00d7": "fail", "-": "no verdict"}
 HEAD = re.compile(r"    (\S+) ([a-z0-9-]+(?:/[a-z0-9-]+)+): (.*)")
