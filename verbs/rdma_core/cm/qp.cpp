@@ -91,7 +91,7 @@ int refuse_without_device() {
                  "RDMA_CM_EVENT_CONNECT_REQUEST)");
 }
 
-// [RCM-195, RCM-196, RCM-197, RCM-202, RCM-207, RCM-210, RCM-211, RCM-212, RCM-213]
+// [RCM-195, RCM-196, RCM-197, RCM-202, RCM-203, RCM-207, RCM-210, RCM-211, RCM-212, RCM-213]
 int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
   if (id.abi.verbs == nullptr) return refuse_without_device();
   if (id.abi.qp != nullptr) return refused(EINVAL, "the id already has a queue pair");
@@ -102,6 +102,12 @@ int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
         static_cast<int>(attr.qp_type), static_cast<int>(id.abi.qp_type));
   }
   set_pd(id, attr, IBV_QP_INIT_ATTR_PD);
+  if (attr.pd->context->device != id.abi.verbs->device) {
+    return refused(
+        EINVAL,
+        "pd: the protection domain is of {}, but the id is of {} (allocate it with id->verbs)",
+        ibv_get_device_name(attr.pd->context->device), ibv_get_device_name(id.abi.verbs->device));
+  }
   if (attr.srq == nullptr) attr.srq = id.abi.srq;
   auto& own = id.abi;
   const auto contradicts = [](const ibv_cq* passed, const ibv_cq* of_id) {
