@@ -211,16 +211,18 @@ void stopped_and_resumed(Judge& j) {
 
 // SQD ---------------------------------------------------------------------------------------------
 
-// In SQD, posted requests wait. An event reports that those before are complete.
+// In SQD, posted requests wait. An event reports that those before are complete. The call ignores
+// sq_draining.
 void drain(Judge& j) {
   Pair pair(j);
   post_receives(pair.b, 2);
   j.require("ibv_post_send", pair.a.post_send(send_of(1), 0, 8));
-  pair.a.attr.en_sqd_async_notify = 1;
+  pair.a.attr.en_sqd_async_notify = pair.a.attr.sq_draining = 1;
   j.require("ibv_modify_qp to SQD",
             pair.a.modify(IBV_QPS_SQD, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY));
   j.expect_text("event", next_affiliated(j), {ibv_event_type_str(IBV_EVENT_SQ_DRAINED)});
   expect_done(j, "the Send before", pair.a.send_cq, 1);
+  j.expect_equal("sq_draining", query(pair.a, IBV_QP_STATE).sq_draining, 0);
   j.require("ibv_post_send in SQD", pair.a.post_send(send_of(2), 0, 8));
   exchange_elsewhere(j);
   expect_empty(j, "the Send waits", pair.a.send_cq);
@@ -339,7 +341,7 @@ constexpr Case kCases[] = {
     {"data/gone/first-request-large", "IBV-315", "keeps the peer in RTS when a large request fails locally", first_fails<false, 60000>, kByHand | kSrq},
     {"data/sqe/uc", "IBV-447 IBV-461", "stops the send queue after a failed request, until the step to RTS", stopped_and_resumed<IBV_QPT_UC>, kByHand | kUc},
     {"data/sqe/ud", "IBV-447 IBV-461", "stops the send queue after a failed request, until the step to RTS", stopped_and_resumed<IBV_QPT_UD>, kUd},
-    {"data/sqd/drain", "IBV-448 IBV-449", "drains the send queue, and resumes it", drain, kByHand},
+    {"data/sqd/drain", "IBV-448 IBV-449 IBV-484 IBV-603", "drains the send queue, and resumes it", drain, kByHand},
     {"data/reset/outstanding", "IBV-310 IBV-453", "forgets what is outstanding", reset_drops, kByHand},
     {"data/reset/reused", "IBV-453 IBV-462", "can be connected again", reused<IBV_QPT_RC>, kByHand},
     {"data/reset/uc-reused", "IBV-453 IBV-462", "can be connected again", reused<IBV_QPT_UC>, kByHand | kUc},

@@ -30,7 +30,8 @@ TEST_CASE("a queue pair in RESET reports INIT, because it already accepts receiv
   CHECK_EQ(end.post_recv(1, 0, 8), 0);
 }
 
-TEST_CASE("a send queue cannot be drained, because no caller would wait for IBV_EVENT_SQ_DRAINED") {
+TEST_CASE(
+    "the send queue of an RNIC cannot be drained, because only RoCE has IBV_EVENT_SQ_DRAINED") {
   End end;
   for (const auto state : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS}) {
     REQUIRE_EQ(end.modify(state), 0);

@@ -71,7 +71,7 @@ TEST_CASE("every enumerator has a distinct name") {
   check_names(WcStatus::kFatal);
   check_names(WcOpcode::kRecvDatagramImmediate);
   check_names(QpState::kError);
-  check_names(AsyncEventType::kReceiveOverdue);
+  check_names(AsyncEventType::kFirstMessage);
   check_names(QpEvent::kReset);
 }
 

@@ -83,9 +83,9 @@ class EventQueue {
     }
   }
 
-  /// Closes the descriptor, unless a thread is in get(). That thread stays blocked until the process
-  /// ends, as if the program had closed one of the kernel's event channels, and so does a thread that
-  /// calls get() later. [RCM-17, RCM-18]
+  /// Closes the descriptor, unless a thread is in get(). That thread stays blocked until the
+  /// process ends, as if the program had closed one of the kernel's event channels, and so does a
+  /// thread that calls get() later. [RCM-17, RCM-18]
   void close() {
     const std::lock_guard lock(mutex_);
     is_closed_ = true;

@@ -91,6 +91,16 @@ class AsyncEvents final : public Service {
       case AsyncEventType::kReceiveOverdue:
         core_.with_qp(event.qp_num, [](const Qp& qp) { log_overdue(qp); });
         return;
+      // [IBV-603]
+      case AsyncEventType::kSendsDrained:
+        core_.with_qp(event.qp_num, [](Qp& qp) { push_event(qp, IBV_EVENT_SQ_DRAINED); });
+        return;
+      // [IBV-602]
+      case AsyncEventType::kFirstMessage:
+        core_.with_qp(event.qp_num, [](RcQp& qp) {
+          if (qp.state.load() == IBV_QPS_RTR) push_event(qp, IBV_EVENT_COMM_EST);
+        });
+        return;
       // Does nothing for kLastReceive: report_last_wqe() reports IBV_EVENT_QP_LAST_WQE_REACHED when
       // the queue pair goes to ERR.
       case AsyncEventType::kLastReceive:
@@ -134,7 +144,9 @@ void ibv_ack_async_event(ibv_async_event* event) {
     case IBV_EVENT_QP_FATAL:
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
-    case IBV_EVENT_QP_LAST_WQE_REACHED: {
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_SQ_DRAINED: {
       ibv_qp& qp = *event->element.qp;
       acknowledge(qp.mutex, qp.cond, qp.events_completed, 1);
       return;

@@ -121,6 +121,7 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
     fail(refused(EINVAL, "{} is null (create it with ibv_create_cq())",
                  attr.send_cq == nullptr ? "send_cq" : "recv_cq"));
   }
+  // [IBV-393]
   if (attr.qp_type == IBV_QPT_UC && attr.srq != nullptr) {
     fail(
         refused(EINVAL, "srq is set: only RC and UD queue pairs can use an SRQ (set srq to null)"));
@@ -195,6 +196,8 @@ bool is_about(const ibv_async_event& event, const Qp& qp) {
     case IBV_EVENT_QP_REQ_ERR:
     case IBV_EVENT_QP_ACCESS_ERR:
     case IBV_EVENT_QP_LAST_WQE_REACHED:
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_SQ_DRAINED:
       return event.element.qp == &qp.abi.qp_base;
     default:
       return false;

@@ -77,7 +77,7 @@ struct Qp : QpFields {
   /// number.
   virtual void enter() = 0;
   /// Implements ibv_modify_qp() for one type of queue pair. ibv_modify_qp() itself refuses the
-  /// state SQD before it calls this function.
+  /// state SQD for the types that do not have it.
   virtual int modify(const ibv_qp_attr& attr, int mask) = 0;
   /// Moves the queue pair to ERR. Has the same effect as modify() with the state IBV_QPS_ERR,
   /// except that ibv_qp::state does not change.

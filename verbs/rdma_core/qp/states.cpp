@@ -12,6 +12,7 @@
 #include "device/limits.hpp"
 #include "iwarp/mpa/faults.hpp"
 #include "iwarp/verbs/queue_pair_port.hpp"
+#include "iwarp/verbs/send_hold.hpp"
 #include "iwarp/verbs/unreliable.hpp"
 #include "objects/memory_access.hpp"
 #include "process/call_site.hpp"
@@ -30,18 +31,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint32_t kMostPsn = 0xFFFFFF;
-/// How long a message of UC waits for a receive before it is dropped. UC is free to deliver a
-/// message late. With no wait, a receiver that does not run for a moment would lose messages of a
-/// peer on the same host, which no network slows down.
-constexpr auto kUcHold = 100ms;
 
 void set_state(RcQp& qp, ibv_qp_state state) {
   qp.state.store(state);
   if (state != IBV_QPS_ERR) qp.last_wqe_reported = false;
 }
 
-/// Sets both Qp::state and ibv_qp::state. Call only in a thread of the program, because the program
-/// may read ibv_qp::state at any time without a lock.
+/// Sets Qp::state, and ibv_qp::state, which only threads of the program may set.
 void set_shown_state(RcQp& qp, ibv_qp_state state) {
   set_state(qp, state);
   qp.abi.qp_base.state = state;
@@ -60,15 +56,11 @@ int check(const RcQp& qp, const ibv_qp_attr& attr, int mask) {
   return check_ranges(qp.context.device, attr, mask);
 }
 
-bool is_drain(const ibv_qp_attr& attr, int mask) {
-  return (mask & IBV_QP_STATE) != 0 && attr.qp_state == IBV_QPS_SQD;
-}
-
 /// Returns the stored state, with three exceptions. Returns ERR as soon as the core's connection
-/// has ended, because a completion may tell the program of the end before the dispatcher stores
-/// ERR. Returns SQE instead of RTS while a failed request has stopped the send queue. For an RNIC,
-/// returns SQD while the core closes a connection of the CM. Call with the queue pair's mutex
-/// locked. [IBV-308, IBV-455, IBV-456, IBV-492, IBV-500]
+/// has ended, which a completion may tell before the dispatcher stores ERR. Returns SQE instead of
+/// RTS while a failed request has stopped the send queue. For an RNIC, returns SQD while the core
+/// closes a connection of the CM. Call with the queue pair's mutex locked. [IBV-308, IBV-455,
+/// IBV-456, IBV-492, IBV-500]
 ibv_qp_state state_of(const RcQp& qp) {
   const ibv_qp_state stored = qp.state.load();
   if (stored == IBV_QPS_ERR) return stored;
@@ -222,6 +214,7 @@ int reset(RcQp& qp) {
   for (const auto& service : core.services()) service->qp_reset(qp.num());
   if (Hooks* const hooks = qp.context.hooks) hooks->reset(qp);
   verbs::resume_sends(*qp.core);
+  verbs::release_sends(*qp.core);
   const std::lock_guard lock(qp.mutex);
   qp.attributes = {};
   qp.said = 0;
@@ -255,6 +248,7 @@ int change_state(RcQp& qp, const ibv_qp_attr& attr, int mask) {
   }
   const bool awaits = to == IBV_QPS_RTR && names_peer(qp, attr, mask);
   if (awaits && !is_connected(qp) && !is_brought_up(qp)) {
+    verbs::report_first_message(*qp.core);
     if (const int code = qp.bring_up.ready_to_receive(qp, attr)) return code;
   }
   limit_reads(qp, attr, mask);
@@ -262,8 +256,12 @@ int change_state(RcQp& qp, const ibv_qp_attr& attr, int mask) {
     if (const int code = qp.bring_up.ready_to_send(qp, attr.sq_psn)) return code;
   }
   if (to == IBV_QPS_RTS) leave_sqe(qp);
+  const ibv_qp_state from = qp.state.load();
+  const bool notifies = (mask & IBV_QP_EN_SQD_ASYNC_NOTIFY) != 0 && attr.en_sqd_async_notify != 0;
+  if (from == IBV_QPS_RTS && to == IBV_QPS_SQD) verbs::hold_sends(qp.sender(), notifies);
+  if (from == IBV_QPS_SQD && to == IBV_QPS_RTS) verbs::release_sends(qp.sender());
   const std::lock_guard lock(qp.mutex);
-  if (may_change(qp.state.load(), to)) set_shown_state(qp, to);
+  if (may_change(from, to)) set_shown_state(qp, to);
   if (to == IBV_QPS_RTS && qp.link == LinkState::kAwaited) {
     qp.bring_up.limit_wait(qp.num(), peer_timeouts(attr, mask).answer);
   }
@@ -297,7 +295,7 @@ int RcQp::to_error() {
   return 0;
 }
 
-// [IBV-427]
+// [IBV-427, IBV-448, IBV-449]
 int RcQp::modify(const ibv_qp_attr& attr, int mask) {
   if (const int code = check(*this, attr, mask)) return code;
   if (const int code = check_step(*this, attr, mask)) return code;
@@ -323,6 +321,7 @@ ibv_qp_state RcQp::describe(ibv_qp_attr& attr) const {
   const auto reads = [](std::uint16_t n) {
     return static_cast<std::uint8_t>(std::min<std::uint16_t>(n, kMaxReads));
   };
+  attr.sq_draining = known == IBV_QPS_SQD && sender().query().send_outstanding != 0 ? 1 : 0;
   const bool is_rts = now.state == verbs::QpState::kRts;
   if (is_rts && (said & IBV_QP_MAX_QP_RD_ATOMIC) == 0) {
     attr.max_rd_atomic = reads(sender().query().ord);
@@ -362,7 +361,7 @@ void set_peer_timeouts(RcQp& qp) {
     agreed.receive_hold.reset();
     if (*qp.cm_rnr_retry >= kRnrForEver) agreed.receive_hold = verbs::PeerTimeouts::kForEver;
   }
-  if (qp.is_uc()) agreed.receive_hold = kUcHold;
+  if (qp.is_uc()) agreed.receive_hold = kUcReceiveHold;
   qp.core->set_peer_timeouts(agreed);
   qp.sender().set_peer_timeouts(agreed);
 }
@@ -459,10 +458,10 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     if (is_removed) CallSite::explain();  // An injected removal is not a mistake of the program.
     if (!self.context.alive() || is_removed) return EIO;
     if (hooks != nullptr) hooks->changing_state();
-    if (is_drain(*attr, mask)) {
+    const bool drains = (mask & IBV_QP_STATE) != 0 && attr->qp_state == IBV_QPS_SQD;
+    if (drains && (self.context.persona == Persona::kIwarp || qp->qp_type == IBV_QPT_UD)) {
       return refused("IBV_QPS_SQD",
-                     "a send queue cannot be drained and resumed (poll completions to see which "
-                     "requests are done)");
+                     "only RC and UC of RoCE can stop a send queue (poll completions instead)");
     }
     // A PSN has 24 bits. As the kernel does, ignores the upper bits, which some programs set.
     ibv_qp_attr checked = *attr;

@@ -2,7 +2,7 @@
 // The state transitions ("steps") of a queue pair from the InfiniBand specification (volume 1,
 // section 11.2.5.2). For each step a table has the attributes that the kernel requires and allows
 // in ib_modify_qp_is_ok(), except those of alternate paths, which this device does not have
-// [IBV-467, IBV-468]. The table has no step to SQD, because programs cannot request that state.
+// [IBV-467, IBV-468]. Queue pairs of type UD and of an RNIC have no step to SQD.
 #include "qp/steps.hpp"
 
 #include <fmt/format.h>
@@ -85,8 +85,27 @@ constexpr std::array kSteps{
     plain(IBV_QPS_RTS, IBV_QPS_ERR),
     Step{IBV_QPS_RTS, IBV_QPS_RTS, Attributes{0, kRunning | IBV_QP_MIN_RNR_TIMER},
          Attributes{0, kRunning}, Attributes{0, kUdRunning}, kAnything},
+    Step{IBV_QPS_RTS,
+         IBV_QPS_SQD,
+         Attributes{0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
+         Attributes{0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
+         {},
+         {}},
     plain(IBV_QPS_SQD, IBV_QPS_RESET),
     plain(IBV_QPS_SQD, IBV_QPS_ERR),
+    Step{IBV_QPS_SQD,
+         IBV_QPS_SQD,
+         Attributes{0, kReceivesToo | IBV_QP_PORT | IBV_QP_AV | kRetries | IBV_QP_MIN_RNR_TIMER |
+                           IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC},
+         Attributes{0, kReceivesToo | IBV_QP_AV},
+         {},
+         {}},
+    Step{IBV_QPS_SQD,
+         IBV_QPS_RTS,
+         Attributes{0, kRunning | IBV_QP_MIN_RNR_TIMER},
+         Attributes{0, kRunning},
+         {},
+         {}},
     plain(IBV_QPS_SQE, IBV_QPS_RESET),
     plain(IBV_QPS_SQE, IBV_QPS_ERR),
     Step{IBV_QPS_SQE,
@@ -218,8 +237,9 @@ const char* remedy_for(ibv_qp_state from, ibv_qp_state to) {
     return "move the queue pair to RESET first, and then through INIT, RTR and RTS";
   if (to == IBV_QPS_RTR) return "move the queue pair from RESET to INIT first";
   if (to == IBV_QPS_RTS) return "move the queue pair to INIT and RTR first";
-  return "a queue pair goes from RESET through INIT and RTR to RTS; it can go to "
-         "RESET from any state, and to ERR from any state but RESET";
+  return "a queue pair goes from RESET through INIT and RTR to RTS, and from RTS to SQD and back; "
+         "it "
+         "can go to RESET from any state, and to ERR from any state but RESET";
 }
 
 }  // namespace

@@ -226,7 +226,11 @@ inline bool Connection::segment_done() {
   if (f.port != nullptr && !f.port->finish_invalidate()) {
     f.hold = Full::Hold::kForMemory;
   }
-  if (!f.established) establish();
+  if (f.is_new) [[unlikely]] {
+    // At the responder, the first segment is the RTR, which is no message of the application.
+    if (f.established) f.first_message();
+    establish();
+  }
   return more;
 }
 

@@ -51,9 +51,15 @@ struct Connection::Full {
 
   Deadlines deadlines;
   bool established = false;  ///< whether the event kEstablished has been queued
+  bool is_new = true;        ///< whether no segment has arrived since then
   /// True if the connection is open and established and all startup frames have been sent.
   /// transmit_plan() sets this, and the next change of the connection's state clears it.
   bool is_set_up = false;
+  /// Reports the first segment after the connection was established.
+  void first_message() {
+    is_new = false;
+    if (port != nullptr) port->segment_arrived();
+  }
   bool fin_received = false;
 
   /// An FPDU that is still arriving, and for which stream.begin() has been called.

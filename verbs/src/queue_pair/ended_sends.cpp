@@ -86,8 +86,7 @@ std::optional<EndedWork> SendQueue::sent_work(const rdmap::Terminate& terminate)
     return is_message && newest_msn - subject.segment->msn.value < slot.sends();
   };
   const std::lock_guard lock(qp_.post);
-  const auto posted = ring_.posted.load(std::memory_order_acquire);
-  const auto first = std::max(acks_.noted, posted - std::min(posted, ring_.capacity()));
+  const auto first = std::max(acks_.noted, ring_.filled - std::min(ring_.filled, ring_.capacity()));
   auto msn = acks_.last_msn;
   for (auto s = started_; s-- > first;) {
     const SendSlot& slot = ring_.slot(s);

@@ -19,11 +19,13 @@
 
 namespace iwarp::verbs {
 
-/// Whether this end, and not the peer, has to end the stream.
+/// Whether this end, and not the peer, has to end the stream, or something else is to be done once
+/// the requests in progress are complete.
 enum class LocalFailure : std::uint8_t {
   kNone,
-  kPending,  ///< a request cannot be executed; the stream ends when all earlier ones are complete
-  kDue,      ///< the stream has to end now
+  kPending,   ///< a request cannot be executed; the stream ends when all earlier ones are complete
+  kDue,       ///< the stream has to end now
+  kDraining,  ///< no failure: kSendsDrained is raised when all requests are complete
 };
 
 struct QpShared {
@@ -72,6 +74,8 @@ struct QpShared {
   std::optional<RefusedMemory> refused_memory;
   /// whether a full completion queue has lost a completion
   std::atomic<bool> completion_lost{false};
+  /// whether kFirstMessage is to be raised
+  std::atomic<bool> reports_first{false};
 
   /// Returns an error if a request of RFC 7306 cannot be sent to the peer: the peer does not
   /// support it, or would wrongly conclude that its Immediate announces a Send. Otherwise returns

@@ -153,7 +153,7 @@ std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
     bool with_inline = false;
     for (const SendWr& wr : wrs) with_inline |= has(wr.flags, SendFlags::kInline);
     const auto no_room = impl_->make_room(wrs.size(), with_inline);
-    auto sequence = impl_->ring.posted.load(std::memory_order_relaxed);
+    auto sequence = impl_->ring.filled;
     for (const SendWr& wr : wrs) {
       const auto length = length_of(wr);
       error = impl_->check(wr, length);
@@ -162,7 +162,7 @@ std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
     }
     error = no_room;
     if (error) return 0;
-    impl_->ring.posted.store(sequence, std::memory_order_release);
+    impl_->ring.filled = sequence;
     return wrs.size();
   });
   return error;
@@ -177,6 +177,7 @@ inline void QueuePair::Impl::ring_after(Work work) {
     const std::lock_guard lock(qp.post);
     const std::size_t count = work();
     if (count == 0) return;
+    if (!ring.is_held) ring.posted.store(ring.filled, std::memory_order_release);
     driver = qp.driver;
     bell = doorbell(count);
   }
@@ -187,9 +188,8 @@ inline std::error_code QueuePair::Impl::post(const SendWr& wr) {
   const auto length = length_of(wr);
   if (const auto error = check(wr, length)) return error;
   if (const auto error = make_room(1, has(wr.flags, SendFlags::kInline))) return error;
-  const auto sequence = ring.posted.load(std::memory_order_relaxed);
-  fill(sequence, wr, length);
-  ring.posted.store(sequence + 1, std::memory_order_release);
+  fill(ring.filled, wr, length);
+  ++ring.filled;
   return {};
 }
 
@@ -201,7 +201,7 @@ inline Doorbell QueuePair::Impl::doorbell(std::size_t count) {
                        CompletionQueuePort::times_emptied(*qp.init.recv_cq);
   const bool is_behind = std::exchange(seen_emptied, emptied) == emptied;
   if (is_behind && count == 1) {
-    const auto length = ring.slot(ring.posted.load(std::memory_order_relaxed) - 1).length;
+    const auto length = ring.slot(ring.filled - 1).length;
     gathered += length;
     if (gathered <= kMostGathered)
       return length < kLarge ? Doorbell::kMayWait : Doorbell::kLargeMayWait;

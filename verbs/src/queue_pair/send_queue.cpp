@@ -329,8 +329,10 @@ void SendQueue::fail(SendSlot& slot, WcStatus status) {
   more_due_.reset();
   slot.status = status;
   if (qp_.is_unreliable) qp_.flush_before = SendRing::kNever;
-  auto none = LocalFailure::kNone;
-  qp_.local_failure.compare_exchange_strong(none, LocalFailure::kPending);
+  auto before = qp_.local_failure.load();
+  while (before != LocalFailure::kDue &&
+         !qp_.local_failure.compare_exchange_weak(before, LocalFailure::kPending)) {
+  }
 }
 
 // Fails a request in flight whose memory has disappeared. The message in progress cannot be
@@ -341,6 +343,10 @@ void SendQueue::fail_now(SendSlot& slot, WcStatus status) {
 }
 
 bool SendQueue::take_failure() {
+  if (qp_.local_failure == LocalFailure::kDraining) {
+    report_drained();
+    return false;
+  }
   if (qp_.local_failure == LocalFailure::kPending) {
     if (waits_for_memory_) retire();
     if (ring_.retired.load() != failed_) return false;

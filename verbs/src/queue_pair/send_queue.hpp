@@ -94,6 +94,8 @@ class SendQueue {
   /// that is when every request before it is complete. Call only while QpShared::local_failure is
   /// not kNone.
   bool take_failure();
+  /// Raises kSendsDrained if it is due.
+  void report_drained();
   /// Makes all requests in flight unpin the region. If any of them still needs octets of the
   /// region, fails the oldest such request and returns true; the stream then has to end.
   /// `mid_message` is true if the request that was started last has not been framed completely.

@@ -130,6 +130,10 @@ class SendRing {
         mask_(std::bit_ceil(std::max(max_wr, kSlots)) - 1),
         parts_((mask_ + 1) / kSlots) {}
 
+  /// Number of slots that were filled, and whether those after `posted` wait; guarded by
+  /// QpShared::post.
+  std::uint64_t filled = 0;
+  bool is_held = false;
   std::atomic<std::uint64_t> posted{0};
   std::atomic<std::uint64_t> retired{0};
   ReapCount reaped;
@@ -139,9 +143,7 @@ class SendRing {
   static constexpr std::uint64_t kNever = UINT64_MAX;
 
   /// Returns the number of requests that may still be posted. [VRB-42]
-  std::size_t room() const {
-    return max_wr_ - (posted.load(std::memory_order_relaxed) - reaped.value());
-  }
+  std::size_t room() const { return max_wr_ - (filled - reaped.value()); }
   /// Returns the slot of a request that was posted or prepared.
   SendSlot& slot(std::uint64_t sequence) {
     const auto index = sequence & mask_;
@@ -152,7 +154,7 @@ class SendRing {
   /// Allocates the slots of the next `count` requests, and room for inline payload if
   /// `with_inline`. Returns false if there is no memory.
   bool prepare(std::size_t count, bool with_inline) {
-    const auto end = posted.load(std::memory_order_relaxed) + count;
+    const auto end = filled + count;
     return end <= prepared_[with_inline] || prepare_parts(end, with_inline);
   }
   /// Returns the memory for the inline payload of request `sequence`.
@@ -173,7 +175,7 @@ class SendRing {
   };
 
   bool prepare_parts(std::uint64_t end, bool with_inline) {
-    auto sequence = posted.load(std::memory_order_relaxed);
+    auto sequence = filled;
     while (sequence < end) {
       const auto index = sequence & mask_;
       Part& part = parts_[index / kSlots];

@@ -9,11 +9,13 @@
 namespace iwarp::verbs {
 
 // If only the send queue has to stop, completes the failed request, once all requests before it are
-// complete, and flushes the requests behind it. Returns whether requests may start again, because
-// the application has resumed the send queue. [IBV-461]
+// complete, and flushes the requests behind it. Returns whether requests may start, because the
+// application has resumed the send queue, or because no request has failed. [IBV-461]
 bool SendQueue::flush_stopped() {
   auto pending = LocalFailure::kPending;
-  if (!qp_.is_unreliable || qp_.local_failure != pending) return false;
+  const auto failure = qp_.local_failure.load();
+  if (failure == LocalFailure::kDraining) return true;
+  if (!qp_.is_unreliable || failure != pending) return false;
   if (ring_.retired.load() != failed_) return false;
   const auto before = qp_.flush_before.load();
   const auto end = std::min(before, ring_.posted.load(std::memory_order_acquire));

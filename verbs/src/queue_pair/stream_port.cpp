@@ -50,7 +50,7 @@ bool StreamPort::open(QpDriver& driver, const Terms& terms) {
   qp_.send_immediate = terms.send_immediate;
   qp_.terminate_sent.reset();
   qp_.terminate_received.reset();
-  qp_.local_failure = LocalFailure::kNone;
+  if (qp_.local_failure != LocalFailure::kDraining) qp_.local_failure = LocalFailure::kNone;
   qp_.flush_before = 0;
   qp_.local_error = false;
   qp_.failed_work.reset();
@@ -182,6 +182,7 @@ void StreamPort::flush_posted() {
 
 void StreamPort::flush() {
   const std::lock_guard lock(flushing_);
+  post_held();
   inbound_.flush_blamed();
   send_.flush();
   inbound_.flush();

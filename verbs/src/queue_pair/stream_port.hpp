@@ -124,6 +124,14 @@ class StreamPort final : private rdmap::Ulp {
   void make_unreliable() { qp_.is_unreliable = true; }
   bool has_stopped_sends() const { return qp_.flush_before.load() == SendRing::kNever; }
   void resume_sends();
+  // send_hold.hpp documents the following functions.
+  void hold_sends(bool reports);
+  void release_sends();
+  void report_first_message() { qp_.reports_first = true; }
+  /// Reports that a segment has arrived, except the one that establishes the connection.
+  void segment_arrived() {
+    if (qp_.reports_first.exchange(false)) qp_.async(AsyncEventType::kFirstMessage);
+  }
 
   // The queue pair calls the following functions.
   ReceiveQueue& receive_queue() { return inbound_.receive_queue(); }
@@ -179,6 +187,7 @@ class StreamPort final : private rdmap::Ulp {
   [[gnu::cold, gnu::noinline]] bytes::Check invalidating_send_received(
       const rdmap::ReceivedSend& send);
   void flush();
+  void post_held();
   void report_last_receive(QpState before) const;
   bool open(QpDriver& driver, const Terms& terms);
 

@@ -57,9 +57,9 @@ std::string_view to_string(QpState state) {
 
 std::string_view to_string(AsyncEventType type) {
   static constexpr std::array kNames{
-      "Terminate received", "Terminate sent",   "LLP connection lost",
-      "LLP close complete", "bad close",        "CQ overflow",
-      "SRQ limit reached",  "last WQE reached", "receive overdue"};
+      "Terminate received", "Terminate sent", "LLP connection lost", "LLP close complete",
+      "bad close",          "CQ overflow",    "SRQ limit reached",   "last WQE reached",
+      "receive overdue",    "sends drained",  "first message"};
   return name(kNames, type);
 }
 

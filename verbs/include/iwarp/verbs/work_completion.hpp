@@ -118,6 +118,9 @@ enum class AsyncEventType : std::uint8_t {
   /// QP: a message of the peer has been waiting for a receive for two seconds, and goes on waiting.
   /// Raised once for each connection.
   kReceiveOverdue,
+  // The drop-in libibverbs requests the following events; no function of this library does.
+  kSendsDrained,  ///< QP: no request is outstanding since the send queue was stopped
+  kFirstMessage,  ///< QP: the peer's first message has arrived
 };
 /// Returns the type in words. Returns "unknown" for a value that is no AsyncEventType.
 std::string_view to_string(AsyncEventType type);
