@@ -16,6 +16,7 @@ ELSEWHERE = {"test/chaos/main.cpp", "test/architecture/check_tidy.py", "test/arc
 TESTS = {"test/net/": ["net"], "test/unit/verbs/": ["verbs"], "test/rdma_core/data/": ["rdma_core.data"],
          "test/rdma_core/interface/": ["rdma_core.interface"], "test/failing/": ["failing"],
          "test/conform/": ["conform.peers"], "test/interop/siw/programs.py": ["siw.programs"],
+         "test/litmus/": ["litmus.iwarp", "litmus.roce"],
          "test/rdma_core/sequences.py": ["rdma_core.sequences_iwarp", "rdma_core.sequences_roce"],
          "test/interop/siw/matrix.py": ["siw.fixed"], "test/interop/siw/guest.py": ["siw.stock", "siw.conform.stock"]}
 
@@ -36,7 +37,7 @@ def wanted(existing):
     for path in ROOT.glob("test/**/*.*"):
         if path.suffix in (".py", ".cpp"):
             text = path.read_text()
-            if re.search(r'getenv\("IWARP_LONG"|environ\.get\("IWARP_LONG"|import .*\bLONG\b|self\.each\(', text):
+            if re.search(r'getenv\("IWARP_LONG"|environ\.get\("IWARP_LONG"|import .*\bLONG\b|support\.LONG|self\.each\(', text):
                 out.update(of_file(path))
     return out
 

@@ -156,6 +156,18 @@ void Links::reset() {
   }
 }
 
+void Links::drive(std::size_t host) {
+  for (std::size_t qp = 0; qp < links_.size(); ++qp) {
+    for (std::size_t end = 0; end < 2; ++end) {
+      const Side& side = links_[qp].sides[end];
+      ibv_wc wc{};
+      if (program_.qps[qp].hosts[end] == host && side.receives.empty()) {
+        ibv_poll_cq(side.end->recv_cq.get(), 1, &wc);
+      }
+    }
+  }
+}
+
 ibv_sge Links::sge(const Side& side, std::size_t location) const {
   const Location& local = program_.locations[location];
   return {.addr = reinterpret_cast<std::uint64_t>(side.memory->word(local.at)),

@@ -63,6 +63,10 @@ class Links {
   /// Replaces queue pairs that have failed, if the program allows it.
   void settle();
 
+  /// Polls where no completion can be, because a device may move the data of a connection only
+  /// while the program polls its queues. Any thread may call this.
+  void drive(std::size_t host);
+
   // Statements of the program's threads. Each end belongs to one thread.
 
   /// Returns an errno value.

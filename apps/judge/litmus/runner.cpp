@@ -37,12 +37,13 @@ class Runner {
       for (const Thread& thread : program_.threads) {
         threads.emplace_back([&, index = threads.size()] {
           std::minstd_rand random(static_cast<std::uint32_t>(seed_ * 64 + index + 1));
-          for (;;) {
+          for (std::uint64_t run = 1;; ++run) {
             between.arrive_and_wait();
             if (is_over_) return;
+            await_start(run);
             try {
               for (const Statement& each : thread.statements) {
-                delay(random);
+                delay(random, thread);
                 execute(thread, each);
               }
             } catch (const Stopped& stopped) {
@@ -133,13 +134,23 @@ class Runner {
     result_.hits += entry->second.is_hit ? 1 : 0;
   }
 
+  /// Waits until all threads run. The barrier wakes one after the other, and the time between the
+  /// first and the last exceeds that of a program.
+  void await_start(std::uint64_t run) {
+    awake_.fetch_add(1);
+    for (unsigned turn = 1; awake_.load() < run * program_.threads.size(); ++turn) {
+      if (turn % 256 == 0) std::this_thread::yield();
+    }
+  }
+
   // Statements.
 
-  static void delay(std::minstd_rand& random) {
+  void delay(std::minstd_rand& random, const Thread& thread) {
     const auto number = random();
     if (number % 2 == 0) return;
+    if (number % 8 < 4) links_.drive(thread.host);
     if (number % 64 == 1) std::this_thread::yield();
-    const auto turns = (number >> 10) % (1U << ((number >> 6) % 16));
+    const auto turns = (number >> 10) % (1U << ((number >> 6) % 18));
     for (std::uint_fast32_t i = 0; i < turns; ++i)
       std::atomic_signal_fence(std::memory_order_seq_cst);
   }
@@ -218,6 +229,7 @@ class Runner {
   std::vector<std::atomic<bool>> flags_;
   Result result_;
   std::uint64_t done_ = 0;
+  std::atomic<std::uint64_t> awake_ = 0;  ///< threads that have started a run, of all runs
   bool is_started_ = false;
   bool is_over_ = false;
   std::mutex mutex_;
