@@ -66,7 +66,7 @@ TEST_CASE(
     "deregistered") {
   Pair pair;
   auto& [a, b] = pair;
-  ibv_mr* const source = must(ibv_reg_mr(a.pd, a.buffer.data(), 64, IBV_ACCESS_LOCAL_WRITE));
+  ibv_mr* const source = must(ibv_reg_mr(a.pd, a.buffer.data(), 64, +IBV_ACCESS_LOCAL_WRITE));
   ibv_sge sge{.addr = a.remote(0), .length = 64, .lkey = source->lkey};
   ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
   wr.wr.rdma = {.remote_addr = b.remote(0), .rkey = b.mr->rkey};
