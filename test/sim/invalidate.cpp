@@ -202,62 +202,6 @@ TEST_CASE(
   CHECK(same(mine, theirs, 64));
 }
 
-TEST_CASE(
-    "a window grants access to its part of a region to its stream only, until it is invalidated "
-    "[VRB-35] [VRB-36] [DDP-87] [SEC-7] [SEC-12]") {
-  struct Row {
-    std::size_t offset;
-    std::size_t length;
-    const char* code;
-  };
-  for (const Row& row : {Row{0, 100, "none"}, Row{99, 1, "none"}, Row{1, 100, "1/1/01"},
-                         Row{SIZE_MAX, 1, "1/1/01"}}) {
-    Connected pair;
-    Region* mine = pair.a->memory(200, kEverything);
-    Region* theirs = pair.b->memory(300, Access::kLocalWrite | Access::kBindWindow);
-    Region* opened = window(*pair.b);
-    let_responder_send(pair);
-    fill_pattern(mine);
-    post_bind(*pair.b, 2, opened, 77, theirs, 100, 100, Access::kRemoteWrite);
-    CHECK(completed(pair, *pair.b) == "2 success");
-    CHECK(stag_of(opened).value % 256 == 77);
-    post_write(*pair.a, 3, sge(mine, 0, row.length), remote(opened, row.offset));
-    pair.run();
-    CHECK(sent_code(*pair.b) == row.code);
-    for (std::size_t i = 0; i < 300; ++i) {
-      if (i < 100 || i >= 200) CHECK(theirs->address[i] == std::byte{0});
-    }
-  }
-}
-
-TEST_CASE(
-    "the peer's Send with Invalidate invalidates a window of its stream; the region stays valid "
-    "[VRB-34] [VRB-36] [RDMAP-58]") {
-  Connected pair;
-  Region* mine = pair.a->memory(64, kEverything);
-  Region* theirs = pair.b->memory(64, kEverything | Access::kBindWindow);
-  Region* inbox = pair.b->memory(64, kEverything);
-  Region* opened = window(*pair.b);
-  post_recv(*pair.b, 10, sge(inbox, 0, 64));
-  let_responder_send(pair);
-  post_bind(*pair.b, 2, opened, 1, theirs, 0, 64, Access::kRemoteWrite | Access::kRemoteRead);
-  pair.run();
-  CHECK(pair.b->stags.destroy(theirs, [](Region&) {}) == verbs::Errc::kBusy);
-  post_send_invalidate(*pair.a, 3, sge(mine, 0, 4), stag_of(opened));
-  CHECK(completed(pair, *pair.b) == "2 success, 10 success");
-  CHECK_FALSE(opened->valid.load());
-  CHECK(theirs->bound_windows == 0);
-  // Binds the window again with another key. The new STag works, and the old STag does not.
-  const Stag old = stag_of(opened);
-  post_bind(*pair.b, 4, opened, 2, theirs, 0, 64, Access::kRemoteWrite);
-  pair.run();
-  post_write(*pair.a, 5, sge(mine, 0, 8), remote(opened));
-  pair.run();
-  CHECK(pair.b->qp->state() == QpState::kRts);
-  post_write(*pair.a, 6, sge(mine, 0, 8), {.rkey = old, .to = opened->to_base});
-  check_refused(pair, *pair.b, "1/1/00");
-}
-
 TEST_CASE("an invalidate in the middle of a Read ends it with an access error [VRB-37]") {
   const ConnectionOptions small{.max_ulpdu = 512, .transmit_batch = 1024};
   Connected pair(small, small, {.seed = 3, .max_segment = 600});

@@ -89,18 +89,6 @@ TEST_CASE("the function for the type of a GID has a private version node for eve
   }
 }
 
-// [IBV-422, IBV-423, IBV-424]
-TEST_CASE("there are no vendor options, and the order in which data is written is not guaranteed") {
-  ibv_ece ece{.vendor_id = 1, .options = 2, .comp_mask = 0};
-  CHECK(ibv_query_ece(nullptr, &ece) == 0);
-  CHECK(ece.vendor_id == 0);
-  ece = {.vendor_id = 1, .options = 2, .comp_mask = 0};
-  CHECK(ibv_set_ece(nullptr, &ece) == 0);  // ibv_set_ece() stores the accepted options in `ece`.
-  CHECK(ece.vendor_id == 0);
-  CHECK(ece.options == 0);
-  CHECK(ibv_query_qp_data_in_order(nullptr, IBV_WR_RDMA_WRITE, 0) == 0);
-}
-
 // [IBV-69, IBV-73]
 TEST_CASE("a fork needs no preparation") {
   std::array<char, 16> memory{};

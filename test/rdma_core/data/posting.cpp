@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests how this library posts and sends requests: lists longer than its batches, lists of buffers,
 // a region that ends at 2^64, and a buffer that changes.
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <thread>
@@ -55,39 +54,6 @@ TEST_CASE("a list longer than a batch is posted completely") {
   pair.settle();
   for (std::size_t i = 0; i < wrs.size(); ++i)
     CHECK_EQ(pair.b.text(16 * i, 16), "0123456789abcdef");
-}
-
-// [IBV-28, IBV-281, IBV-513, IBV-531]
-TEST_CASE("a Read has up to max_sge_rd buffers, or none, and one completion") {
-  ibv_device_attr device{};
-  REQUIRE_EQ(ibv_query_device(End().context, &device), 0);
-  Options options;
-  REQUIRE_EQ(device.max_sge_rd, device.max_sge);
-  options.cap.max_send_sge = static_cast<std::uint32_t>(device.max_sge_rd);
-  Pair pair(options);
-  std::vector<ibv_sge> sges;
-  std::string text;
-  // The order of the local buffers is the reverse of the order of the octets at the peer.
-  for (int i = 0; i < device.max_sge_rd; ++i) {
-    sges.push_back(pair.a.sge(30'000 - static_cast<std::size_t>(i) * 1000, 600));
-    text += std::string(600, static_cast<char>('a' + i));
-  }
-  pair.b.write(5, text);
-  ibv_send_wr wr{.sg_list = sges.data(), .opcode = IBV_WR_RDMA_READ};
-  wr.wr.rdma = {.remote_addr = pair.b.remote(5), .rkey = pair.b.mr->rkey};
-  for (wr.num_sge = 0; wr.num_sge <= device.max_sge_rd; ++wr.num_sge) {
-    const auto count = static_cast<std::size_t>(wr.num_sge);
-    CAPTURE(count);
-    std::ranges::fill(pair.a.buffer, std::byte{0});
-    REQUIRE_EQ(post_send(pair.a.qp, wr), 0);
-    CHECK_EQ(success(pair.a.cq).byte_len, count * 600);
-    for (std::size_t i = 0; i < count; ++i) {
-      REQUIRE_EQ(pair.a.text(30'000 - i * 1000, 600), text.substr(i * 600, 600));
-    }
-  }
-  sges.push_back(sges.front());
-  wr.sg_list = sges.data();
-  CHECK_EQ(post_send(pair.a.qp, wr), EINVAL);
 }
 
 // [IBV-152, IBV-202]

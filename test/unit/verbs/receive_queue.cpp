@@ -10,26 +10,6 @@
 namespace iwarp::verbs {
 namespace {
 
-// [IBV-538]
-TEST_CASE("receives are returned in the order posted, with their lists [VRB-38]") {
-  ReceiveQueue queue(3, 2);
-  std::array<std::byte, 8> memory{};
-  for (std::uint64_t id = 0; id < 3; ++id) {
-    const std::array list{Sge{.address = memory.data(), .length = 4, .lkey = Stag{9}},
-                          Sge{.address = memory.data() + 4, .length = 4, .lkey = Stag{9}}};
-    CHECK(!queue.post({.wr_id = id, .sgl = std::span(list).first(id % 3)}));
-  }
-  CHECK(queue.size() == 3);
-  for (std::uint64_t id = 0; id < 3; ++id) {
-    PostedReceive receive;
-    REQUIRE(queue.take(receive));
-    CHECK(receive.wr_id == id);
-    CHECK(receive.sgl.size() == id % 3);
-  }
-  PostedReceive none;
-  CHECK_FALSE(queue.take(none));
-}
-
 TEST_CASE("withdrawn receives free their slots, and can be posted again") {
   ReceiveQueue queue(3, 1);
   const std::array one{Sge{.length = 4, .lkey = Stag{9}}};
