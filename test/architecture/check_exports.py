@@ -7,7 +7,8 @@ the refusal.
   check_exports.py [HEADERS]            checks; exits with 1 if a name has no test, or the table is stale
   check_exports.py [HEADERS] --update   rewrites the table in verbs/rdma_core/README.md
 
-A source of test/rdma_core must call each handwritten function (`impl`), or look it up by name.
+A source of test/rdma_core, or a case of the judge, which rdma_core.judge runs, must call each handwritten function
+(`impl`), or look it up by name.
 test/rdma_core/abi/test_abi.py must call the generated functions of each kind (the column HOW of exports.def)."""
 import pathlib
 import re
@@ -17,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEF = ROOT / "verbs/rdma_core/exports.def"
 README = ROOT / "verbs/rdma_core/README.md"
 TESTS = ROOT / "test/rdma_core"
+JUDGE = ROOT / "apps/judge"
 GENERATED = TESTS / "abi/test_abi.py"
 BEGIN, END = "<!-- exports:begin -->", "<!-- exports:end -->"
 
@@ -61,7 +63,7 @@ def exported():
 def used_by_tests():
     """Returns every identifier in the code of the tests, and every name that a test looks up with dlsym()."""
     used = set()
-    for path in sorted(TESTS.rglob("*.[ch]pp")):
+    for path in sorted([*TESTS.rglob("*.[ch]pp"), *JUDGE.rglob("*.[ch]pp")]):
         code = NOT_CODE.sub(" ", path.read_text())
         used.update(ASKED.findall(code))
         used.update(re.findall(r"\b\w+\b", re.sub(r'extern "C" \{.*?\n\}', " ", TEXT.sub(" ", code),

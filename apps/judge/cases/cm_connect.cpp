@@ -258,10 +258,11 @@ void accept_without_client(Judge& j) {
   }
 }
 
+template <auto Reject>
 void rejected(Judge& j) {
   Ids ids(j);
   ids.request();
-  j.require("rdma_reject", errno_of(rdma_reject(ids.server, "why", 3)));
+  j.require("rdma_reject", errno_of(Reject(ids.server, "why", 3)));
   const CmEvent event = expect_event(j, "event", ids.at_client, {RDMA_CM_EVENT_REJECTED});
   if (j.is_iwarp()) {
     j.expect("its status", -event.status, {ECONNREFUSED, ECONNRESET});
@@ -339,7 +340,8 @@ constexpr Case kCases[] = {
     {"cm/accept/listener", "RCM-146", "refuses to accept a listener", accept_listener, kCm, kDangerous},
     {"cm/accept/event-parameters", "RCM-149", "accepts with the parameters of the event", accept_event_parameters, kCm},
     {"cm/accept/client-gone", "RCM-152", "does not stall without the client", accept_without_client, kCm},
-    {"cm/reject/data", "RCM-153 RCM-154 RCM-155 RCM-156 RCM-157 RCM-158 RCM-159", "rejects once, with data", rejected, kCm},
+    {"cm/reject/data", "RCM-153 RCM-154 RCM-155 RCM-156 RCM-157 RCM-158 RCM-159", "rejects once, with data", rejected<rdma_reject>, kCm},
+    {"cm/reject/ece", "RCM-153 RCM-154 RCM-157", "rejects with rdma_reject_ece() in the same way", rejected<rdma_reject_ece>, kCm},
 };
 // clang-format on
 

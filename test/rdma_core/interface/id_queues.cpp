@@ -95,6 +95,11 @@ TEST_CASE("a datagram call on a connection is a Send to its peer") {
   CHECK(in.text(3) == "udp");
 }
 
+TEST_CASE("an errno result becomes -1 with errno set, and success stays 0") {
+  check_fails(ENOMEM, [] { return rdma_seterrno(ENOMEM); });
+  CHECK(rdma_seterrno(0) == 0);
+}
+
 // [RCM-319]
 TEST_CASE("an id has no path records that a program could replace") {
   const Channel channel = make_channel();
