@@ -92,34 +92,6 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a misaligned TO ends in 0/2/07 with the request's header, frame N5, and nothing is changed "
-    "[EXT-9, EXT-10, EXT-11, EXT-15, EXT-16, EXT-17, EXT-21, EXT-61, EXT-65, EXT-66]") {
-  for (const auto opcode : {AtomicOpcode::kFetchAdd, AtomicOpcode::kCmpSwap}) {
-    for (std::uint64_t off = 0; off < 8; ++off) {
-      AtomicResponder bench;
-      CHECK_FALSE(bench.feed(read_word(1)));
-      CHECK_FALSE(bench.feed(atomic_request(2, {.opcode = opcode,
-                                                .stag = Stag{kStag},
-                                                .to = TaggedOffset{0x1000 + off},
-                                                .add_or_swap = 1,
-                                                .mask = opcode == AtomicOpcode::kCmpSwap ? 1U : 0,
-                                                .compare = 0})));
-      REQUIRE(bench.next());  // This sends the response to the earlier Read.
-      const auto before = bench.ulp.arena;
-      bench.ulp.take_log();
-      const auto answer = bench.next_text();
-      if (off == 0) {
-        CHECK(bench.word() == 1);
-        continue;
-      }
-      CHECK(answer == text(terminate_frame("N5")));
-      CHECK(bench.ulp.arena == before);
-      CHECK(bench.ulp.log.empty());
-    }
-  }
-}
-
-TEST_CASE(
     "an Atomic Request may come in several segments, but neither shorter than its header nor "
     "longer [EXT-62]") {
   const auto whole = add_one(1);
@@ -210,21 +182,6 @@ TEST_CASE(
     CHECK(header.last);
     CHECK(octets->size() == (msn == 1 || msn == 4 ? 46U : 70U));
   }
-}
-
-TEST_CASE(
-    "ORD limits Reads and Atomics together, and a response of either kind gives credit [EXT-35]") {
-  AtomicRequester bench(2);
-  bench.read();
-  bench.add(11);
-  bench.add(12);
-  bench.read();
-  CHECK(bench.drain() == "1a");
-  CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kReadResponse, 9, 0))));
-  CHECK(bench.drain() == "a");
-  CHECK_FALSE(bench.feed(atomic_response(1, 11)));
-  CHECK(bench.drain() == "1");
-  CHECK_FALSE(bench.feed(atomic_response(2, 12)));
 }
 
 TEST_CASE("a response that does not answer the oldest request is refused [EXT-38]") {

@@ -106,59 +106,6 @@ TEST_CASE("only RV 1 is accepted [RDMAP-8, RDMAP-96, RDMAP-98]") {
 }
 
 TEST_CASE(
-    "opcodes without a message, and messages in the wrong model or queue, are 0/2/06 "
-    "[RDMAP-5, RDMAP-7, RDMAP-96, RDMAP-97, REG-4, EXT-2, EXT-63]") {
-  for (unsigned nibble = 0; nibble < 32; ++nibble) {
-    CAPTURE(nibble);
-    const bool extensions = nibble >= 16;  // The second half of the loop negotiates RFC 7306.
-    const auto opcode = static_cast<std::uint8_t>(nibble % 16);
-    const auto* row = opcode < 8 || extensions ? find_opcode(opcode) : nullptr;
-    for (const Qn qn : {0u, 1u, 2u, 3u}) {
-      Bench bench({.extensions = extensions});
-      auto header = send_header(1);
-      header.rsvd_ulp = static_cast<std::uint8_t>(kVersion | opcode);
-      header.qn = qn;
-      bench.ulp.receives = {bench.ulp.memory(0, 8)};
-      const auto fault = bench.feed(segment(header, pattern(4)));
-      // An Atomic Response without a request is unexpected on any queue. [EXT-38]
-      const bool right = row != nullptr && !row->tagged && row->qn == qn && opcode != 0xB;
-      CHECK((fault == kUnexpectedOpcode) == !right);
-    }
-    Bench bench({.extensions = extensions});
-    auto header = tagged_header(Opcode::kWrite, 1, 1);
-    header.rsvd_ulp = static_cast<std::uint8_t>(kVersion | opcode);
-    const auto fault = bench.feed(segment(header));
-    // A Read Response without a request is also unexpected. [RDMAP-46]
-    CHECK((fault == kUnexpectedOpcode) == (opcode != 0));
-  }
-}
-
-TEST_CASE("an empty Write is accepted whatever its STag and TO are [RDMAP-28, DDP-46]") {
-  Bench bench;
-  CHECK_FALSE(bench.feed(message("C")));
-  CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kWrite, 0, 0xFFFFFFFFFFFFFFFF))));
-  CHECK(bench.ulp.log.empty());
-}
-
-TEST_CASE(
-    "a refused Write is reported with DDP's codes [DDP-24, DDP-73, DDP-74, DDP-75, DDP-76, DDP-77, "
-    "DDP-83, DDP-84, DDP-85]") {
-  const std::pair<AccessError, Fault> rows[] = {
-      {AccessError::kStagInvalid, ddp::kTaggedInvalidStag},
-      {AccessError::kOutOfBounds, ddp::kTaggedBounds},
-      {AccessError::kNoRight, ddp::kTaggedNotAssociated},
-      {AccessError::kOtherStream, ddp::kTaggedNotAssociated},
-      {AccessError::kWraps, ddp::kTaggedWrap},
-      {AccessError::kNotEnabled, kUnexpectedOpcode}};
-  for (const auto& [error, fault] : rows) {
-    Bench bench;
-    bench.ulp.refusal = error;
-    CHECK(bench.feed(message("F")) == fault);
-    CHECK(bench.stream.state() == StreamState::kTerminating);
-  }
-}
-
-TEST_CASE(
     "an empty Send as RTR is not delivered if one is expected, whatever its reserved bits are "
     "[RDMAP-9, EMPA-38]") {
   for (const auto reserved : {std::byte{0}, std::byte{0x3C}}) {
