@@ -14,7 +14,6 @@
 #include <string_view>
 #include <thread>
 
-#include "careful/requests.hpp"
 #include "careful/source.hpp"
 #include "iwarp/net/unique_fd.hpp"
 #include "objects/work_completion.hpp"
@@ -75,7 +74,7 @@ constexpr const char* kUncounted =
 bool count(Check check, const std::string& path) {
   if (path.empty()) return true;
   const net::UniqueFd file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
-  const std::string line = std::string(name_of(check)) + '\n';
+  const std::string line = std::string(check) + '\n';
   return file && ::write(file.get(), line.data(), line.size()) == std::ssize(line);
 }
 
@@ -228,7 +227,7 @@ int Checker::req_notify_cq(ibv_cq* cq, int solicited_only) {
 void Checker::sending_private_data(const char* call, std::size_t size, std::size_t limit) {
   if (size <= limit) return;
   const auto lock = enter();
-  report({.check = Check::kPrivateDataTooLong,
+  report({.check = check::kPrivateDataTooLong,
           .site = call_site(),
           .what = fmt::format("{} passes {} bytes of private data: with a RoCE adapter the call "
                               "fails with EINVAL (pass at most {} bytes)",
@@ -288,9 +287,9 @@ void Checker::report(const Finding& finding) {
       finding.begun != nullptr ? words(", begun at ", describe(finding.begun)) : "";
   log_event({.level = verbs::LogLevel::kWarning,
              .event = "careful",
-             .message = fmt::format("careful: {}: {}; {}{}", name_of(finding.check), finding.what,
+             .message = fmt::format("careful: {}: {}; {}{}", finding.check, finding.what,
                                     words("at ", at), begun),
-             .fields = {{"check", name_of(finding.check)}, {"site", at.place}}});
+             .fields = {{"check", std::string(finding.check)}, {"site", at.place}}});
 }
 
 void Checker::sends(Qp& qp, std::span<const SendRequest> requests) {
@@ -299,7 +298,7 @@ void Checker::sends(Qp& qp, std::span<const SendRequest> requests) {
     // The queue pair of an RNIC is in INIT when it is created.
     const bool is_rnic = qp.context.persona == Persona::kIwarp;
     const std::array kNames{is_rnic ? "INIT" : "RESET", "INIT", "RTR"};
-    report({.check = Check::kPostedTooEarly,
+    report({.check = check::kPostedTooEarly,
             .site = call_site(),
             .what = fmt::format("a request is posted to the send queue of queue pair {} in state "
                                 "{}: an adapter refuses it with EINVAL (post requests only in RTS)",

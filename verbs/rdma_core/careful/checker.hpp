@@ -11,6 +11,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,16 +20,42 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "careful/freed.hpp"
 #include "careful/ledger.hpp"
 #include "careful/site.hpp"
 #include "careful/waits.hpp"
+#include "iwarp/verbs/types.hpp"
 #include "process/core.hpp"
 #include "process/settings.hpp"
 #include "qp/queue_pair.hpp"
 
 namespace iwarp::rdma_core::careful {
+
+// The next functions convert lists of requests.
+inline std::vector<Piece> pieces_of(const ibv_sge* list, int count) {
+  std::vector<Piece> out;
+  out.reserve(static_cast<std::size_t>(std::max(count, 0)));
+  for (int i = 0; i < count; ++i) out.push_back({list[i].addr, list[i].length, list[i].lkey});
+  return out;
+}
+
+inline std::vector<Piece> pieces_of(std::span<const verbs::Sge> list) {
+  std::vector<Piece> out;
+  out.reserve(list.size());
+  for (const verbs::Sge& sge : list) {
+    out.push_back({reinterpret_cast<std::uintptr_t>(sge.address), sge.length, sge.lkey.value});
+  }
+  return out;
+}
+
+template <typename Wr>
+std::size_t length_of(const Wr* wr) {
+  std::size_t out = 0;
+  for (; wr != nullptr; wr = wr->next) ++out;
+  return out;
+}
 
 class Checker final : public Hooks {
  public:

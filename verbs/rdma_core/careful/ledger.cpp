@@ -20,29 +20,6 @@ constexpr std::size_t kBlocks = 256;  // approximate number of blocks in a large
 // Maximum number of keys of deregistered regions that are stored.
 constexpr std::size_t kMaxDead = 4096;
 
-constexpr std::array kNames{"send-changed",
-                            "send-reused",
-                            "receive-written",
-                            "receive-used",
-                            "read-unfenced",
-                            "read-sink-rights",
-                            "used-after-deregistration",
-                            "deregistered-in-use",
-                            "unmapped",
-                            "freed-while-registered",
-                            "cq-overflow",
-                            "never-signalled",
-                            "status-ignored",
-                            "armed-not-polled",
-                            "queue-not-emptied",
-                            "events-not-acknowledged",
-                            "posted-too-early",
-                            "receive-too-late",
-                            "atomic-misaligned",
-                            "iova-misaligned",
-                            "private-data-too-long",
-                            "destroyed-in-use"};
-
 // Texts for reports that say how a region was freed. The index is a value of Freed.
 constexpr std::array kFreedBy{"was passed to free()", "was moved by realloc()",
                               "was shortened by realloc()"};
@@ -75,8 +52,6 @@ bool brings(Kind kind) { return kind == Kind::kSink || kind == Kind::kAtomic; }
 
 }  // namespace
 
-const char* name_of(Check check) { return kNames[static_cast<std::size_t>(check)]; }
-
 Ledger::Ledger(Report report, IsReady is_ready, Waiting waiting, bool is_rnic)
     : report_(std::move(report)),
       is_ready_(std::move(is_ready)),
@@ -91,7 +66,7 @@ void Ledger::check_iova(const RegionFacts& facts, Site site) {
   static const auto kPage = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   const auto at = reinterpret_cast<std::uintptr_t>(facts.memory.data()) % kPage;
   if (facts.is_zero_based || facts.iova % kPage == at) return;
-  report(Check::kIovaMisaligned, site, nullptr,
+  report(check::kIovaMisaligned, site, nullptr,
          fmt::format("iova {:#x} has offset {} in its page, but the memory has offset {}: an "
                      "adapter refuses the region with EINVAL (use an iova with offset {})",
                      facts.iova, facts.iova % kPage, at, at));
@@ -105,7 +80,7 @@ void Ledger::registered(std::uint32_t key, const RegionFacts& facts, Site site) 
 
 void Ledger::deregistered(std::uint32_t key, Site site) {
   if (Site by = nullptr; is_in_use(key, by)) {
-    report(Check::kDeregisteredInUse, site, by,
+    report(check::kDeregisteredInUse, site, by,
            "a region is deregistered while a request that uses it is outstanding (poll the "
            "completion of the request first)");
   }
@@ -133,7 +108,7 @@ void Ledger::freed(std::uint32_t key, Freed how, Site site) {
   };
   for (auto& [num, qp] : qps_) forget(qp.sends);
   for (auto& [queue, posted] : receives_) forget(posted);
-  report(Check::kFreedWhileRegistered, site, region.site,
+  report(check::kFreedWhileRegistered, site, region.site,
          fmt::format("the memory of a {}-byte region {} before the region was deregistered "
                      "(deregister it first)",
                      region.memory.size(), kFreedBy[static_cast<std::size_t>(how)]));
@@ -176,7 +151,7 @@ void Ledger::sum(Buffer& buffer, Site site) {
     std::uint32_t sum = 0;
     if (!read(buffer.block(i), sum)) {
       buffer.sums.clear();
-      report(Check::kUnmapped, site, region.site,
+      report(check::kUnmapped, site, region.site,
              "the memory of a registered region was unmapped (deregister the region first)");
       return;
     }
@@ -193,7 +168,7 @@ std::vector<Ledger::Buffer> Ledger::buffers_of(std::span<const Piece> pieces, Si
     if (region == regions_.end()) {
       const auto dead = std::ranges::find(dead_, piece.key, &std::pair<std::uint32_t, Site>::first);
       if (dead == dead_.end()) continue;
-      report(Check::kUsedAfterDeregistration, site, dead->second,
+      report(check::kUsedAfterDeregistration, site, dead->second,
              "a request uses a region that was deregistered (deregister a region only after all "
              "requests that use it have completed)");
       continue;
@@ -247,7 +222,7 @@ void Ledger::destroyed_qp(std::uint32_t num, Site site) {
   if (qp == nullptr) return;
   const auto left = std::ranges::find_if(qp->sends, is_signaled);
   if (left != qp->sends.end() && is_ready(num, *qp)) {
-    report(Check::kDestroyedInUse, site, left->site,
+    report(check::kDestroyedInUse, site, left->site,
            "a queue pair is destroyed before the completion of a signaled request is polled: the "
            "request may never be sent (poll the completion first)");
   }
@@ -298,7 +273,7 @@ void Ledger::check_source(std::uint32_t num, const SendRequest& request,
     };
     if (receives_at(buffer.memory, &receive) == 1 && !is_own() &&
         std::ranges::all_of(receive->buffers, as_posted)) {
-      report(Check::kReceiveUsed, site, receive->site,
+      report(check::kReceiveUsed, site, receive->site,
              "a Send or Write reads from the buffer of a pending receive (poll the completion of "
              "the receive first)");
     }
@@ -307,7 +282,7 @@ void Ledger::check_source(std::uint32_t num, const SendRequest& request,
         const bool waits = other == num && request.is_fenced;
         if (waits || !brings(under.request.kind)) continue;
         if (!any_overlap(under.buffers, buffer.memory)) continue;
-        report(Check::kReadUnfenced, site, under.site,
+        report(check::kReadUnfenced, site, under.site,
                "a Send or Write reads from the buffer of a pending Read or atomic operation (poll "
                "its completion first, or set IBV_SEND_FENCE if both requests use the same queue "
                "pair)");
@@ -322,7 +297,7 @@ void Ledger::check_sink(std::span<const Buffer> buffers, Site site, const void* 
     for (const auto& [num, qp] : qps_) {
       for (const Under& under : qp.sends) {
         if (!is_source(under.request.kind) || !any_overlap(under.buffers, buffer.memory)) continue;
-        report(Check::kSendReused, site, under.site,
+        report(check::kSendReused, site, under.site,
                "data from the peer may overwrite a buffer that is still being sent (poll the "
                "completion of the Send or Write first)");
       }
@@ -336,7 +311,7 @@ void Ledger::check_sink_rights(std::span<const Buffer> buffers, Site site) {
   for (const Buffer& buffer : buffers) {
     const Region& region = regions_[buffer.key];
     if (buffer.memory.empty() || region.remote_write) continue;
-    report(Check::kReadSinkRights, site, region.site,
+    report(check::kReadSinkRights, site, region.site,
            "the buffer of an RDMA Read is in a region that lacks IBV_ACCESS_REMOTE_WRITE: an iWARP "
            "adapter refuses the Read Response (register the region with this flag)");
     return;
@@ -346,7 +321,7 @@ void Ledger::check_sink_rights(std::span<const Buffer> buffers, Site site) {
 void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Site site) {
   QueuePair& qp = qps_[num];
   if (qp.has_failed) {
-    report(Check::kStatusIgnored, site, nullptr,
+    report(check::kStatusIgnored, site, nullptr,
            "a request is posted after an error completion of the queue pair was polled: a queue "
            "pair in the error state executes no requests (check the status of each completion)");
     qp.has_failed = false;
@@ -364,7 +339,7 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
   for (const SendRequest& request : requests) {
     auto buffers = request.is_inline ? std::vector<Buffer>() : buffers_of(request.pieces, site);
     if (request.kind == Kind::kAtomic && request.remote % 8 != 0) {
-      report(Check::kAtomicMisaligned, site, nullptr,
+      report(check::kAtomicMisaligned, site, nullptr,
              "the remote address of an atomic operation is not a multiple of 8 (align the "
              "64-bit word in the peer's memory)");
     }
@@ -384,7 +359,7 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
   const auto in_front = qp.sends | std::views::take(qp.facts.max_send);
   if (!requests.empty() && is_full && std::ranges::none_of(in_front, is_signaled)) {
     report(
-        Check::kNeverSignalled, site, nullptr,
+        check::kNeverSignalled, site, nullptr,
         fmt::format("the send queue is full (cap.max_send_wr is {}) and contains only unsignaled "
                     "requests: an adapter frees their slots only when the completion of a later "
                     "signaled request is polled (set IBV_SEND_SIGNALED on some requests)",
@@ -429,7 +404,7 @@ void Ledger::finish(const Under& under, Site site) {
     const auto block = buffer.block(changed);
     const auto at = block.data() - buffer.memory.data();
     report(
-        Check::kSendChanged, site, under.site,
+        check::kSendChanged, site, under.site,
         fmt::format("the buffer of a request was changed before the completion was polled, in "
                     "bytes {} to {} of {} (poll the completion first)",
                     at, at + static_cast<std::ptrdiff_t>(block.size()) - 1, buffer.memory.size()));
@@ -447,7 +422,7 @@ void Ledger::compare_rest(const Receive& receive, std::uint32_t length, Site sit
     const auto changed = first_changed(buffer, (taken + size - 1) / size);
     if (changed < buffer.sums.size()) {
       report(
-          Check::kReceiveWritten, site, receive.site,
+          check::kReceiveWritten, site, receive.site,
           fmt::format("the buffer of a receive was changed before the completion was polled, at "
                       "or after byte {}, but the byte_len of the completion is only {} (poll the "
                       "completion first)",

@@ -11,6 +11,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -21,32 +22,32 @@
 
 namespace iwarp::rdma_core::careful {
 
-enum class Check : std::uint8_t {
-  kSendChanged,
-  kSendReused,
-  kReceiveWritten,
-  kReceiveUsed,
-  kReadUnfenced,
-  kReadSinkRights,
-  kUsedAfterDeregistration,
-  kDeregisteredInUse,
-  kUnmapped,
-  kFreedWhileRegistered,
-  kCqOverflow,
-  kNeverSignalled,
-  kStatusIgnored,
-  kArmedNotPolled,
-  kQueueNotEmptied,
-  kEventsNotAcknowledged,
-  kPostedTooEarly,
-  kReceiveTooLate,
-  kAtomicMisaligned,
-  kIovaMisaligned,
-  kPrivateDataTooLong,
-  kDestroyedInUse,
-};
-/// Returns the name of the check, for example "send-changed".
-const char* name_of(Check check);
+/// A check, by its name in reports.
+using Check = std::string_view;
+namespace check {
+inline constexpr Check kSendChanged = "send-changed";
+inline constexpr Check kSendReused = "send-reused";
+inline constexpr Check kReceiveWritten = "receive-written";
+inline constexpr Check kReceiveUsed = "receive-used";
+inline constexpr Check kReadUnfenced = "read-unfenced";
+inline constexpr Check kReadSinkRights = "read-sink-rights";
+inline constexpr Check kUsedAfterDeregistration = "used-after-deregistration";
+inline constexpr Check kDeregisteredInUse = "deregistered-in-use";
+inline constexpr Check kUnmapped = "unmapped";
+inline constexpr Check kFreedWhileRegistered = "freed-while-registered";
+inline constexpr Check kCqOverflow = "cq-overflow";
+inline constexpr Check kNeverSignalled = "never-signalled";
+inline constexpr Check kStatusIgnored = "status-ignored";
+inline constexpr Check kArmedNotPolled = "armed-not-polled";
+inline constexpr Check kQueueNotEmptied = "queue-not-emptied";
+inline constexpr Check kEventsNotAcknowledged = "events-not-acknowledged";
+inline constexpr Check kPostedTooEarly = "posted-too-early";
+inline constexpr Check kReceiveTooLate = "receive-too-late";
+inline constexpr Check kAtomicMisaligned = "atomic-misaligned";
+inline constexpr Check kIovaMisaligned = "iova-misaligned";
+inline constexpr Check kPrivateDataTooLong = "private-data-too-long";
+inline constexpr Check kDestroyedInUse = "destroyed-in-use";
+}  // namespace check
 
 struct Finding {
   Check check;

@@ -38,7 +38,7 @@ void Ledger::sleeps(const void* channel, bool blocks, Site site) {
     if (blocks) report_departed(cq, queue, site);
     if (!queue.is_armed) continue;
     queue.is_armed = false;
-    report(Check::kArmedNotPolled, site, nullptr,
+    report(check::kArmedNotPolled, site, nullptr,
            "a completion queue has not been polled since it was armed: a completion that arrived "
            "before ibv_req_notify_cq() causes no event (poll until the queue is empty)");
   }
@@ -61,7 +61,7 @@ bool Ledger::has_left() const {
 void Ledger::report_departed(const void* cq, Queue& queue, Site site) {
   queue.left = std::min(queue.left, waiting_(cq));
   if (queue.left == 0 || queue.poller != std::this_thread::get_id()) return;
-  report(Check::kQueueNotEmptied, site, nullptr,
+  report(check::kQueueNotEmptied, site, nullptr,
          fmt::format("{} completion{} that arrived before the queue was armed {} not polled, and "
                      "will cause no event: the program may sleep forever (after "
                      "ibv_req_notify_cq(), poll until the queue is empty)",
@@ -72,7 +72,7 @@ void Ledger::report_departed(const void* cq, Queue& queue, Site site) {
 void Ledger::destroyed_cq(const void* cq, std::uint32_t unacknowledged, Site site) {
   queues_.erase(cq);
   if (unacknowledged == 0) return;
-  report(Check::kEventsNotAcknowledged, site, nullptr,
+  report(check::kEventsNotAcknowledged, site, nullptr,
          fmt::format("a completion queue is destroyed with {} unacknowledged event{}: "
                      "ibv_destroy_cq() waits until all events are acknowledged (call "
                      "ibv_ack_cq_events() first)",
@@ -83,7 +83,7 @@ void Ledger::owe(const void* cq, Site site) {
   Queue& queue = queues_[cq];
   if (++queue.owed <= queue.capacity || queue.is_reported) return;
   queue.is_reported = true;
-  report(Check::kCqOverflow, site, nullptr,
+  report(check::kCqOverflow, site, nullptr,
          fmt::format("up to {} completions may be added to a completion queue with a capacity of "
                      "{} (create it with an entry for each outstanding request and receive)",
                      queue.owed, queue.capacity));

@@ -8,7 +8,6 @@
 #include <chrono>
 
 #include "careful/checker.hpp"
-#include "careful/requests.hpp"
 #include "iwarp/verbs/queue_pair_port.hpp"
 #include "process/core.hpp"
 #include "qp/peer_timeouts.hpp"
@@ -69,7 +68,7 @@ void Checker::report_late(std::uint32_t num, const ibv_recv_wr& wr) {
   if (!since) return;
   const auto waited = mpa::Clock::now() - *since;
   if (waited <= patience.limit) return;
-  report({.check = Check::kReceiveTooLate,
+  report({.check = check::kReceiveTooLate,
           .site = call_site(),
           .what = fmt::format("a message from {} has waited for {} ms for the receive with wr_id "
                               "{:#x} of queue pair {}: {} (post receives before the peer may send: "
@@ -90,7 +89,7 @@ int Checker::post_recv(ibv_qp* handle, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   const auto lock = enter();
   const Qp& qp = Qp::of(handle);
   if (qp.context.persona == Persona::kRoce && qp.state.load() == IBV_QPS_RESET) {
-    report({.check = Check::kPostedTooEarly,
+    report({.check = check::kPostedTooEarly,
             .site = call_site(),
             .what = fmt::format("a receive is posted to queue pair {} in RESET: an adapter refuses "
                                 "it with EINVAL (post it in INIT or later)",
