@@ -18,7 +18,6 @@
 #include <mutex>
 #include <vector>
 
-#include "presence/foreign.hpp"
 #include "presence/inside.hpp"
 #include "presence/tree.hpp"
 #include "process/settings.hpp"

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "presence/folder.hpp"
-#include "presence/foreign.hpp"
 #include "presence/inside.hpp"
 #include "presence/tree.hpp"
 
