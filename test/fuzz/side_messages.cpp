@@ -8,7 +8,7 @@
 #include "bring_up/request.hpp"
 #include "cm/sidr/message.hpp"
 #include "metrics/scrape.hpp"
-#include "rsockets/common/mapping_scale.hpp"
+#include "rsockets/common/options.hpp"
 #include "rsockets/datagrams/wire.hpp"
 #include "rsockets/streams/wire.hpp"
 #include "target.hpp"

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rsockets/common/mapping_scale.hpp"
+#include "rsockets/common/options.hpp"
 #include "rsockets/streams/inbound.hpp"
 #include "rsockets/streams/outbound.hpp"
 #include "rsockets/streams/wire.hpp"

@@ -1,16 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of class Socket, mainly those in which threads wait.
+// Functions of class Socket: those in which threads wait, and the options that stream rsockets and
+// datagram rsockets have in common.
 #include "rsockets/common/socket.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <rdma/rsocket.h>
+#include <sys/time.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <limits>
 
 #include "process/polling.hpp"
 
 namespace iwarp::rdma_core::rsockets {
+namespace {
+
+template <typename T>
+T limited(int value) {
+  return static_cast<T>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<T>::max()));
+}
+
+/// Returns the size that an option of the level SOL_RDMA sets, or null if there is none.
+std::uint16_t Sizes::* size_named(int name) {
+  return name == RDMA_SQSIZE   ? &Sizes::send_requests
+         : name == RDMA_RQSIZE ? &Sizes::receives
+         : name == RDMA_INLINE ? &Sizes::inline_octets
+                               : nullptr;
+}
+
+/// Sets `limit` from the value of the option SO_RCVTIMEO or SO_SNDTIMEO. Returns 0 or an errno.
+int set_limit(std::chrono::microseconds& limit, const void* value, socklen_t length) {
+  timeval time{};
+  if (!read_value(time, value, length)) return EINVAL;
+  if (time.tv_usec < 0 || time.tv_usec >= 1'000'000) return EDOM;
+  limit = std::chrono::seconds(std::max<time_t>(time.tv_sec, 0)) +
+          std::chrono::microseconds(time.tv_usec);
+  return 0;
+}
+
+timeval timeval_of(std::chrono::microseconds limit) {
+  return {.tv_sec = limit.count() / 1'000'000, .tv_usec = limit.count() % 1'000'000};
+}
+
+/// Sets the size of a ring from the value of the option SO_RCVBUF or SO_SNDBUF. Makes the ring
+/// twice as large as the value, as the kernel does for socket buffers. One half of the ring is
+/// filled while the other half is read.
+void set_buffer(std::uint32_t& ring, int value) {
+  constexpr int kMost = 1 << 28;
+  ring = static_cast<std::uint32_t>(std::clamp(value, 2048, kMost)) * 2;
+}
+
+/// Sets an option of the level SOL_RDMA. Returns 0 or an errno.
+/// [RCM-379, RCM-380]
+int set_of_rdma(Sizes& sizes, int name, int value) {
+  if (name == RDMA_IOMAPSIZE) {
+    sizes.mappings = rounded_mappings(limited<std::uint32_t>(value));
+    return 0;
+  }
+  const auto size = size_named(name);
+  if (size == nullptr) return ENOTSUP;
+  sizes.*size = limited<std::uint16_t>(value);
+  return 0;
+}
+
+std::expected<int, int> size_of_rdma(const Sizes& sizes, int name) {
+  if (name == RDMA_IOMAPSIZE) return static_cast<int>(sizes.mappings);
+  const auto size = size_named(name);
+  if (size == nullptr) return std::unexpected(ENOTSUP);
+  return sizes.*size;
+}
+
+}  // namespace
 
 void Socket::wake() {
   for (net::EventFd* const waiter : waiters_) waiter->signal();
@@ -82,6 +145,59 @@ std::expected<int, int> Socket::control(int command, int argument) {
     default:
       return std::unexpected(ENOTSUP);
   }
+}
+
+// Options -----------------------------------------------------------------------------------------
+
+void copy_address(const sockaddr& from, sockaddr* out, socklen_t* length) {
+  const socklen_t size = from.sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+  if (*length != 0) std::memcpy(out, &from, std::min(*length, size));
+  *length = size;
+}
+
+// [RCM-376]
+int Socket::set_option(int level, int name, const void* value, socklen_t length) {
+  const Lock lock(mutex_);
+  if (closed_) return EBADF;
+  std::optional<int> number = 0;
+  if (!read_value(*number, value, length)) number.reset();
+  if (level == SOL_RDMA) {
+    return number && !has_fixed_sizes() ? set_of_rdma(options_.sizes, name, *number) : EINVAL;
+  }
+  if (level == SOL_SOCKET) {
+    if (name == SO_RCVTIMEO) return set_limit(options_.receive_limit, value, length);
+    if (name == SO_SNDTIMEO) return set_limit(options_.send_limit, value, length);
+    const bool is_free = number && !has_buffers();
+    if (name == SO_RCVBUF && is_free) set_buffer(options_.sizes.receive_ring, *number);
+    if (name == SO_SNDBUF && is_free) set_buffer(options_.sizes.send_ring, *number);
+  }
+  return set_own_option(level, name, value, length, number);
+}
+
+int Socket::get_option(int level, int name, void* value, socklen_t* length) {
+  const Lock lock(mutex_);
+  if (closed_) return EBADF;
+  if (value == nullptr || length == nullptr) return EFAULT;
+  const Sizes& sizes = options_.sizes;
+  if (level == SOL_RDMA) {
+    const auto size = size_of_rdma(sizes, name);
+    return size ? write_value(*size, value, length) : size.error();
+  }
+  if (level == SOL_SOCKET) {
+    switch (name) {
+      case SO_RCVBUF:
+        return write_value(sizes.receive_ring, value, length);
+      case SO_SNDBUF:
+        return write_value(sizes.send_ring, value, length);
+      case SO_RCVTIMEO:
+        return write_value(timeval_of(options_.receive_limit), value, length);
+      case SO_SNDTIMEO:
+        return write_value(timeval_of(options_.send_limit), value, length);
+      default:
+        break;
+    }
+  }
+  return get_own_option(level, name, value, length);
 }
 
 }  // namespace iwarp::rdma_core::rsockets

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -23,10 +25,38 @@
 #include <vector>
 
 #include "iwarp/net/event_fd.hpp"
+#include "process/refusal.hpp"
 #include "rsockets/common/options.hpp"
-#include "rsockets/common/reserved_fd.hpp"
 
 namespace iwarp::rdma_core::rsockets {
+
+/// An eventfd that reserves the descriptor number of an rsocket. As with a socket, the child of a
+/// fork inherits the descriptor and must close it itself. A net::UniqueFd would be closed in the
+/// child immediately, and its number could then be reused.
+class ReservedFd {
+ public:
+  /// Reserves the lowest free descriptor number. Throws std::system_error if there is none.
+  static ReservedFd reserve() {
+    const int fd = ::eventfd(0, EFD_CLOEXEC);
+    if (fd < 0) fail(errno);
+    return ReservedFd(fd);
+  }
+  ReservedFd() = default;
+  ReservedFd(ReservedFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  ReservedFd& operator=(ReservedFd&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~ReservedFd() { reset(); }
+  int get() const { return fd_; }
+  void reset() {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  }
+
+ private:
+  explicit ReservedFd(int fd) : fd_(fd) {}
+  int fd_ = -1;
+};
 
 /// How long a thread busy-polls before it sleeps. An answer often arrives in less time than a
 /// thread needs to fall asleep and wake up.

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "iwarp/bytes/cursor.hpp"
-#include "rsockets/common/mapping_scale.hpp"
+#include "rsockets/common/options.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 namespace {

@@ -41,7 +41,7 @@ struct Greeting {
   std::endian order = std::endian::native;  ///< byte order of the sender's tables and messages
   bool maps = true;  ///< whether a table of mappings follows the table of targets
   std::uint16_t credits = 0;
-  /// The number of entries in the table of mappings, rounded as mapping_scale.hpp describes.
+  /// The number of entries in the table of mappings, rounded as scale_of() does.
   std::uint32_t mappings = 0;
   Target table;   ///< the table of targets; its `length` is the number of entries
   Target buffer;  ///< the first target, which is one half of the receive ring
