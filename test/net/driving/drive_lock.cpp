@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests how threads hand over a connection that they drive. Runs every interleaving of the real
 // DriveLock with a small model of its users. The model has a program that polls and then stops, a
-// thread that posts, a peer, and the worker. The table in drive_mode.hpp determines which thread
+// thread that posts, a peer, and the worker. The table in states.hpp determines which thread
 // drives.
 #include "driver/drive_lock.hpp"
 
@@ -9,7 +9,7 @@
 
 #include <ostream>
 
-#include "driver/drive_mode.hpp"
+#include "driver/states.hpp"
 #include "interleavings.hpp"
 
 using namespace iwarp;

@@ -17,8 +17,7 @@
 #include <thread>
 #include <utility>
 
-#include "driver/drive_mode.hpp"
-#include "driver/socket_state.hpp"
+#include "driver/states.hpp"
 #include "replaced_socket_ops.hpp"
 #include "socket_pair.hpp"
 

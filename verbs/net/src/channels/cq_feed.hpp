@@ -12,8 +12,8 @@
 #include <memory>
 #include <vector>
 
-#include "driver/drive_mode.hpp"
 #include "driver/socket_set.hpp"
+#include "driver/states.hpp"
 #include "driver/worker.hpp"
 #include "iwarp/bytes/mutex.hpp"
 #include "iwarp/verbs/completion_queue.hpp"

@@ -3,7 +3,7 @@
 // DriveTurn when it posts or polls, or when the socket has woken it. It passes its work as a bit
 // set. If the lock is free, the thread takes a turn: it locks, receives and sends as the work
 // requires, and unlocks. If another thread holds the lock, that thread does the work. The table in
-// drive_mode.hpp says which thread reads the socket.
+// states.hpp says which thread reads the socket.
 #pragma once
 
 #include <atomic>
@@ -12,9 +12,8 @@
 #include <type_traits>
 
 #include "driver/drive_lock.hpp"
-#include "driver/drive_mode.hpp"
 #include "driver/driven.hpp"
-#include "driver/socket_state.hpp"
+#include "driver/states.hpp"
 #include "driver/worker.hpp"
 
 namespace iwarp::net {

@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "driver/gather_timer.hpp"
+#include "driver/gathered_posts.hpp"
 #include "iwarp/net/quiet_thread.hpp"
 
 namespace iwarp::net {

@@ -14,8 +14,7 @@
 #include "iwarp/net/rnic.hpp"
 #include "iwarp/verbs/completion_queue_port.hpp"
 #include "iwarp/verbs/receive_queue.hpp"
-#include "memory/fault_handler.hpp"
-#include "memory/memory_check.hpp"
+#include "memory/application_memory.hpp"
 #include "rnic/impl.hpp"
 
 namespace iwarp::net {

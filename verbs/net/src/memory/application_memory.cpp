@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// The handlers for SIGSEGV and SIGBUS. A handler jumps out of the copy or checksum that caused the
-// fault. Neither the copy nor the checksum holds a lock.
+// is_mapped() looks up the range in /proc/self/maps, which shows the access rights without an
+// access to the memory. If /proc is not mounted, msync(2) at least reports whether all pages exist.
+//
+// catch_faults() installs the handlers for SIGSEGV and SIGBUS. A handler jumps out of the copy or
+// checksum that caused the fault. Neither the copy nor the checksum holds a lock.
 //
 // This layer's handler replaces the application's handler and passes other faults on to that
 // handler. The application may later replace this layer's handler, restore it, or call it from its
 // own handler. So this layer installs a different function for each handler of the application that
 // it replaces. Then no handler of this layer calls a handler that calls it back, or a handler that
 // no longer exists.
-#include "memory/fault_handler.hpp"
+#include "memory/application_memory.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
 #include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -100,11 +109,45 @@ void go_on_top(int signal, std::array<Below, kMost>& all) {
   }
 }
 
+struct Closer {
+  void operator()(std::FILE* file) const { std::fclose(file); }
+};
+
+bool pages_exist(std::span<const std::byte> octets) {
+  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto into = reinterpret_cast<std::uintptr_t>(octets.data()) % page;
+  // msync(2) requires a page-aligned address. With MS_ASYNC it changes nothing.
+  auto* first = const_cast<std::byte*>(octets.data() - into);
+  return ::msync(first, octets.size() + into, MS_ASYNC) == 0;
+}
+
 }  // namespace
 
 void catch_faults() {
   const std::lock_guard lock(mutex);
   for (std::size_t i = 0; i < kSignals.size(); ++i) go_on_top(kSignals[i], below[i]);
+}
+
+bool is_mapped(std::span<const std::byte> octets, bool writable) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(octets.data());
+  const auto end = begin + octets.size();
+  if (octets.empty() || end < begin) return false;
+  const std::unique_ptr<std::FILE, Closer> maps(std::fopen("/proc/self/maps", "re"));
+  if (maps == nullptr) return pages_exist(octets);
+  auto next = begin;  // the octets before this address are known to be accessible
+  char* line = nullptr;
+  std::size_t capacity = 0;
+  while (next < end && ::getline(&line, &capacity, maps.get()) > 0) {
+    std::uintptr_t from = 0;
+    std::uintptr_t to = 0;
+    char rights[5] = {};
+    if (std::sscanf(line, "%zx-%zx %4s", &from, &to, rights) != 3) continue;
+    if (to <= next) continue;
+    if (from > next || rights[0] != 'r' || (writable && rights[1] != 'w')) break;
+    next = to;  // Mappings are listed in ascending order.
+  }
+  std::free(line);
+  return next >= end;
 }
 
 }  // namespace iwarp::net

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "driver/gather_timer.hpp"
+#include "driver/gathered_posts.hpp"
 
 #include <algorithm>
 #include <chrono>
