@@ -54,7 +54,7 @@ int main(void) {
       char value[VALUE];
     } found;
     if (i == CHANGED) {  // a program that does not wait for the end of the change reports at once
-      poll(&readable, 1, 150);
+      poll(&readable, 1, 500);
       memcpy(changing->value + VALUE / 2, fresh + VALUE / 2, VALUE / 2);
       __atomic_store_n(&changing->begin, changing->end, __ATOMIC_RELEASE);
     }

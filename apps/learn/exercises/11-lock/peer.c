@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peer of exercise 11: offers a lock and a count that it protects. Holds the lock at first, in the
-// place of another client, and adds 5 to the count after a tenth of a second.
+// place of another client, and adds 5 to the count after half a second.
 //
 // It changes the lock by a store of the processor. That is safe only where ibv_query_device() says
 // IBV_ATOMIC_GLOB: elsewhere all that change a word must do so by atomic operations of one adapter.
@@ -26,7 +26,7 @@ int main(void) {
   } place = {(uintptr_t)&shared, mr->rkey, sizeof shared};
   learn_put(program, &place, sizeof place);
   struct pollfd readable = {.fd = program, .events = POLLIN};
-  poll(&readable, 1, 100);
+  poll(&readable, 1, 500);  // a program that does not wait for the lock ends at once
   const int is_intact = __atomic_load_n(&shared.count, __ATOMIC_ACQUIRE) == 100;
   saw("while_held", "%s", is_intact ? "unchanged" : "changed");
   saw("lock_while_held", "%llu", (unsigned long long)shared.lock);

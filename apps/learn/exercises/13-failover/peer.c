@@ -43,7 +43,7 @@ int main(void) {
     if (!learn_wait(ends[0].cq, &wc) || wc.status != IBV_WC_SUCCESS) return 0;
   }
   struct pollfd readable = {.fd = program, .events = POLLIN};
-  poll(&readable, 1, 50);  // the program learns that 24 messages have arrived
+  poll(&readable, 1, 200);  // the program learns that 24 messages have arrived
   struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
   if (ibv_modify_qp(ends[0].qp, &attr, IBV_QP_STATE)) die("ibv_modify_qp");
   learn_post(ends[1].qp, IBV_WR_SEND, mr, &next, sizeof next, 0, 0);
