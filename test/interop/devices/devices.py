@@ -55,7 +55,7 @@ def parse(lines):
 def listed():
     text = subprocess.run([environment_path("IWARP_JUDGE"), "--list"], capture_output=True, text=True, check=True).stdout
     titles = {line.split()[0]: line.partition(" ")[2].strip() for line in text.splitlines() if "/" in line.split()[0]}
-    return {case: re.sub(r" (?=(IBV|RCM)-\d)", ", ", title) for case, title in titles.items()}
+    return {case: re.sub(r" (?=[A-Z]+-\d)", ", ", title) for case, title in titles.items()}
 
 
 def judge(driver):
