@@ -162,7 +162,7 @@ std::error_code QueuePair::post_all(std::span<const SendWr> wrs) {
     }
     error = no_room;
     if (error) return 0;
-    impl_->ring.filled = sequence;
+    impl_->ring.advance(sequence);
     return wrs.size();
   });
   return error;
@@ -177,7 +177,6 @@ inline void QueuePair::Impl::ring_after(Work work) {
     const std::lock_guard lock(qp.post);
     const std::size_t count = work();
     if (count == 0) return;
-    if (!ring.is_held) ring.posted.store(ring.filled, std::memory_order_release);
     driver = qp.driver;
     bell = doorbell(count);
   }
@@ -188,8 +187,9 @@ inline std::error_code QueuePair::Impl::post(const SendWr& wr) {
   const auto length = length_of(wr);
   if (const auto error = check(wr, length)) return error;
   if (const auto error = make_room(1, has(wr.flags, SendFlags::kInline))) return error;
-  fill(ring.filled, wr, length);
-  ++ring.filled;
+  const auto sequence = ring.filled;
+  fill(sequence, wr, length);
+  ring.advance(sequence + 1);
   return {};
 }
 

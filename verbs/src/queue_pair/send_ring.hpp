@@ -144,6 +144,11 @@ class SendRing {
 
   /// Returns the number of requests that may still be posted. [VRB-42]
   std::size_t room() const { return max_wr_ - (filled - reaped.value()); }
+  /// Posts the slots before `end`, which are filled, unless they are held.
+  void advance(std::uint64_t end) {
+    filled = end;
+    if (!is_held) posted.store(end, std::memory_order_release);
+  }
   /// Returns the slot of a request that was posted or prepared.
   SendSlot& slot(std::uint64_t sequence) {
     const auto index = sequence & mask_;
