@@ -8,8 +8,8 @@
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <stdexcept>
+#include <vector>
 
 #include "iwarp/profiles/device_name.hpp"
 
@@ -28,66 +28,38 @@ constexpr int kFormat = 1;
 constexpr std::uint64_t kMaxName = 63;  // IBV_SYSFS_NAME_MAX without the terminating zero
 constexpr int kRnicTransport = 1;       // IBV_TRANSPORT_IWARP
 
-/// A number of a profile, with its highest value.
-struct Number {
-  std::string_view name;
+/// Numbers of a profile that have the same highest value.
+struct Numbers {
   std::uint64_t high;
+  std::vector<std::string_view> names;
 };
 
-constexpr std::array kAttributes{Number{"max_mr_size", UINT64_MAX},
-                                 Number{"page_size_cap", UINT64_MAX},
-                                 Number{"vendor_id", UINT32_MAX},
-                                 Number{"vendor_part_id", UINT32_MAX},
-                                 Number{"hw_ver", UINT32_MAX},
-                                 Number{"max_qp", INT_MAX},
-                                 Number{"max_qp_wr", INT_MAX},
-                                 Number{"device_cap_flags", UINT32_MAX},
-                                 Number{"max_sge", INT_MAX},
-                                 Number{"max_sge_rd", INT_MAX},
-                                 Number{"max_cq", INT_MAX},
-                                 Number{"max_cqe", INT_MAX},
-                                 Number{"max_mr", INT_MAX},
-                                 Number{"max_pd", INT_MAX},
-                                 Number{"max_qp_rd_atom", UINT8_MAX},
-                                 Number{"max_ee_rd_atom", INT_MAX},
-                                 Number{"max_res_rd_atom", INT_MAX},
-                                 Number{"max_qp_init_rd_atom", UINT8_MAX},
-                                 Number{"max_ee_init_rd_atom", INT_MAX},
-                                 Number{"atomic_cap", 2},
-                                 Number{"max_ee", INT_MAX},
-                                 Number{"max_rdd", INT_MAX},
-                                 Number{"max_mw", INT_MAX},
-                                 Number{"max_raw_ipv6_qp", INT_MAX},
-                                 Number{"max_raw_ethy_qp", INT_MAX},
-                                 Number{"max_mcast_grp", INT_MAX},
-                                 Number{"max_mcast_qp_attach", INT_MAX},
-                                 Number{"max_total_mcast_qp_attach", INT_MAX},
-                                 Number{"max_ah", INT_MAX},
-                                 Number{"max_fmr", INT_MAX},
-                                 Number{"max_map_per_fmr", INT_MAX},
-                                 Number{"max_srq", INT_MAX},
-                                 Number{"max_srq_wr", INT_MAX},
-                                 Number{"max_srq_sge", INT_MAX},
-                                 Number{"max_pkeys", UINT16_MAX},
-                                 Number{"local_ca_ack_delay", UINT8_MAX}};
-constexpr std::array kPort{Number{"max_mtu", 5},
-                           Number{"active_mtu", 5},
-                           Number{"gid_tbl_len", INT_MAX},
-                           Number{"port_cap_flags", UINT32_MAX},
-                           Number{"port_cap_flags2", UINT16_MAX},
-                           Number{"max_msg_sz", UINT32_MAX},
-                           Number{"pkey_tbl_len", UINT16_MAX},
-                           Number{"lid", UINT16_MAX},
-                           Number{"sm_lid", UINT16_MAX},
-                           Number{"lmc", UINT8_MAX},
-                           Number{"max_vl_num", UINT8_MAX},
-                           Number{"sm_sl", UINT8_MAX},
-                           Number{"subnet_timeout", UINT8_MAX},
-                           Number{"init_type_reply", UINT8_MAX},
-                           Number{"active_width", UINT8_MAX},
-                           Number{"active_speed", UINT8_MAX},
-                           Number{"link_layer", 2},
-                           Number{"flags", UINT8_MAX}};
+std::vector<Numbers> known_attributes() {
+  return {
+      {UINT64_MAX, {"max_mr_size", "page_size_cap"}},
+      {UINT32_MAX, {"vendor_id", "vendor_part_id", "hw_ver", "device_cap_flags"}},
+      {INT_MAX, {"max_qp", "max_qp_wr", "max_sge", "max_sge_rd", "max_cq", "max_cqe", "max_pd"}},
+      {INT_MAX, {"max_mr", "max_mw", "max_fmr", "max_map_per_fmr", "max_ah"}},
+      {INT_MAX, {"max_srq", "max_srq_wr", "max_srq_sge", "max_res_rd_atom"}},
+      {INT_MAX, {"max_ee", "max_rdd", "max_ee_rd_atom", "max_ee_init_rd_atom"}},
+      {INT_MAX, {"max_raw_ipv6_qp", "max_raw_ethy_qp", "max_mcast_grp"}},
+      {INT_MAX, {"max_mcast_qp_attach", "max_total_mcast_qp_attach"}},
+      {UINT16_MAX, {"max_pkeys"}},
+      {UINT8_MAX, {"max_qp_rd_atom", "max_qp_init_rd_atom", "local_ca_ack_delay"}},
+      {2, {"atomic_cap"}}};
+}
+
+std::vector<Numbers> known_of_port() {
+  return {{UINT32_MAX, {"port_cap_flags", "max_msg_sz"}},
+          {INT_MAX, {"gid_tbl_len"}},
+          {UINT16_MAX, {"port_cap_flags2", "pkey_tbl_len", "lid", "sm_lid"}},
+          {UINT8_MAX,
+           {"lmc", "max_vl_num", "sm_sl", "subnet_timeout", "init_type_reply", "active_width",
+            "active_speed", "flags"}},
+          {5, {"max_mtu", "active_mtu"}},
+          {2, {"link_layer"}}};
+}
+
 // The attributes without which no program could work.
 constexpr std::array<std::string_view, 7> kPositive{"max_qp",  "max_qp_wr", "max_sge", "max_cq",
                                                     "max_cqe", "max_mr",    "max_pd"};
@@ -232,13 +204,13 @@ class Taker {
     return node->number;
   }
   std::map<std::string, std::uint64_t, std::less<>> numbers(const std::string& path,
-                                                            std::span<const Number> known) {
+                                                            const std::vector<Numbers>& known) {
     std::map<std::string, std::uint64_t, std::less<>> out;
     if (!object(path)) return out;
-    for (const auto& [name, high] : known) {
-      const std::string key(name);
-      if (const auto value = number(std::string(path).append(".").append(key), high)) {
-        out[key] = *value;
+    for (const auto& [high, names] : known) {
+      for (const std::string_view name : names) {
+        const std::string key(name);
+        if (const auto value = number(path + '.' + key, high)) out[key] = *value;
       }
     }
     return out;
@@ -327,14 +299,14 @@ Profile read(Taker file) {
   Profile out;
   out.name = needed(file.text("name"), "name");
   read_device(file, out);
-  out.attributes = file.numbers("attributes", kAttributes);
+  out.attributes = file.numbers("attributes", known_attributes());
   for (const std::string_view name : kPositive) {
     const auto value = out.attributes.find(name);
     if (value != out.attributes.end() && value->second == 0) {
       fail("attributes." + std::string(name), "0: must be at least 1");
     }
   }
-  out.port = file.numbers("port", kPort);
+  out.port = file.numbers("port", known_of_port());
   out.gids = read_gids(file, out.is_rnic());
   file.finish();
   return out;
