@@ -113,7 +113,7 @@ ROOMS = {
         "rsockets/streams": ("process", "device", "qp", "cm", "rsockets/common"),
         "rsockets/datagrams": ("process", "device", "objects", "cm", "rsockets/common"),
         "rsockets/service": ("process", "device", "rsockets/common", "rsockets/streams", "rsockets/datagrams"),
-        "netlink": ("process", "device"),
+        "netlink": (),
         "presence": ("process", "device", "netlink"),
         "assembly.cpp": ("process", "device", "objects", "qp", "bring_up", "cm", "faults", "careful"),
     },

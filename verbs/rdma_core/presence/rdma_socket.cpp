@@ -7,7 +7,9 @@
 // Replaces the functions that send, for the requests, and those that receive, which report that the
 // kernel (address 0) has sent a datagram. Other sockets are unaffected. write(2) and copies of the
 // descriptor made by dup(2) are not supported: sending with them fails with ECONNREFUSED.
+#include <endian.h>
 #include <linux/netlink.h>
+#include <net/if.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,10 +24,13 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "device/attributes.hpp"
+#include "iwarp/profiles/device_name.hpp"
 #include "netlink/nldev.hpp"
-#include "netlink/own_links.hpp"
 #include "presence/inside.hpp"
 #include "process/next.hpp"
 #include "process/session.hpp"
@@ -35,6 +40,7 @@ namespace iwarp::rdma_core::presence {
 namespace {
 
 using netlink::Datagram;
+using netlink::LinkView;
 
 constexpr std::size_t kMaxSockets = 64;
 // The maximum number of answers that wait for a program that does not receive. Later answers are
@@ -162,11 +168,70 @@ void send_pending(int fd, Entrance& entrance) {
   }
 }
 
+LinkView view_of(const DeviceSpec& device) {
+  const Port port = look_at_port(device);
+  LinkView out;
+  out.index = device.index;
+  out.name = device.name;
+  out.firmware = firmware(*device.profile);
+  out.node_type = static_cast<std::uint8_t>(device.profile->node_type);
+  out.node_guid = be64toh(port.guid);
+  out.sys_image_guid = out.node_guid;
+  out.caps = device_attributes(*device.profile).device_cap_flags;
+  out.netdev = port.interface;
+  out.netdev_index = ::if_nametoindex(out.netdev.c_str());
+  out.is_up = port.is_up();
+  out.protocol = device.persona() == Persona::kRoce ? "roce" : "iw";
+  return out;
+}
+
+/// The devices of this process, including those that processes of the session have added with
+/// `rdma link add`.
+class OwnLinks final : public netlink::Links {
+ public:
+  explicit OwnLinks(Session& session) : session_(session) {}
+
+  std::vector<LinkView> list() override {
+    std::vector<LinkView> out;
+    for (const DeviceSpec& device : device_specs(settings_now())) out.push_back(view_of(device));
+    return out;
+  }
+  int add(const std::string& name, const std::string& type, const std::string& netdev) override {
+    if (!profiles::is_device_name(name)) return EINVAL;
+    if (::if_nametoindex(netdev.c_str()) == 0) return ENODEV;
+    if (type != "rxe" && type != "siw") return EINVAL;
+    const Settings now = settings_now();
+    const Persona persona = type == "rxe" ? Persona::kRoce : Persona::kIwarp;
+    const auto same = std::ranges::find(now.devices, name, &options::DeviceChoice::name);
+    if (same != now.devices.end()) {
+      // A set-up script may add the device that the user has already chosen with --device.
+      const auto added = session_.devices();
+      const bool is_added = std::ranges::find(added, name, &AddedDevice::name) != added.end();
+      return is_added || now.persona != persona ? EEXIST : 0;
+    }
+    // All devices of a process have one profile.
+    const bool is_chosen = now.profile != nullptr || ::secure_getenv("IWARP_AS") != nullptr;
+    if (is_chosen && now.persona != persona) return EOPNOTSUPP;
+    return session_.add(name, type, netdev);
+  }
+  int remove(std::uint32_t index) override {
+    const auto now = list();
+    const auto link = std::ranges::find(now, index, &LinkView::index);
+    if (link == now.end()) return EINVAL;
+    const auto added = session_.devices();
+    const auto device = std::ranges::find(added, link->name, &AddedDevice::name);
+    return device != added.end() ? session_.remove(device->number) : EINVAL;
+  }
+
+ private:
+  Session& session_;
+};
+
 /// Answers a request that the program sends to the kernel over the entrance.
 void answer_request(int fd, Entrance& entrance, std::span<const std::byte> request) {
   const char* const path = ::secure_getenv(kSessionVariable);
   Session session(path != nullptr ? path : "");
-  netlink::OwnLinks links(session);
+  OwnLinks links(session);
   const netlink::Requester requester{.port_id = port_id_of(fd), .caps_errors = caps_errors(fd)};
   for (Datagram& it : netlink::answer(request, requester, links)) {
     if (entrance.pending.size() < kMaxPending) entrance.pending.push_back(std::move(it));
