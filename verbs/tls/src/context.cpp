@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes an SSL_CTX from the options, and stores the sessions that a client can resume.
+// Makes the carrier factories of clients and servers: an SSL_CTX from the options, and the sessions
+// that a client can resume.
 #include "context.hpp"
 
 #include <fmt/format.h>
 #include <openssl/err.h>
+#include <openssl/ssl.h>
 
+#include <algorithm>
 #include <array>
 #include <system_error>
 #include <utility>
 
+#include "iwarp/tls/tls.hpp"
 #include "tls_carrier.hpp"
 
 namespace iwarp::tls {
@@ -37,6 +41,12 @@ std::string fault_of(const std::string& file) {
   return fmt::format(
       "{}: {}", file,
       is_system ? std::generic_category().message(ERR_GET_REASON(first)) : openssl_reason());
+}
+
+std::expected<Factory, std::string> make(Side side, const TlsOptions& options) {
+  auto context = std::make_shared<Context>(side, options);
+  if (auto wrong = context->set_up(); !wrong.empty()) return std::unexpected(std::move(wrong));
+  return context;
 }
 
 }  // namespace
@@ -148,5 +158,25 @@ void Context::keep_session(const std::string& host, SessionPtr session) const {
   }
   sessions_[host] = std::move(session);
 }
+
+std::vector<std::string> split_names(std::string_view list) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < list.size();) {
+    const auto end = std::min(list.find(',', at), list.size());
+    out.emplace_back(list.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+std::expected<Factory, std::string> connecting(const TlsOptions& options) {
+  return make(Side::kConnects, options);
+}
+
+std::expected<Factory, std::string> listening(const TlsOptions& options) {
+  return make(Side::kListens, options);
+}
+
+void stay_usable_at_exit() { OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, nullptr); }
 
 }  // namespace iwarp::tls
