@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// ObservedUlp and ObservedDriver: report the calls between a queue pair and its connection to the
-// observer.
 #include "queue_pair/observed.hpp"
 
 #include <algorithm>

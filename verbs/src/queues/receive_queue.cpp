@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReceiveQueue and SharedReceiveQueue: posted receives (verbs draft sections 6.3 and 8.1).
 #include "iwarp/verbs/receive_queue.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiters: the set contains each driver at most once, even if the driver is added several times.
 #include "iwarp/verbs/waiters.hpp"
 
 #include <algorithm>

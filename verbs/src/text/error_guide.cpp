@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts that explain each Terminate to the programs at both ends.
 #include "iwarp/verbs/error_guide.hpp"
 
 #include <array>

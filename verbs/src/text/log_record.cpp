@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// LogRecord: formats the lines of a log, and parses the names of levels and formats.
 #include "iwarp/verbs/log_record.hpp"
 
 #include <fmt/format.h>

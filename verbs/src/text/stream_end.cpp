@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// StreamEnd: describes in one sentence why a stream ended.
 #include "iwarp/verbs/stream_end.hpp"
 
 #include <fmt/format.h>

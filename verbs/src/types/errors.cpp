@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The texts of verbs::Errc.
 #include "iwarp/verbs/errors.hpp"
 
 #include <array>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of the values of the verbs enumerations, as in the verbs literature.
 #include "iwarp/verbs/types.hpp"
 
 #include <array>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads pre-shared keys from a file or a text.
 #include "shared_keys.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// The callbacks by which OpenSSL uses the driver's socket.
 #include "socket_bio.hpp"
 
 #include <cerrno>

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// TlsCarrier performs the handshake, sends and receives octets, and determines why a connection
-// failed.
 #include "tls_carrier.hpp"
 
 #include <openssl/err.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats IP addresses as text.
 #include "iwarp/trace/ip_address.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads libpcap by its SONAME.
 #include "iwarp/trace/pcap_library.hpp"
 
 #include <dlfcn.h>

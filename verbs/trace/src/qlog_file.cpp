@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes each record with one write(2), and removes a record that was written only in part.
 #include "iwarp/trace/qlog_file.hpp"
 
 #include <fcntl.h>

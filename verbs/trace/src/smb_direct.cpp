@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes IRD and ORD in either byte order.
 #include "iwarp/trace/smb_direct.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// TraceFile chooses the format, and forwards all calls to the file of that format.
 #include "iwarp/trace/trace_file.hpp"
 
 #include <utility>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// DrivenDatagrams: sends and receives datagrams.
 #include "datagrams/driven_datagrams.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// LingeringClose: sends pending output, half-closes the socket, drops its input, and closes it.
 #include "driver/lingering_close.hpp"
 
 #include <sys/socket.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// SocketSet and WatchedSocket: their epoll(7) calls.
 #include "driver/socket_set.hpp"
 
 #include <sys/epoll.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Worker: runs the thread and its reactor.
 #include "driver/worker.hpp"
 
 #include <sys/epoll.h>

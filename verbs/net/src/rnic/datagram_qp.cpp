@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// DatagramQp: creates and destroys datagram queue pairs.
 #include "iwarp/net/datagram_qp.hpp"
 
 #include "datagrams/driven_datagrams.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rnic: opens and closes the device, and implements the registry of connections and the counters.
 #include "iwarp/net/rnic.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection manager: turns the events of a connection into events for the application.
 #include "setup/cm.hpp"
 
 #include <fmt/format.h>

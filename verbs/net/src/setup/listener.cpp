@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Acceptor: the accept loop.
 #include "setup/listener.hpp"
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// NameLookup: calls getaddrinfo(3) in a detached thread.
 #include "iwarp/net/name_lookup.hpp"
 
 #include <netdb.h>

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Setups: applies the rules of PendingSetups to connections.
 #include "setup/setups.hpp"
 
 #include "driver/driven_connection.hpp"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// bind_tcp(): decides which addresses and ports to try.
 #include "iwarp/net/bound_socket.hpp"
 
 #include <boost/asio/io_context.hpp>

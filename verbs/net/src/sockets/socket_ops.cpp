@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// SocketOps: the table of system calls and its replacement. CarrierSocket: the calls of a carrier.
 #include "iwarp/net/socket_ops.hpp"
 
 #include <atomic>

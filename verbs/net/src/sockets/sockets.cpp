@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Socket options and addresses, through the BSD socket interface.
 #include "sockets/sockets.hpp"
 
 #include <arpa/inet.h>

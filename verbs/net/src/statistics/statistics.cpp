@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistics: addition, and the names of SetupFailure.
 #include "iwarp/net/statistics.hpp"
 
 #include <algorithm>
