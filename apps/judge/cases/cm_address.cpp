@@ -275,6 +275,35 @@ void mapped(Judge& j) {
   expect_event(j, "event at the listener", ids.at_server, {RDMA_CM_EVENT_CONNECT_REQUEST});
 }
 
+bool is_in_table(Judge& j, const ibv_gid& wanted) {
+  for (int i = 0; i < j.port_attributes().gid_tbl_len; ++i) {
+    ibv_gid gid{};
+    if (ibv_query_gid(j.context(), j.port(), i, &gid) != 0) continue;
+    if (std::memcmp(&gid, &wanted, sizeof gid) == 0) return true;
+  }
+  return false;
+}
+
+// Both ends are at the same address.
+void path(Judge& j) {
+  const rdma_cm_id* const id =
+      new_client(j, new_channel(j), Address(j.address(), htons(kFreePort)));
+  const ibv_gid own = id->route.addr.addr.ibaddr.sgid;
+  const auto is_own = [&own](const ibv_gid& gid) {
+    return std::memcmp(&gid, &own, sizeof gid) == 0;
+  };
+  j.expect_true("GID of the source", is_in_table(j, own), "in the table of the port");
+  j.expect_true("GID of the destination", is_own(id->route.addr.addr.ibaddr.dgid), "the same");
+  j.require_true("num_paths", id->route.num_paths == 1 && id->route.path_rec != nullptr, "1");
+  const ibv_sa_path_rec& found = *id->route.path_rec;
+  j.expect_true("sgid of the path", is_own(found.sgid), "that of the source");
+  j.expect_true("dgid of the path", is_own(found.dgid), "that of the destination");
+  __be16 pkey = 0;
+  j.require("ibv_query_pkey", ibv_query_pkey(j.context(), j.port(), 0, &pkey));
+  j.expect_equal("P_Key of the path", found.pkey, pkey);
+  j.expect_equal("MTU of the path", found.mtu, j.port_attributes().active_mtu);
+}
+
 // clang-format off
 constexpr Case kCases[] = {
     {"cm/addrinfo/nothing", "RCM-49", "refuses to look up nothing", nothing_to_look_up, kCm},
@@ -284,7 +313,7 @@ constexpr Case kCases[] = {
     {"cm/addrinfo/refused", "RCM-53 RCM-56 RCM-57", "refuses names that do not exist", refused_names, kCm},
     {"cm/addrinfo/family", "RCM-54 RCM-55", "looks up the family of the hints", families, kCm},
     {"cm/addrinfo/free", "RCM-65 RCM-66", "frees parts that the program has replaced", free_replaced, kCm},
-    {"cm/resolve/address", "RCM-70 RCM-71 RCM-76 RCM-83 RCM-85 RCM-87", "resolves address and route", resolves, kCm},
+    {"cm/resolve/address", "RCM-45 RCM-46 RCM-70 RCM-71 RCM-76 RCM-83 RCM-85 RCM-87", "resolves address and route", resolves, kCm},
     {"cm/resolve/source", "RCM-72", "chooses the source address that the routing table names", routed_source, kCm},
     {"cm/resolve/unrouted", "RCM-75 RCM-80", "reports a destination without a route", unrouted, kCm},
     {"cm/resolve/refused", "RCM-77 RCM-78 RCM-3", "refuses wrong addresses without an event", refused_addresses, kCm},
@@ -294,6 +323,7 @@ constexpr Case kCases[] = {
     {"cm/resolve/bound", "RCM-74 RCM-102", "keeps the port of a bound id", chosen_source<true>, kCm},
     {"cm/resolve/from", "RCM-73", "uses the source address that is passed", chosen_source<false>, kCm},
     {"cm/resolve/wildcard", "RCM-82", "takes a wildcard destination as this host", wildcard_destination, kCm},
+    {"cm/resolve/path", "RCM-90 RCM-92", "returns the GIDs and the path of a route", path, kCm | kByHand},
     {"cm/resolve/mapped", "RCM-84", "treats IPv4-mapped addresses as IPv4", mapped, kCm},
 };
 // clang-format on

@@ -329,7 +329,7 @@ void error_is_solicited(Judge& j) {
 constexpr Case kCases[] = {
     {"data/complete/unsignaled", "IBV-293 IBV-391 IBV-524 VRB-39", "completes only signaled requests", unsignaled},
     {"data/complete/signal-all", "IBV-295", "completes each request once with sq_sig_all", signal_all},
-    {"data/complete/unsignaled-failure", "IBV-294 VRB-39", "completes an unsignaled request that fails", unsignaled_failure},
+    {"data/complete/unsignaled-failure", "IBV-277 IBV-294 VRB-39", "completes an unsignaled request that fails", unsignaled_failure},
     {"data/order/many", "IBV-296 IBV-538", "delivers and completes 64 Sends in order", many_in_order},
     {"data/order/write-then-send", "IBV-298 VRB-44", "delivers a Send after the data of the Write before it", write_then_send},
     {"data/order/write-then-read", "IBV-299", "reads what a Write before has written", write_then_read},
