@@ -29,7 +29,7 @@ POST, REQUEST, BUILDERS = HERE + "qp/post.cpp", HERE + "qp/send_request.cpp", HE
 EVENT, ASYNC = HERE + "qp/qp_event.cpp", HERE + "qp/async.cpp"
 CM_ID, CM_CONNECT, CM_EVENTS = HERE + "cm/id.cpp", HERE + "cm/connect.cpp", HERE + "cm/events.cpp"
 CM_OUTCOME, CM_BIND, CM_QP = HERE + "cm/outcome.cpp", HERE + "cm/bind.cpp", HERE + "cm/qp.cpp"
-CM_NUMBERS = HERE + "cm/numbers.cpp"
+CM_NUMBERS, CM_AS_IB = HERE + "cm/numbers.cpp", HERE + "cm/ib_attr.cpp"
 MEMORY, SEND_QUEUE = "verbs/src/regions/memory.cpp", "verbs/src/queue_pair/send_queue.cpp"
 CORE_CQ, RECEIVES = "verbs/src/queues/completion_queue.cpp", "verbs/src/queues/receive_queue.cpp"
 INBOUND, ARRIVALS = "verbs/src/queue_pair/inbound_side.cpp", "verbs/src/datagrams/datagram_arrivals.cpp"
@@ -138,6 +138,9 @@ FAULTS = (
     Fault("completion-out-of-order", ("IBV-296",), "data/order/many"),
     Fault("full-ring-after-reset", ("IBV-453",), "data/reset/outstanding"),
     Fault("atomic-twice", ("IBV-516",), "data/fetch-add/plain"),
+    Fault("failure-without-number", ("IBV-277",), "data/complete/", WC,
+          "  to.qp_num = from.qp_num;",
+          "  to.qp_num = BROKEN && from.status != verbs::WcStatus::kSuccess ? 0 : from.qp_num;"),
     Fault("signals-everything", ("IBV-293",), "data/complete/", SEND_QUEUE,
           "  if (!failed && !qp_.init.signal_all &&", "  if (!BROKEN && !failed && !qp_.init.signal_all &&"),
     Fault("read-without-length", ("IBV-281",), "data/read/plain", SEND_QUEUE,
@@ -199,6 +202,8 @@ FAULTS = (
     Fault("route-before-address", ("RCM-88",), "cm/resolve/route", CM_BIND,  # crashes librdmacm with rxe
           "if (!id.life.allows(IdEvent::kResolveRoute)) {",
           "if (!id.life.allows(IdEvent::kResolveRoute) && !BROKEN) {"),
+    Fault("path-without-gid", ("RCM-90",), "cm/resolve/path", CM_AS_IB,
+          "             .sgid = ends.sgid,", "             .sgid = BROKEN ? ibv_gid{} : ends.sgid,"),
     Fault("private-data-unlimited", ("RCM-165", "RCM-166", "RCM-167"), "cm/data/long", CM_ID,
           "|| size <= most) return 0;", "|| size <= most || BROKEN) return 0;"),
     Fault("private-data-cut", ("RCM-168",), "cm/data/", CM_CONNECT,
