@@ -90,7 +90,7 @@ std::vector<std::string> lines_of(std::string_view text) {
 }
 
 /// Changes "/tmp/x/01-memory/exercise.c:41" to "line 41", and "/tmp/x/learn.h:7" to "learn.h:7".
-std::string with_short_places(std::string line) {
+std::string with_short_places(const std::string& line) {
   static const std::regex student(R"([^ ]*\bexercise\.c:(\d+)(:\d+)?)");
   static const std::regex other(R"([^ ]*/((learn\.h|peer\.c):\d+))");
   return std::regex_replace(std::regex_replace(line, student, "line $1"), other, "$1");
@@ -144,11 +144,13 @@ class Judging {
 
  private:
   void decide() {
-    if (!build("exercise", {})) return;
-    if (!exercise_.peer.empty() && !build("peer", {})) {
+    if (!build("exercise")) return;
+    if (!exercise_.peer.empty() && !build("peer")) {
       throw Error("the reference peer does not compile: " + fmt::format("{}", evidence_.back()));
     }
-    if (!passes({})) return;
+    const bool is_right = passes({});
+    if (is_right || verdict_.cause == "crash") find_memory_error();
+    if (!verdict_.cause.empty()) return;
     for (unsigned seed = 1; seed <= kAdversarySeeds; ++seed) {
       if (!passes({fmt::format("--adversary={}", seed)})) return;
     }
@@ -160,14 +162,19 @@ class Judging {
     return chosen != nullptr && *chosen != '\0' ? chosen : "cc";
   }
 
-  /// Compiles NAME.c. Returns whether it compiles. Otherwise the verdict has the cause.
-  bool build(const std::string& name, const std::vector<std::string>& more) {
+  /// Returns the command that compiles NAME.c with the flags `more`.
+  Program compilation(const std::string& name, const std::vector<std::string>& more) const {
     Program program{.words = {compiler(), "-std=gnu11", "-g", "-Og", "-Wall", "-Wextra",
                               (folder_ / (name + ".c")).string(), "-o", (folder_ / name).string(),
                               "-libverbs", "-lrdmacm", "-lpthread"},
                     .environment = {{"LC_ALL", "C"}, {"TMPDIR", scratch_.path()}}};
     program.words.insert(program.words.end(), more.begin(), more.end());
-    const Ended ended = run_together({program}, folder_, kBuildLimit).front();
+    return program;
+  }
+
+  /// Compiles NAME.c. Returns whether it compiles. Otherwise the verdict has the cause.
+  bool build(const std::string& name) {
+    const Ended ended = run_together({compilation(name, {})}, folder_, kBuildLimit).front();
     static const std::regex diagnostic(R"(^line (\d+): (fatal error|error|warning): (.*)$)");
     const bool is_right = ended.end == End::kExited && ended.status == 0;
     if (name == "exercise" || !is_right) {
@@ -200,8 +207,9 @@ class Judging {
     return out;
   }
 
-  /// Runs the program once. Returns whether it behaves as a correct program does.
-  bool passes(const std::vector<std::string>& more) {
+  /// Runs the program with its peer. Returns how the program ended and, if there is a peer, how the
+  /// peer ended.
+  std::vector<Ended> run_once(const std::vector<std::string>& more, bool is_sanitized) {
     std::array<int, 2> ends{-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
       throw Error("socketpair: " + errno_text());
@@ -212,9 +220,39 @@ class Judging {
     } else {
       programs.push_back(program("peer", more, ends[1]));
     }
-    const std::size_t before = evidence_.size();
-    const auto ended = run_together(programs, folder_, exercise_.limit);
+    if (is_sanitized) {
+      programs.front().memory = 0;  // the shadow memory of AddressSanitizer has 16 TiB
+      programs.front().environment.emplace_back("ASAN_OPTIONS", "detect_leaks=0");
+    }
     ++verdict_.runs;
+    return run_together(programs, folder_, exercise_.limit);
+  }
+
+  /// Runs the program once more, with AddressSanitizer if the compiler has it. Finds writes and
+  /// reads beyond a buffer, also those that did no harm before. Only the reports of
+  /// AddressSanitizer count, because the program is slower than it was.
+  void find_memory_error() {
+    const auto program = compilation("exercise", {"-fsanitize=address"});
+    if (run_together({program}, folder_, kBuildLimit).front().status != 0) return;
+    const auto output = run_once({}, true).front().output;
+    static const std::regex error(R"(ERROR: AddressSanitizer: ([\w-]+))");
+    static const std::regex place(R"(^ *#\d+ .* (line \d+))");
+    std::string what;
+    for (const std::string& raw : lines_of(output)) {
+      const std::string line = with_short_places(raw);
+      std::smatch match;
+      if (std::regex_search(line, match, error)) what = match[1];
+      if (what.empty() || !std::regex_search(line, match, place)) continue;
+      evidence_.push_back(fmt::format("asan: {} at {}", what, match[1].str()));
+      conclude();
+      return;
+    }
+  }
+
+  /// Runs the program once. Returns whether it behaves as a correct program does.
+  bool passes(const std::vector<std::string>& more) {
+    const std::size_t before = evidence_.size();
+    const auto ended = run_once(more, false);
     for (const std::string& option : more) evidence_.push_back("option: " + option);
     add_student(ended.front());
     if (ended.size() > 1) add_peer(ended[1]);

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <memory>
 
 #include "command_line/stop.hpp"
@@ -34,11 +33,13 @@ struct CheckOptions {
   bool all = false;
 };
 
+/// Returns the exercise that `word` names: "4", "04" or "04-write-and-tell".
 const Exercise& exercise_of(const std::string& word) {
-  unsigned number = 0;
-  std::from_chars(word.data(), word.data() + word.size(), number);
   for (const Exercise& exercise : learn::exercises()) {
-    if (std::to_string(exercise.number) == word || exercise.folder == word) return exercise;
+    if (std::to_string(exercise.number) == word || exercise.folder == word ||
+        exercise.folder.starts_with(word + '-')) {
+      return exercise;
+    }
   }
   throw UsageError(fmt::format("\"{}\" is not an exercise (the exercises are 1 to {})",
                                printable(word), learn::exercises().back().number));
@@ -114,6 +115,7 @@ int run_check(const CheckOptions& options) {
   std::optional<Workspace> space;
   if (options.file.empty()) space = workspace();
   std::vector<const Exercise*> chosen;
+  chosen.reserve(options.numbers.size());
   for (const auto& word : options.numbers) chosen.push_back(&exercise_of(word));
   if (options.all) {
     for (const Exercise& exercise : learn::exercises()) chosen.push_back(&exercise);

@@ -33,7 +33,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kOutputLimit = 1 << 20;
 constexpr rlim_t kFileLimit = 64 << 20;
-constexpr rlim_t kMemoryLimit = rlim_t{4} << 30;
 constexpr std::chrono::seconds kGrace{2};
 
 /// Makes the kernel kill this process if it starts a process or sends a signal to one. Threads are
@@ -86,9 +85,10 @@ void set_limit(__rlimit_resource what, rlim_t most) {
     ::setenv(name.c_str(), value.c_str(), 1);
   }
   std::vector<char*> words;
+  words.reserve(program.words.size() + 1);
   for (const auto& word : program.words) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  set_limit(RLIMIT_AS, kMemoryLimit);
+  if (program.memory != 0) set_limit(RLIMIT_AS, program.memory);
   if (program.is_single) forbid_processes();
   if (::chdir(folder) == 0) ::execvp(words.front(), words.data());
   constexpr int kNotFound = 127;

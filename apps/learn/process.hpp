@@ -20,6 +20,7 @@ struct Program {
   int descriptor = -1;  ///< a descriptor that the process inherits with this number; -1: none
   /// Whether to kill the process if it calls fork() or kill().
   bool is_single = false;
+  std::uint64_t memory = std::uint64_t{4} << 30;  ///< most bytes of address space; 0: unlimited
 };
 
 enum class End : std::uint8_t {
