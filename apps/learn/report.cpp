@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "command_line/help.hpp"
+
 namespace iwarp::apps::learn {
 namespace {
 
@@ -53,9 +55,10 @@ std::string as_text(const Result& result) {
                        static_cast<double>(verdict.took.count()) / 1e3);
   }
   return fmt::format(
-      "{}: not passed\n\n  {}\n\n  What the judge saw in {}:\n{}\n"
+      "{}: not passed\n\n{}\n  What the judge saw in {}:\n{}\n"
       "  iwarp learn hint {} prints a hint.\n",
-      name_of(*result.exercise), verdict.says, result.file, shown(verdict.evidence), number);
+      name_of(*result.exercise), cli::wrapped(verdict.says, 80, 2), result.file,
+      shown(verdict.evidence), number);
 }
 
 std::string as_json(std::span<const Result> results) {

@@ -57,6 +57,7 @@ EXCEPT = {
         "build/release/test/load/load": LONG, "build/release/test/failing/failing": LONG,
         "build/release/apps/iwarp conform HOST": PEER, "IWARP=build/release/apps/iwarp": CI,
         "test/conform/compare.py": PEER},
+    "rfc-notes/learn.md": {"iwarp learn check --watch": FOREVER},
     "rfc-notes/rsockets.md": {"LD_PRELOAD": PEER},
     "rfc-notes/security.md": {"iwarp": PEER},
     "rfc-notes/siw.md": {"test/run.sh": CI, "IWARP_LONG=1 test/run.sh": CI, "IWARP_NO_GUEST=1": CI},
