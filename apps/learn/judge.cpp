@@ -29,7 +29,8 @@ using Clock = std::chrono::steady_clock;
 constexpr unsigned kAdversarySeeds = 0;
 
 constexpr std::uintmax_t kLongestSource = 1 << 20;
-constexpr std::size_t kLongestLine = 400;  // std::regex needs stack for each character
+constexpr std::size_t kLongestLine = 400;   // std::regex needs stack for each character
+constexpr std::size_t kMostLines = 10'000;  // of the output; later lines are ignored
 constexpr std::size_t kMostEvidence = 400;
 constexpr std::chrono::seconds kBuildLimit{20};
 
@@ -81,7 +82,7 @@ std::string without_comments(std::string text) {
 
 std::vector<std::string> lines_of(std::string_view text) {
   std::vector<std::string> out;
-  for (std::size_t at = 0; at < text.size();) {
+  for (std::size_t at = 0; at < text.size() && out.size() < kMostLines;) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     out.push_back(verbs::printable(text.substr(at, std::min(end - at, kLongestLine))));
     at = end + 1;

@@ -241,8 +241,7 @@ cli::Command learn_command() {
   command.commands = {start_command(), check_command(), hint_command(), show_command()};
   command.run = [](const cli::Given&) { return show_position(); };
   command.notes =
-      "Needs a C compiler and the packages libibverbs-dev and librdmacm-dev, but neither
-      "
+      "Needs a C compiler and the packages libibverbs-dev and librdmacm-dev, but neither\n"
       "root nor a network.";
   command.shown = {"iwarp learn start ~/learn", "iwarp learn check 3 --watch"};
   return command;

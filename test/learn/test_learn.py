@@ -12,7 +12,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "apps"))
-from support import SANITIZER, Case, finish, main, run  # noqa: E402
+from support import Case, finish, main, run  # noqa: E402
 
 SOLUTIONS = sorted((HERE / "solutions").glob("*.c"))
 WRONG = sorted((HERE / "wrong").iterdir())
@@ -149,7 +149,6 @@ class Learn(Case):
                         f"#include <sys/wait.h>\nint main(void) {{\n{code}\n}}\n")
         verdict = self.judged(path)
         self.assertFalse(verdict["passed"])
-        self.assertLess(verdict["milliseconds"], 1000 * (60 if SANITIZER else 30))
         return verdict
 
     def test_programs_that_misbehave_are_stopped(self):
