@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests `iwarp learn`: the right solution of each exercise passes, each wrong solution is told its cause, and a
-program that misbehaves is stopped. Programs are judged two at a time."""
+program that misbehaves is stopped. Programs are judged four at a time, because they mostly wait."""
 import concurrent.futures
 import contextlib
 import json
@@ -17,7 +17,7 @@ from support import Case, finish, main, run  # noqa: E402
 SOLUTIONS = sorted((HERE / "solutions").glob("*.c"))
 WRONG = sorted((HERE / "wrong").iterdir())
 ONLY = os.environ.get("LEARN_ONLY", "")  # "04": only the programs of exercise 4
-JOBS = 2
+JOBS = 4
 
 
 def number_of(path):
