@@ -65,6 +65,9 @@ def joined(addresses):
         connect((names[0], "veth0"), (names[1], "veth0"))
         for name, own in zip(names, addresses):
             bring_up(name, "veth0", own)
+        if any(":" in address for own in addresses for address in own):
+            for name in names:  # a neighbour is found by multicast
+                until_groups_pass(name, "veth0")
         yield names
 
 
@@ -107,10 +110,10 @@ def without_detection(name):
 
 
 def await_link_local(name, interface):
-    """Waits for the link-local address, which the kernel makes some time after the link is up."""
+    """Waits for the link-local address, which the kernel makes some time after the link is up, and which programs can
+    use when it is no longer tentative."""
     end = time.monotonic() + TIMEOUT
-    while not subprocess.run(["ip", "-n", name, "-6", "address", "show", "dev", interface, "scope",
-                              "link"], capture_output=True, check=True, timeout=60).stdout:
+    while not ip("-n", name, "-6", "address", "show", "dev", interface, "scope", "link", "-tentative"):
         if time.monotonic() > end:
             raise AssertionError(f"{interface} has no link-local address")
         time.sleep(0.01)

@@ -159,8 +159,6 @@ class Mckey(OfGroups):
 class MckeyOverIpv6(OfGroups):
     def test_on_two_hosts(self):
         with joined([(f"{host}/64",) for host in HOSTS6]) as names:
-            for name in names:
-                until_groups_pass(name, "veth0")
             for group in ("ff15::7:7", "ff12::7:7%veth0"):
                 with self.subTest(group=group):
                     self.play(names, group, HOSTS6)
