@@ -16,6 +16,7 @@ frame of test/vectors:
   changes FILE [MACHINE]          the edges of the state machines that the frames follow
   machine NAME                    a table of rfc-notes/fsm as a graph and as a list
   source FILE                     lines of a source file of the project
+  clinic KIND                     the entries of `iwarp explain-error`; KIND is status, call or event
   variables                       the environment variable of each option (verbs/options), grouped by the
                                   commands that accept the option
 
@@ -236,7 +237,36 @@ def variables(_):
     return "\n" + table(["Taken by", "Variables"], rows) + "\n"
 
 
-KINDS = {"octets": octets, "hex": hex_lines, "offsets": offsets, "changes": changes, "machine": machine,
+CLINIC = {"status": "IBV_WC_", "call": ("ibv_", "rdma_"), "event": "RDMA_CM_"}
+
+
+def paragraph(text, width=118, **indents):
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False, **indents)
+
+
+def clinic(arguments):
+    """Returns the entries of `iwarp explain-error` as sections, those that users ask about most often first."""
+    out, never = [], []
+    entries = [entry for entry in json.loads(sessions.iwarp("explain-error", "--json"))
+               if entry["title"].startswith(CLINIC[arguments[0]])]
+    for entry in sorted(entries, key=lambda entry: -entry["asked"]):
+        if not entry["advice"]:
+            never += [f"`{entry['title'].split()[0]}`"] * ("never" in entry["meaning"])
+            continue
+        meaning = entry["meaning"][0].upper() + entry["meaning"][1:]
+        asked = f" (asked in {entry['asked']} threads)" if entry["asked"] > 1 else ""
+        out += [f"### {entry['title']}", "", *paragraph(f"{meaning}{asked}."), ""]
+        for cause in entry["causes"]:
+            out += paragraph(cause, initial_indent="- ", subsequent_indent="  ")
+        out += [*[""] * bool(entry["causes"]), *paragraph(f"What to do: {entry['advice']}."), ""]
+        if entry["command"]:
+            out += ["```sh", entry["command"], "```", "", "```text", entry["prints"], "```", ""]
+    if never:
+        out += [*paragraph(f"This device never reports {', '.join(never)}."), ""]
+    return "\n".join(["", *out])
+
+
+KINDS = {"clinic": clinic, "octets": octets, "hex": hex_lines, "offsets": offsets, "changes": changes, "machine": machine,
          "variables": variables}
 
 

@@ -18,66 +18,135 @@ using bytes::Fault;
 using bytes::Layer;
 
 /// A value of ibv_wc_status. The table lists the values in numerical order. `text` is what
-/// ibv_wc_status_str(3) returns.
+/// ibv_wc_status_str(3) returns. `asked` and `causes` are those of an ErrorCode.
 struct Status {
   std::string_view name;
   std::string_view text;
   std::string_view meaning;
   std::string_view advice;
+  int asked = 0;
+  Causes causes = {};
 };
+/// A command that lets a completion fail with the status `{}`.
+constexpr std::string_view kInject =
+    "echo 'after 1 completion status {}' > plan; iwarp run ibv_rc_pingpong -g 1 & sleep 1; "
+    "iwarp run --fault plan ibv_rc_pingpong -g 1 127.0.0.1";
 constexpr std::string_view kNever = "this device never reports this status";
 constexpr std::array kStatuses{
     Status{"SUCCESS", "success", "the request was completed", ""},
     Status{
-        "LOC_LEN_ERR", "local length error",
+        "LOC_LEN_ERR",
+        "local length error",
         "a message did not fit into the posted receive, or a request is longer than max_msg_sz",
         "post receives as long as the longest message that the peer sends; split requests that are "
-        "longer than max_msg_sz"},
-    Status{"LOC_QP_OP_ERR", "local QP operation error",
+        "longer than max_msg_sz",
+        0,
+        {"the receive is shorter than the message",
+         "the program posts receives of one size and sends messages of another",
+         "on a card: the header of 40 bytes in front of each datagram is not counted in the "
+         "receive"}},
+    Status{"LOC_QP_OP_ERR",
+           "local QP operation error",
            "this queue pair cannot execute the request, for example an RDMA Read if max_rd_atomic "
            "is 0, or an atomic operation if the peer does not support it",
-           "use ibv_query_qp() to check the attributes that both ends agreed on"},
+           "use ibv_query_qp() to check the attributes that both ends agreed on",
+           0,
+           {"a Read or atomic operation, but max_rd_atomic is 0",
+            "the peer supports no atomic operations",
+            "on a card: the queue pair was created with fewer SGEs than the request has"}},
     Status{"LOC_EEC_OP_ERR", "local EE context operation error", kNever, ""},
-    Status{"LOC_PROT_ERR", "local protection error",
+    Status{"LOC_PROT_ERR",
+           "local protection error",
            "an SGE of the request or receive names memory that is not registered, belongs to "
            "another protection domain, is shorter than the SGE, or lacks IBV_ACCESS_LOCAL_WRITE",
            "check lkey, addr and length of every SGE, and keep the region registered until the "
-           "completion"},
-    Status{"WR_FLUSH_ERR", "Work Request Flushed Error",
+           "completion",
+           6,
+           {"sg_list holds the rkey, or the key of other memory, in the place of the lkey",
+            "the region was deregistered before the completion",
+            "the SGE ends beyond the region: the length was sizeof a pointer, or grew later",
+            "a receive or Read names memory that lacks IBV_ACCESS_LOCAL_WRITE",
+            "the region and the queue pair are of different protection domains"}},
+    Status{"WR_FLUSH_ERR",
+           "Work Request Flushed Error",
            "the request was not executed because its queue pair had left RTS; this status is a "
            "consequence, not the cause",
            "look at the first completion that failed with a different status, at its vendor_err, "
-           "and at the line that the library printed when the connection ended"},
-    Status{"MW_BIND_ERR", "memory management operation error",
-           "a memory window could not be bound, or a key could not be invalidated",
-           "bind only to regions with IBV_ACCESS_MW_BIND, and invalidate only keys of this queue "
-           "pair"},
+           "and at the line that the library printed when the connection ended",
+           1,
+           {"an earlier request failed", "the peer disconnected, or exited",
+            "the program itself moved the queue pair to ERR, or called rdma_disconnect()",
+            "a receive was outstanding when the connection ended, which is normal"}},
+    Status{
+        "MW_BIND_ERR",
+        "memory management operation error",
+        "a memory window could not be bound, or a key could not be invalidated",
+        "bind only to regions with IBV_ACCESS_MW_BIND, and invalidate only keys of this queue "
+        "pair",
+        0,
+        {"the region lacks IBV_ACCESS_MW_BIND",
+         "the window is not of type 2, or of another queue pair", "the window exceeds the region"}},
     Status{"BAD_RESP_ERR", "bad response error", "the peer sent a response that matches no request",
            "capture the connection and run iwarp explain"},
-    Status{"LOC_ACCESS_ERR", "local access error",
+    Status{"LOC_ACCESS_ERR",
+           "local access error",
            "the access rights of the local memory do not permit placing the peer's message",
-           "check the access rights of the region that the receive names"},
-    Status{"REM_INV_REQ_ERR", "remote invalid request error",
+           "check the access rights of the region that the receive names",
+           0,
+           {"the region of a receive lacks IBV_ACCESS_LOCAL_WRITE",
+            "a memory window was invalidated while a request used it"}},
+    Status{"REM_INV_REQ_ERR",
+           "remote invalid request error",
            "the peer could not execute the request: the message is longer than the peer's receive, "
            "or the address of an atomic operation is not a multiple of 8",
            "compare the length of the message with the length of the peer's receives; align the "
-           "address of an atomic operation to 8 bytes"},
-    Status{"REM_ACCESS_ERR", "remote access error",
+           "address of an atomic operation to 8 bytes",
+           0,
+           {"the message is longer than the peer's receive",
+            "the address of an atomic operation is not a multiple of 8",
+            "qp_access_flags of the peer's queue pair lacks the right for this operation"}},
+    Status{"REM_ACCESS_ERR",
+           "remote access error",
            "the peer refused access to its memory: the rkey is wrong, the address range is outside "
            "the region, or an access right is missing",
            "compare rkey, address and length with what the peer registered; vendor_err shows which "
-           "of these is wrong"},
-    Status{"REM_OP_ERR", "remote operation error",
+           "of these is wrong",
+           3,
+           {"the peer sent its lkey; on most cards both keys are equal, so the program worked "
+            "there by luck",
+            "the address or key was cut to 32 bits, or is in the byte order of the other host",
+            "the region lacks IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC",
+            "the request ends beyond the region",
+            "the peer deregistered the memory, or exited and registered it again under a new key"}},
+    Status{"REM_OP_ERR",
+           "remote operation error",
            "the peer ended the connection, but not because of a memory access or a missing receive",
-           "look at vendor_err and at the messages that the peer printed"},
-    Status{"RETRY_EXC_ERR", "transport retry counter exceeded",
+           "look at vendor_err and at the messages that the peer printed",
+           0,
+           {"the peer's receive names memory that is no longer registered",
+            "the peer's device failed"}},
+    Status{"RETRY_EXC_ERR",
+           "transport retry counter exceeded",
            "the peer did not acknowledge the request in time, or the connection was lost",
            "check that the peer's process is alive and that the network reaches it; timeout and "
-           "retry_cnt set how long this end waits"},
-    Status{"RNR_RETRY_EXC_ERR", "RNR retry counter exceeded",
+           "retry_cnt set how long this end waits",
+           8,
+           {"the peer's process ended, or destroyed its queue pair",
+            "the two ends use GIDs of different networks or versions: see gid_index in exercise 2 "
+            "of iwarp learn",
+            "the peer's queue pair is not in RTR yet", "dest_qp_num or a PSN was exchanged wrongly",
+            "a firewall drops UDP port 4791 (RoCE) or the TCP port (iWARP)"}},
+    Status{"RNR_RETRY_EXC_ERR",
+           "RNR retry counter exceeded",
            "the peer had no receive posted for the message in time",
            "have the peer post enough receives before this end sends; rnr_retry and min_rnr_timer "
-           "set how long the message waits"},
+           "set how long the message waits",
+           2,
+           {"the peer posts a receive only after the message arrives",
+            "the peer does not post a receive again after each completion",
+            "a Write with immediate data consumes a receive, too",
+            "the peer's program is slower than its peers, and nothing limits how much they send",
+            "rnr_retry is less than 7 with a short min_rnr_timer"}},
     Status{"LOC_RDD_VIOL_ERR", "local RDD violation error", kNever, ""},
     Status{"REM_INV_RD_REQ_ERR", "remote invalid RD request", kNever, ""},
     Status{"REM_ABORT_ERR", "aborted error", kNever, ""},
@@ -99,9 +168,14 @@ bool is_same(std::string_view a, std::string_view b) {
 
 ErrorCode about(const Status& status) {
   const auto value = &status - kStatuses.data();
+  const bool is_error = value != 0 && status.meaning != kNever;
   return {.title = fmt::format("IBV_WC_{} ({}), \"{}\"", status.name, value, status.text),
           .meaning = std::string(status.meaning),
-          .advice = std::string(status.advice)};
+          .advice = std::string(status.advice),
+          .asked = status.asked,
+          .causes = status.causes,
+          .command = is_error ? fmt::format(kInject, status.name) : "",
+          .prints = is_error ? fmt::format("Failed status {} ({})", status.text, value) : ""};
 }
 
 std::string_view name_of(Layer layer) {
@@ -186,12 +260,10 @@ std::optional<ErrorCode> find_error_code(std::string_view word) {
 }
 
 std::vector<ErrorCode> all_error_codes() {
-  const auto faults = rdmap::known_faults();
   std::vector<ErrorCode> out;
-  out.reserve(kStatuses.size() + faults.size() + 2);
   for (const Status& status : kStatuses) out.push_back(about(status));
   out.push_back(without_detail());
-  for (const Fault& fault : faults) out.push_back(about(fault));
+  for (const Fault& fault : rdmap::known_faults()) out.push_back(about(fault));
   out.push_back(injected());
   return out;
 }

@@ -50,6 +50,7 @@ class Usage(Case):
             (("help", "conection"), r"^iwarp help: .*did you mean connection\?"),
             (("help", "cost", "predcit"), r"^iwarp help: .*did you mean predict\?"),
             (("explain-error", "24"), r"^iwarp explain-error: \"24\" is not a completion status"),
+            (("explain-error", "ibv_modify_qp", "EPERM"), r"^iwarp explain-error: \"EPERM\" is not a completion status"),
         ):
             with self.subTest(words=words):
                 self.assert_fails(run(*words), 2, pattern)

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include "explain_error/call_errors.hpp"
 #include "iwarp/rdmap/terminate.hpp"
 #include "iwarp/verbs/error_guide.hpp"
 
@@ -65,5 +66,25 @@ TEST_CASE(
   for (const auto& fault : rdmap::known_faults()) {
     CHECK(title_of(fmt::format("{:#x}", verbs::vendor_error(fault))).find(fault.why) !=
           std::string::npos);
+  }
+}
+
+TEST_CASE("an error of a call is found by the call and the errno, a call by all of its errors") {
+  const auto found = find_call_errors("ibv_modify_qp", "EINVAL");
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].title == "ibv_modify_qp EINVAL");
+  CHECK(find_call_errors("ibv_create_qp", "").size() == 3);
+  CHECK(find_call_errors("ibv_modify_qp", "EPERM").empty());
+  CHECK(find_call_errors("ibv_modify", "").empty());
+}
+
+TEST_CASE("every error of a call has causes and advice, and each command has an output") {
+  for (const auto& error : find_call_errors("", "")) {
+    CAPTURE(error.title);
+    CHECK_FALSE(error.meaning.empty());
+    CHECK_FALSE(error.causes[0].empty());
+    CHECK_FALSE(error.advice.empty());
+    CHECK(error.command.empty() == error.prints.empty());
+    CHECK((!error.command.empty() || error.meaning.find("this device") != std::string::npos));
   }
 }
