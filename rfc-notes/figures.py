@@ -17,6 +17,7 @@ frame of test/vectors:
   machine NAME                    a table of rfc-notes/fsm as a graph and as a list
   source FILE                     lines of a source file of the project
   clinic KIND                     the entries of `iwarp explain-error`; KIND is status, call or event
+  devinfo                         the lines of `ibv_devinfo -v`, with what devinfo.tsv says of each
   variables                       the environment variable of each option (verbs/options), grouped by the
                                   commands that accept the option
 
@@ -266,7 +267,29 @@ def clinic(arguments):
     return "\n".join(["", *out])
 
 
-KINDS = {"clinic": clinic, "octets": octets, "hex": hex_lines, "offsets": offsets, "changes": changes, "machine": machine,
+def devinfo(_):
+    """Returns the lines of `ibv_devinfo -v`, each with its text in devinfo.tsv. There, * after a name means that the
+    value differs between machines; the figure leaves such values out."""
+    if shutil.which("ibv_devinfo") is None:
+        return None
+    known = dict(line.split("\t") for line in (ROOT / "rfc-notes/devinfo.tsv").read_text().splitlines())
+    rows, wrong = {}, []
+    for line in sessions.iwarp("run", "ibv_devinfo", "-v").splitlines():
+        name, _, value = re.sub(r"\[ *\d+\]", "", line.strip()).replace(" not supported", ": not supported").partition(":")
+        if f"{name}*" in known:
+            rows[f"{name}*"] = ""
+        elif name in known:
+            rows[name] = cell(" ".join(value.split()))
+        elif name:
+            wrong.append(name)
+    wrong += [f"{name} (no line has this name)" for name in known if name not in rows]
+    if wrong:
+        raise ValueError(f"rfc-notes/devinfo.tsv does not annotate each line: {', '.join(wrong)}")
+    return "\n" + table(["Line", "Value", "Meaning"],
+                        [[f"`{name.rstrip('*')}`", value, known[name]] for name, value in rows.items()]) + "\n"
+
+
+KINDS = {"clinic": clinic, "devinfo": devinfo, "octets": octets, "hex": hex_lines, "offsets": offsets, "changes": changes, "machine": machine,
          "variables": variables}
 
 
@@ -344,7 +367,11 @@ def check(path, update):
     def remake(found):
         line = text.count("\n", 0, found.start()) + 1
         try:
-            body = textwrap.indent(made(found["recipe"]), found["mark"], lambda line: bool(found["mark"]))
+            new = made(found["recipe"])
+            if new is None:
+                print(f"SKIPPED: {where}:{line}: {found['recipe']}: its program is not installed")
+                return found[0]
+            body = textwrap.indent(new, found["mark"], lambda line: bool(found["mark"]))
             body = re.sub(r" +$", "", body, flags=re.MULTILINE)
         except (ValueError, KeyError, OSError) as error:
             problems.append(f"{where}:{line}: {error}")
