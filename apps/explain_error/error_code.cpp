@@ -261,6 +261,7 @@ std::optional<ErrorCode> find_error_code(std::string_view word) {
 
 std::vector<ErrorCode> all_error_codes() {
   std::vector<ErrorCode> out;
+  out.reserve(std::size(kStatuses));
   for (const Status& status : kStatuses) out.push_back(about(status));
   out.push_back(without_detail());
   for (const Fault& fault : rdmap::known_faults()) out.push_back(about(fault));

@@ -209,8 +209,9 @@ class Taker {
     if (!object(path)) return out;
     for (const auto& [high, names] : known) {
       for (const std::string_view name : names) {
-        const std::string key(name);
-        if (const auto value = number(path + '.' + key, high)) out[key] = *value;
+        std::string full = path;
+        full.append(".").append(name);
+        if (const auto value = number(full, high)) out.emplace(name, *value);
       }
     }
     return out;
