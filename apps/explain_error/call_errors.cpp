@@ -402,7 +402,7 @@ constexpr std::array kRows{
         "echo 'after 1s remove device' > plan; "
         "iwarp run rping -s & sleep 1; iwarp run --fault plan rping -c -a 127.0.0.1",
         "",
-        "cma detected device removal"},
+        "plan:1: after 1s remove device"},
 };
 
 ErrorCode about(const Row& row) {
