@@ -73,7 +73,7 @@ constexpr std::array kStatuses{
            "consequence, not the cause",
            "look at the first completion that failed with a different status, at its vendor_err, "
            "and at the line that the library printed when the connection ended",
-           1,
+           0,
            {"an earlier request failed", "the peer disconnected, or exited",
             "the program itself moved the queue pair to ERR, or called rdma_disconnect()",
             "a receive was outstanding when the connection ended, which is normal"}},
