@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests data over TLS: sockets that transfer one octet at a time, records that are buffered so that
 // the socket does not become readable, key updates, and the ways in which a stream ends.
+#include <sys/socket.h>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -159,4 +162,26 @@ TEST_CASE("the data of completed requests arrives although their queue pair is d
   expect(*b.cm, Type::kDisconnected);
   CHECK_EQ(state_of(b), static_cast<int>(verbs::QpState::kIdle));
   CHECK(a.buffer == b.buffer);
+}
+
+TEST_CASE("octets that send() reads together with the end of the handshake count as input") {
+  const Credentials credentials;
+  std::array<int, 2> ends{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends.data()) == 0);
+  const UniqueFd first(ends[0]);
+  const UniqueFd second(ends[1]);
+  const auto client =
+      good(connecting(credentials.asking()))->make(CarrierSocket(first.get()), "127.0.0.1");
+  const auto server = good(listening(credentials.serving()))->make(CarrierSocket(second.get()), "");
+  char octet = 'x';
+  const iovec plan{.iov_base = &octet, .iov_len = 1};
+  CHECK_EQ(client->send({}), 0);
+  CHECK_EQ(server->send({}), 0);
+  CHECK_EQ(client->send({&plan, 1}), 1);
+  CHECK_FALSE(server->holds_input());
+  CHECK_EQ(server->send({}), 0);
+  CHECK(server->holds_input());
+  octet = 0;
+  CHECK_EQ(server->receive({&plan, 1}), 1);
+  CHECK_EQ(octet, 'x');
 }

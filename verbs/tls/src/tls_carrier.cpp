@@ -163,6 +163,8 @@ bool TlsCarrier::establish() {
   const int result = SSL_do_handshake(ssl_.get());
   is_established_ = result == 1;
   if (!is_established_) fail(result);
+  // Octets that follow the handshake may have been read together with it, also in send().
+  if (is_established_) is_drained_ = false;
   socket_.flush();
   return is_established_;
 }
