@@ -238,8 +238,7 @@ const char* remedy_for(ibv_qp_state from, ibv_qp_state to) {
   if (to == IBV_QPS_RTR) return "move the queue pair from RESET to INIT first";
   if (to == IBV_QPS_RTS) return "move the queue pair to INIT and RTR first";
   return "a queue pair goes from RESET through INIT and RTR to RTS, and from RTS to SQD and back; "
-         "it "
-         "can go to RESET from any state, and to ERR from any state but RESET";
+         "it can go to RESET from any state, and to ERR from any state but RESET";
 }
 
 }  // namespace
