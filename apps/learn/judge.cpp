@@ -24,10 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-/// The number of runs with `iwarp run --adversary`, each with a different seed. 0: this stack does
-/// not offer the option.
-constexpr unsigned kAdversarySeeds = 0;
-
 constexpr std::uintmax_t kLongestSource = 1 << 20;
 constexpr std::size_t kLongestLine = 400;   // std::regex needs stack for each character
 constexpr std::size_t kMostLines = 10'000;  // of the output; later lines are ignored
@@ -149,13 +145,9 @@ class Judging {
     if (!exercise_.peer.empty() && !build("peer")) {
       throw Error("the reference peer does not compile: " + fmt::format("{}", evidence_.back()));
     }
-    const bool is_right = passes({});
+    const bool is_right = passes();
     if (is_right || verdict_.cause == "crash") find_memory_error();
-    if (!verdict_.cause.empty()) return;
-    for (unsigned seed = 1; seed <= kAdversarySeeds; ++seed) {
-      if (!passes({fmt::format("--adversary={}", seed)})) return;
-    }
-    verdict_.has_passed = true;
+    verdict_.has_passed = verdict_.cause.empty();
   }
 
   static std::string compiler() {
@@ -195,7 +187,7 @@ class Judging {
     return conclude();
   }
 
-  Program program(const char* name, const std::vector<std::string>& more, int socket) const {
+  Program program(const char* name, int socket) const {
     Program out{
         .words = {own_path().string(), "run"},
         .environment = {{"LEARN_SOCKET", std::to_string(socket)}, {"TMPDIR", scratch_.path()}},
@@ -203,23 +195,22 @@ class Judging {
         .is_single = true};
     auto& words = out.words;
     words.insert(words.end(), exercise_.options.begin(), exercise_.options.end());
-    words.insert(words.end(), more.begin(), more.end());
     words.insert(words.end(), {"--careful", "--", (folder_ / name).string()});
     return out;
   }
 
   /// Runs the program with its peer. Returns how the program ended and, if there is a peer, how the
   /// peer ended.
-  std::vector<Ended> run_once(const std::vector<std::string>& more, bool is_sanitized) {
+  std::vector<Ended> run_once(bool is_sanitized) {
     std::array<int, 2> ends{-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
       throw Error("socketpair: " + errno_text());
     }
-    std::vector<Program> programs{program("exercise", more, ends[0])};
+    std::vector<Program> programs{program("exercise", ends[0])};
     if (exercise_.peer.empty()) {
       ::close(ends[1]);
     } else {
-      programs.push_back(program("peer", more, ends[1]));
+      programs.push_back(program("peer", ends[1]));
     }
     if (is_sanitized) {
       programs.front().memory = 0;  // the shadow memory of AddressSanitizer has 16 TiB
@@ -235,7 +226,7 @@ class Judging {
   void find_memory_error() {
     const auto program = compilation("exercise", {"-fsanitize=address"});
     if (run_together({program}, folder_, kBuildLimit).front().status != 0) return;
-    const auto output = run_once({}, true).front().output;
+    const auto output = run_once(true).front().output;
     static const std::regex error(R"(ERROR: AddressSanitizer: ([\w-]+))");
     static const std::regex place(R"(^ *#\d+ .* (line \d+))");
     std::string what;
@@ -251,16 +242,11 @@ class Judging {
   }
 
   /// Runs the program once. Returns whether it behaves as a correct program does.
-  bool passes(const std::vector<std::string>& more) {
-    const std::size_t before = evidence_.size();
-    const auto ended = run_once(more, false);
-    for (const std::string& option : more) evidence_.push_back("option: " + option);
+  bool passes() {
+    const auto ended = run_once(false);
     add_student(ended.front());
     if (ended.size() > 1) add_peer(ended[1]);
-    if (!conclude()) return false;
-    if (more.empty()) return true;
-    evidence_.resize(before);  // show only the evidence of the first run, or of a run that fails
-    return true;
+    return conclude();
   }
 
   void add_student(const Ended& ended) {
