@@ -123,7 +123,7 @@ constexpr std::array kStatuses{
            "the peer ended the connection, but not because of a memory access or a missing receive",
            "look at vendor_err and at the messages that the peer printed",
            0,
-           {"the peer's receive names memory that is no longer registered",
+           {"the peer deregistered the memory of a posted receive too early",
             "the peer's device failed"}},
     Status{"RETRY_EXC_ERR",
            "transport retry counter exceeded",
