@@ -14,7 +14,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "apps"))
 from support import Case, finish, main, run  # noqa: E402
 
-SOLUTIONS = sorted((HERE / "solutions").glob("*.c"))
+EXERCISES = HERE.parent.parent / "apps/learn/exercises"
+SOLUTIONS = sorted((HERE / "solutions").iterdir())
 WRONG = sorted((HERE / "wrong").iterdir())
 ONLY = os.environ.get("LEARN_ONLY", "")  # "04": only the programs of exercise 4
 JOBS = 4
@@ -72,22 +73,27 @@ class Learn(Case):
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
             yield from zip(chosen, pool.map(self.judged, chosen))
 
-    def patched(self, path):
-        """Returns the file of a wrong solution. A .diff is applied to the right solution."""
-        if path.suffix == ".c":
-            return path
-        out = self.scratch / (path.stem + ".c")
-        subprocess.run(["patch", "--quiet", "--output", out, HERE / f"solutions/{path.name[:2]}.c", path],
-                       check=True, timeout=60)
+    def patched(self, base, diff):
+        out = self.scratch / (diff.stem + ".c")
+        subprocess.run(["patch", "--quiet", "--output", out, base, diff], check=True, timeout=60)
         return out
 
+    def right(self, number):
+        """Returns the file of a right solution, which is a diff to the program that the student gets."""
+        [exercise] = EXERCISES.glob(f"{number}-*/exercise.c")
+        return self.patched(exercise, HERE / f"solutions/{number}.diff")
+
+    def wrong(self, path):
+        """Returns the file of a wrong solution. A .diff is applied to the right solution."""
+        return path if path.suffix == ".c" else self.patched(self.right(path.name[:2]), path)
+
     def test_right_solutions_pass(self):
-        for path, verdict in self.judge_all(SOLUTIONS):
+        for path, verdict in self.judge_all([self.right(path.stem) for path in SOLUTIONS]):
             with self.subTest(path.name):
                 self.assertTrue(verdict["passed"], verdict)
 
     def test_wrong_solutions_are_told_their_cause(self):
-        for path, verdict in self.judge_all([self.patched(path) for path in WRONG]):
+        for path, verdict in self.judge_all([self.wrong(path) for path in WRONG]):
             with self.subTest(path.name):
                 source = next(file for file in WRONG if file.stem == path.stem)
                 cause = re.match(r"/\* cause: ([\w-]+) \*/\n", source.read_text())[1]
@@ -107,7 +113,7 @@ class Learn(Case):
         hints = self.assert_ok(run("learn", "hint", "1", "--level", "3", cwd=folder))
         self.assertEqual(hints.count("Hint "), 3)
         self.assert_ok(run("learn", "start", folder))  # keeps what the student has written
-        source.write_text((HERE / "solutions/01.c").read_text())
+        source.write_text(self.right("01").read_text())
         self.assert_ok(run("learn", "start", folder))
         grades = self.scratch / "results.json"
         self.assertIn("passed", self.assert_ok(run("learn", "check", "--gradescope", grades, cwd=folder)))
@@ -123,7 +129,7 @@ class Learn(Case):
             if "Waiting until the file changes" in line:
                 break
         other = self.dir / "new.c"
-        other.write_text((HERE / "solutions/01.c").read_text())
+        other.write_text(self.right("01").read_text())
         other.rename(self.dir / "01-memory/exercise.c")  # as editors do
         self.assertIn("passed", finish(watching).stdout)
         self.assertEqual(watching.returncode, 0)
