@@ -273,7 +273,7 @@ std::string Judge::address_by_cm() const {
 
 bool Judge::is_iwarp() { return device()->transport_type == IBV_TRANSPORT_IWARP; }
 
-std::optional<std::string> Judge::lacks(Needs needs) {
+void Judge::require_needs(Needs needs) {
   const auto has_type = [&](ibv_qp_type type) { return can_create(context(), type, 0); };
   const auto has_flag = [&](unsigned flag) { return (attributes().device_cap_flags & flag) != 0; };
   struct Check {
@@ -301,9 +301,9 @@ std::optional<std::string> Judge::lacks(Needs needs) {
       Check{kImmediate, "Write with immediate data", [&] { return !is_iwarp(); }},
   };
   for (const Check& check : checks) {
-    if ((needs & check.need) != 0 && !check.holds()) return check.name;
+    if ((needs & check.need) == 0 || check.holds()) continue;
+    not_applicable(std::string("the device lacks ") + check.name);
   }
-  return std::nullopt;
 }
 
 }  // namespace iwarp::judge

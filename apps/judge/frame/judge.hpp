@@ -90,8 +90,8 @@ class Judge {
   std::string address();
   /// Returns the names of all devices.
   std::vector<std::string> devices();
-  /// Returns the first of `needs` that the device lacks, in words, or nullopt.
-  std::optional<std::string> lacks(Needs needs);
+  /// Ends the case as `not applicable` if the device lacks one of `needs`.
+  void require_needs(Needs needs);
 
  private:
   bool record(std::string_view step, std::string came, std::string expected, bool is_right);

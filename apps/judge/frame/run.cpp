@@ -153,9 +153,7 @@ Result run_in_child(const std::function<void(Judge&)>& run, const Target& target
 Result run_case(const Case& what, const Target& target, std::chrono::nanoseconds limit) {
   Result result = run_in_child(
       [&what](Judge& judge) {
-        if (const auto lacking = judge.lacks(what.needs)) {
-          judge.not_applicable("the device lacks " + *lacking);
-        }
+        judge.require_needs(what.needs);
         what.run(judge);
       },
       target, limit);

@@ -20,9 +20,7 @@ std::size_t bytes(const Location& location) { return location.words * sizeof(Wor
 
 Links::Links(const Program& program, Judge& judge)
     : program_(program), judge_(judge), links_(program.qps.size()) {
-  if (const auto lacking = judge.lacks(needs())) {
-    judge.not_applicable("the device lacks " + *lacking);
-  }
+  judge.require_needs(needs());
   options_.memory = kLine;
   options_.timeout = kTimeout;
   options_.rights = kAllRights & ~IBV_ACCESS_REMOTE_ATOMIC;
