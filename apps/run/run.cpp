@@ -26,6 +26,7 @@
 
 #include "commands.hpp"
 #include "common/base/error.hpp"
+#include "common/base/input_file.hpp"
 #include "common/base/library_folder.hpp"
 #include "common/connection/options.hpp"
 #include "rdma_core/faults/plan.hpp"
@@ -246,16 +247,16 @@ int execute_watched(const std::vector<std::string>& words, Environment variables
 }
 
 /// Checks the rules in the file of --fault before the program runs. If a rule is invalid, throws
-/// Error with the text "FILE:LINE: what is wrong".
-void check_faults(const std::string& file) {
+/// Error with the text "FILE:LINE: what is wrong", where FILE is the `word` that the user gave.
+void check_faults(const std::string& file, const std::string& word) {
   namespace fault = rdma_core::fault;
   std::ifstream in(file, std::ios::binary);
   std::string text(fault::kMaxPlan + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!in.is_open() || in.bad()) throw UsageError("--fault: " + file + ": cannot be read");
+  if (!in.is_open() || in.bad()) throw UsageError("--fault: " + word + ": cannot be read");
   text.resize(static_cast<std::size_t>(in.gcount()));
   const auto plan = fault::parse_plan(text);
-  if (!plan) throw UsageError(fmt::format("{}:{}: {}", file, plan.error().line, plan.error().why));
+  if (!plan) throw UsageError(fmt::format("{}:{}: {}", word, plan.error().line, plan.error().why));
 }
 
 int run_run(const cli::Given& given, RunOptions options) {
@@ -263,7 +264,7 @@ int run_run(const cli::Given& given, RunOptions options) {
   // Without --rtr, set RTR to none, which is valid with both revisions of MPA.
   if (!given.has("--rtr")) settings.connection.startup.rtr = mpa::Rtr::kNone;
   connection_options(settings);  // throws UsageError if settings contradict each other
-  if (given.has("--fault")) check_faults(settings.fault);
+  if (given.has("--fault")) check_faults(settings.fault, given.words.at("--fault"));
 
   if (given.has("--as") && given.has("--like")) {
     throw UsageError("--as cannot be combined with --like, which selects the kind of device, too");
@@ -297,6 +298,10 @@ int run_run(const cli::Given& given, RunOptions options) {
   const bool is_quiet = options.quiet || settings.log == verbs::LogLevel::kOff;
   if (fails) return execute_watched(words, variables, is_quiet);
   if (!options.print_environment) return execute(words, variables);
+  for (const auto& [name, value] : variables) {
+    if (!value.starts_with(kCopies)) continue;
+    throw UsageError(name + ": --env cannot pass on the contents of a pipe (name a regular file)");
+  }
   for (const Environment& some : {variables, session_variable(0)}) {
     for (const auto& [name, value] : some) fmt::print("{}={}\n", name, value);
   }

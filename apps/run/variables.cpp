@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "common/base/input_file.hpp"
 #include "common/connection/options.hpp"
 
 namespace iwarp::apps {
@@ -19,7 +20,7 @@ std::string value_of(const options::Option& option, const std::string& word) {
   if (option.value.kind == options::Kind::kFlag) return "on";
   const bool is_path = option.value.is_opened_late &&
                        std::ranges::find(option.value.words, word) == option.value.words.end();
-  return is_path ? absolute(word) : spelled_out(option, word);
+  return is_path ? absolute(rereadable(word)) : spelled_out(option, word);
 }
 
 }  // namespace

@@ -42,6 +42,17 @@ class Plans(Planned):
                                 text=True, capture_output=True, timeout=60, env=environment())
         self.assertEqual((result.returncode, mark.exists()), (2, False), result)
 
+    def test_the_rules_may_come_from_a_pipe(self):
+        """`--fault <(...)`: iwarp run checks the rules, and each device of CMD reads them again."""
+        rules = ["bash", "-c", "exec \"$0\" run --fault <(echo 'after 9 sends error') \"$@\"", IWARP]
+        both = subprocess.run([*rules, "sh", "-c", "ibv_devices && ibv_devinfo && ibv_devinfo"], text=True,
+                              capture_output=True, timeout=60, env=environment())
+        self.assertEqual(both.returncode, 0, both)
+        self.assertEqual(both.stderr.count("rules: 1,"), 2, both.stderr)
+        printed = subprocess.run([*rules, "--env"], text=True, capture_output=True, timeout=60, env=environment())
+        self.assertEqual((printed.returncode, printed.stdout), (2, ""), printed)
+        self.assertIn("IWARP_FAULT: --env cannot pass on the contents of a pipe", printed.stderr)
+
     def test_given_as_a_variable_nonsense_is_one_line_and_no_device(self):
         path = self.plan("after 3 completions status NOPE\n")
         result = self.run_program("ibv_devinfo", env={"IWARP_FAULT": str(path)},

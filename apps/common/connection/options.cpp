@@ -13,6 +13,7 @@
 
 #include "command_line/help.hpp"
 #include "common/base/error.hpp"
+#include "common/base/input_file.hpp"
 #include "common/connection/tls.hpp"
 #include "common/connection/trace.hpp"
 #include "iwarp/net/metrics.hpp"
@@ -45,7 +46,8 @@ std::string take(const options::Option& option, const cli::Option::Words& words,
     return fmt::format("accepts only the value {}, not {}", value.title,
                        cli::excerpt(words.back()));
   }
-  const std::string word = is_flag ? "on" : words.back();
+  std::string word = is_flag ? "on" : words.back();
+  if (value.is_opened_late) word = rereadable(word);
   if (auto fault = fault_here(option.variable, word); !fault.empty()) return fault;
   if (options::set(option, spelled_out(option, word), settings)) return "";
   return "\"" + cli::excerpt(word) + "\" " + options::refusal(option, word);
