@@ -29,6 +29,7 @@ constexpr std::size_t kLongestLine = 400;   // std::regex needs stack for each c
 constexpr std::size_t kMostLines = 10'000;  // of the output; later lines are ignored
 constexpr std::size_t kMostEvidence = 400;
 constexpr std::chrono::seconds kBuildLimit{20};
+constexpr std::uint64_t kProcessorLimit = 3;  // seconds; a right program needs less than one
 
 /// A folder for temporary files, removed with all its contents.
 class Scratch {
@@ -157,9 +158,8 @@ class Judging {
 
   /// Returns the command that compiles NAME.c with the flags `more`.
   Program compilation(const std::string& name, const std::vector<std::string>& more) const {
-    Program program{.words = {compiler(), "-std=gnu11", "-g", "-Og", "-Wall", "-Wextra",
-                              (folder_ / (name + ".c")).string(), "-o", (folder_ / name).string(),
-                              "-libverbs", "-lrdmacm", "-lpthread"},
+    Program program{.words = {compiler(), "-std=gnu11", (folder_ / (name + ".c")).string(), "-o",
+                              (folder_ / name).string(), "-libverbs", "-lrdmacm", "-lpthread"},
                     .environment = {{"LC_ALL", "C"}, {"TMPDIR", scratch_.path()}}};
     program.words.insert(program.words.end(), more.begin(), more.end());
     return program;
@@ -167,7 +167,9 @@ class Judging {
 
   /// Compiles NAME.c. Returns whether it compiles. Otherwise the verdict has the cause.
   bool build(const std::string& name) {
-    const Ended ended = run_together({compilation(name, {})}, folder_, kBuildLimit).front();
+    std::vector<std::string> more;
+    if (name == "exercise") more = {"-g", "-Og", "-Wall", "-Wextra"};
+    const Ended ended = run_together({compilation(name, more)}, folder_, kBuildLimit).front();
     static const std::regex diagnostic(R"(^line (\d+): (fatal error|error|warning): (.*)$)");
     const bool is_right = ended.end == End::kExited && ended.status == 0;
     if (name == "exercise" || !is_right) {
@@ -188,11 +190,13 @@ class Judging {
   }
 
   Program program(const char* name, int socket) const {
-    Program out{
-        .words = {own_path().string(), "run"},
-        .environment = {{"LEARN_SOCKET", std::to_string(socket)}, {"TMPDIR", scratch_.path()}},
-        .descriptor = socket,
-        .is_single = true};
+    Program out{.words = {own_path().string(), "run"},
+                .environment = {{"LEARN_SOCKET", std::to_string(socket)},
+                                {"LEARN_ACTIVITY", activity_},
+                                {"TMPDIR", scratch_.path()}},
+                .descriptor = socket,
+                .is_single = true,
+                .seconds = kProcessorLimit};
     auto& words = out.words;
     words.insert(words.end(), exercise_.options.begin(), exercise_.options.end());
     words.insert(words.end(), {"--careful", "--", (folder_ / name).string()});
@@ -216,6 +220,7 @@ class Judging {
       programs.front().memory = 0;  // the shadow memory of AddressSanitizer has 16 TiB
       programs.front().environment.emplace_back("ASAN_OPTIONS", "detect_leaks=0");
     }
+    write_file(activity_, std::string(64, '\0'));
     ++verdict_.runs;
     return run_together(programs, folder_, exercise_.limit);
   }
@@ -224,7 +229,7 @@ class Judging {
   /// reads beyond a buffer, also those that did no harm before. Only the reports of
   /// AddressSanitizer count, because the program is slower than it was.
   void find_memory_error() {
-    const auto program = compilation("exercise", {"-fsanitize=address"});
+    const auto program = compilation("exercise", {"-g", "-Og", "-fsanitize=address"});
     if (run_together({program}, folder_, kBuildLimit).front().status != 0) return;
     const auto output = run_once(true).front().output;
     static const std::regex error(R"(ERROR: AddressSanitizer: ([\w-]+))");
@@ -292,6 +297,7 @@ class Judging {
   const std::string source_;
   const Scratch scratch_;
   const fs::path folder_;
+  const fs::path activity_ = scratch_.path() / "activity";  ///< see learn.h
   std::vector<std::string> source_lines_;
   std::vector<std::string> evidence_;
   Verdict verdict_;

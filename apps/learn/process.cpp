@@ -89,6 +89,10 @@ void set_limit(__rlimit_resource what, rlim_t most) {
   for (const auto& word : program.words) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   if (program.memory != 0) set_limit(RLIMIT_AS, program.memory);
+  if (program.seconds != 0) {
+    const rlimit limit{.rlim_cur = program.seconds, .rlim_max = program.seconds + 1};
+    ::setrlimit(RLIMIT_CPU, &limit);
+  }
   if (program.is_single) forbid_processes();
   if (::chdir(folder) == 0) ::execvp(words.front(), words.data());
   constexpr int kNotFound = 127;
@@ -212,6 +216,7 @@ class Group {
     one.has_ended = true;
     one.ended.end = WIFEXITED(status) ? End::kExited : End::kSignal;
     one.ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) one.ended.end = End::kTimeLimit;
   }
 
   static void end(Running& one, End why) {

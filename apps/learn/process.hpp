@@ -21,6 +21,7 @@ struct Program {
   /// Whether to kill the process if it calls fork() or kill().
   bool is_single = false;
   std::uint64_t memory = std::uint64_t{4} << 30;  ///< most bytes of address space; 0: unlimited
+  std::uint64_t seconds = 0;  ///< most processor time; 0: unlimited. Reached, it is a kTimeLimit
 };
 
 enum class End : std::uint8_t {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests `iwarp learn`: the right solution of each exercise passes, each wrong solution is told its cause, and a
-program that misbehaves is stopped. Programs are judged four at a time, because they mostly wait."""
+program that misbehaves is stopped. Programs are judged six at a time, because many of them wait."""
 import concurrent.futures
 import contextlib
 import json
@@ -9,6 +9,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "apps"))
@@ -18,11 +19,7 @@ EXERCISES = HERE.parent.parent / "apps/learn/exercises"
 SOLUTIONS = sorted((HERE / "solutions").iterdir())
 WRONG = sorted((HERE / "wrong").iterdir())
 ONLY = os.environ.get("LEARN_ONLY", "")  # "04": only the programs of exercise 4
-JOBS = 4
-
-
-def number_of(path):
-    return str(int(path.name[:2]))
+JOBS = 6
 
 
 # Bodies of main(), and the cause that the judge must name.
@@ -59,20 +56,14 @@ def processes_in(folder):
     return out
 
 
+def judged(path):
+    """Judges a program of the exercise with which its name begins. Returns the result, and what the judge has left."""
+    with tempfile.TemporaryDirectory(prefix="iwarp-test-") as folder:
+        result = run("learn", "check", int(path.name[:2]), "--file", path, "--json", env={**os.environ, "TMPDIR": folder})
+        return result, os.listdir(folder) + processes_in(folder)
+
+
 class Learn(Case):
-    def judged(self, path):
-        """Returns the verdict of a program, as the object of the JSON report."""
-        result = run("learn", "check", number_of(path), "--file", path, "--json",
-                     env={**os.environ, "TMPDIR": str(self.out)})
-        self.assertIn(result.returncode, (0, 1), result.stderr)
-        self.assertEqual(result.stderr, "")
-        return json.loads(result.stdout)[0]
-
-    def judge_all(self, paths):
-        chosen = [path for path in paths if path.name.startswith(ONLY)]
-        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-            yield from zip(chosen, pool.map(self.judged, chosen))
-
     def patched(self, base, diff):
         out = self.scratch / (diff.stem + ".c")
         subprocess.run(["patch", "--quiet", "--output", out, base, diff], check=True, timeout=60)
@@ -87,18 +78,28 @@ class Learn(Case):
         """Returns the file of a wrong solution. A .diff is applied to the right solution."""
         return path if path.suffix == ".c" else self.patched(self.right(path.name[:2]), path)
 
-    def test_right_solutions_pass(self):
-        for path, verdict in self.judge_all([self.right(path.stem) for path in SOLUTIONS]):
-            with self.subTest(path.name):
-                self.assertTrue(verdict["passed"], verdict)
+    def misbehaving(self, index, code):
+        """Returns the file of a program whose main() contains `code`, for exercise 1."""
+        path = self.scratch / f"01-misbehaving-{index}.c"
+        path.write_text("#define _GNU_SOURCE\n#include \"../learn.h\"\n#include <signal.h>\n#include <pthread.h>\n"
+                        f"#include <sys/wait.h>\nint main(void) {{\n{code}\n}}\n")
+        return path
 
-    def test_wrong_solutions_are_told_their_cause(self):
-        for path, verdict in self.judge_all([self.wrong(path) for path in WRONG]):
-            with self.subTest(path.name):
-                source = next(file for file in WRONG if file.stem == path.stem)
-                cause = re.match(r"/\* cause: ([\w-]+) \*/\n", source.read_text())[1]
-                self.assertFalse(verdict["passed"], verdict)
-                self.assertEqual(verdict["cause"], cause, verdict)
+    def test_each_program_passes_or_is_told_its_cause(self):
+        expected = [(cause, self.misbehaving(i, code)) for i, (cause, code) in enumerate(MISBEHAVING)]
+        for path in WRONG:
+            expected.append((re.match(r"/\* cause: ([\w-]+) \*/\n", path.read_text())[1], self.wrong(path)))
+        expected += [(None, self.right(path.stem)) for path in SOLUTIONS]
+        expected = [one for one in expected if one[1].name.startswith(ONLY)]
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+            judgements = pool.map(judged, [path for _, path in expected])
+            for (cause, path), (result, left) in zip(expected, judgements):
+                with self.subTest(path.name):
+                    self.assertEqual((result.stderr, left), ("", []))
+                    self.assertLess(len(result.stdout), 200_000)
+                    [verdict] = json.loads(result.stdout)
+                    self.assertEqual(verdict.get("cause"), cause, verdict)
+                    self.assertEqual((result.returncode, verdict["passed"]), (1, False) if cause else (0, True))
 
     def test_a_student_works_through_an_exercise(self):
         folder = self.dir / "work"
@@ -147,24 +148,6 @@ class Learn(Case):
         self.assert_fails(run("learn", "check", cwd=self.out), 1, "contains no exercises")
         (self.dir / ".iwarp-learn.json").write_text('{"passed": {"1": 3}}')
         self.assert_fails(run("learn", cwd=self.dir), 1, "damaged")
-
-    def misbehaving(self, code):
-        """Judges a program whose main() contains `code` as exercise 1. Returns the verdict."""
-        path = self.scratch / "01-bad.c"
-        path.write_text("#define _GNU_SOURCE\n#include \"../learn.h\"\n#include <signal.h>\n#include <pthread.h>\n"
-                        f"#include <sys/wait.h>\nint main(void) {{\n{code}\n}}\n")
-        verdict = self.judged(path)
-        self.assertFalse(verdict["passed"])
-        return verdict
-
-    def test_programs_that_misbehave_are_stopped(self):
-        for cause, code in MISBEHAVING:
-            with self.subTest(code[:60]):
-                verdict = self.misbehaving(code)
-                self.assertEqual(verdict["cause"], cause, verdict)
-                self.assertLess(len(json.dumps(verdict)), 200_000)
-                self.assertEqual(self.names(self.out), [])
-                self.assertEqual(processes_in(self.out), [])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peer of exercise 1: reads the program's memory over one queue pair, and writes it over another,
 // so that a refused Read does not keep the Write from being tried.
+#define LEARN_PEER
 #include "../learn.h"
 
 static void try(int program, enum ibv_wr_opcode opcode, const char* name, const uint64_t* region) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peer of exercise 2: receives a message, writes to the program's memory and sends a message.
+#define LEARN_PEER
 #include "../learn.h"
 
 enum { LENGTH = 64 };

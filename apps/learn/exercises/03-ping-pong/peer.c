@@ -20,7 +20,7 @@ int main(void) {
   unsigned wrong = 0;
   for (int i = 0; i < 2 * ROUNDS; i++) {
     struct ibv_wc wc;
-    if (!learn_poll(end.cq, program, &wc)) break;
+    if (!learn_wait(end.cq, &wc)) break;
     if (wc.status) {
       saw(wc.opcode == IBV_WC_SEND ? "send" : "receive", "%s", ibv_wc_status_str(wc.status));
       break;

@@ -21,10 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <time.h>
 
 #ifndef LEARN_PEER
 enum { LEARN_LKEY_MASK = 0x5a5a0000 };
+
+static inline void learn_acts(void); /* of learn.h, which uses the macros below */
+static inline void learn_waits(void);
 
 /* Prints one call, unless the program repeats the same call, or the same two calls, for a long
  * time. Prints 4000 lines at most. */
@@ -33,6 +35,7 @@ __attribute__((format(printf, 3, 4))) static inline void learn_did(const char* p
   static char latest[2][250], printed[250];
   static unsigned lines, calls, repeated;
   const int error = errno;
+  learn_acts();
   const char* slash = strrchr(path, '/');
   char text[250];
   const int head = snprintf(text, 60, "did: %s:%d ", slash ? slash + 1 : path, line);
@@ -98,6 +101,7 @@ static inline void learn_did_send(const char* path, int line, const struct ibv_q
 }
 
 static inline int learn_did_poll(const char* path, int line, int count, const struct ibv_wc* wc) {
+  if (count == 0) learn_waits();
   for (int i = 0; i < count; i++) {
     learn_did(path, line, "polled qp=%u wr_id=%llu status=%d%s", wc[i].qp_num,
               (unsigned long long)wc[i].wr_id, wc[i].status,
@@ -167,9 +171,9 @@ static inline void learn_exchange_key(const struct ibv_send_wr* wr) {
 #define ibv_req_notify_cq(cq, solicited)                                    \
   learn_did_call(__FILE__, __LINE__, (solicited) ? "arm solicited" : "arm", \
                  (ibv_req_notify_cq)((cq), (solicited)))
-#define ibv_get_cq_event(channel, cq, context)       \
-  learn_did_call(__FILE__, __LINE__, "get_cq_event", \
-                 (ibv_get_cq_event)((channel), (cq), (context)) ? errno : 0)
+#define ibv_get_cq_event(channel, cq, context)                       \
+  (learn_waits(), learn_did_call(__FILE__, __LINE__, "get_cq_event", \
+                                 (ibv_get_cq_event)((channel), (cq), (context)) ? errno : 0))
 #define ibv_ack_cq_events(cq, count) \
   (learn_did(__FILE__, __LINE__, "ack_cq_events"), (ibv_ack_cq_events)((cq), (count)))
 #define ibv_modify_qp(qp, attr, mask)                                                           \
@@ -186,6 +190,7 @@ static inline void learn_exchange_key(const struct ibv_send_wr* wr) {
 #define rdma_get_cm_event(channel, place)                                                 \
   ({                                                                                      \
     struct rdma_cm_event** place_ = (place);                                              \
+    learn_waits();                                                                        \
     const int got_ = (rdma_get_cm_event)((channel), place_);                              \
     if (got_ == 0) {                                                                      \
       learn_did(__FILE__, __LINE__, "get_cm_event %s", rdma_event_str((*place_)->event)); \
@@ -198,18 +203,22 @@ static inline void learn_exchange_key(const struct ibv_send_wr* wr) {
   learn_did_call(__FILE__, __LINE__, "accept", (rdma_accept)((id), (param)) ? errno : 0)
 #define rdma_create_qp(id, pd, attr) \
   learn_did_call(__FILE__, __LINE__, "create_qp", (rdma_create_qp)((id), (pd), (attr)) ? errno : 0)
-#define rdma_destroy_id(id) (learn_did(__FILE__, __LINE__, "destroy_id"), (rdma_destroy_id)(id))
-#define rdma_destroy_qp(id) (learn_did(__FILE__, __LINE__, "destroy_qp"), (rdma_destroy_qp)(id))
+#define rdma_destroy_id(id) \
+  (learn_did(__FILE__, __LINE__, "destroy_id"), learn_waits(), (rdma_destroy_id)(id))
+#define rdma_destroy_qp(id) \
+  (learn_did(__FILE__, __LINE__, "destroy_qp"), learn_waits(), (rdma_destroy_qp)(id))
 #define ibv_alloc_mw(pd, type) \
   (learn_did(__FILE__, __LINE__, "alloc_mw type=%d", (int)(type)), (ibv_alloc_mw)((pd), (type)))
 #define epoll_wait(epoll, events, count, limit)                                   \
   ({                                                                              \
     const int limit_ = (limit);                                                   \
+    learn_waits();                                                                \
     const int got_ = (epoll_wait)((epoll), (events), (count), limit_);            \
     learn_did(__FILE__, __LINE__, "epoll_wait limit=%d events=%d", limit_, got_); \
     got_;                                                                         \
   })
-#define ibv_destroy_qp(qp) learn_did_call(__FILE__, __LINE__, "destroy_qp", (ibv_destroy_qp)(qp))
+#define ibv_destroy_qp(qp) \
+  (learn_waits(), learn_did_call(__FILE__, __LINE__, "destroy_qp", (ibv_destroy_qp)(qp)))
 #define ibv_dereg_mr(mr) learn_did_call(__FILE__, __LINE__, "dereg_mr", (ibv_dereg_mr)(mr))
 #endif
 
@@ -220,31 +229,48 @@ static inline void learn_exchange_key(const struct ibv_send_wr* wr) {
   (learn_did(__FILE__, __LINE__, "put"), (learn_put)((socket), (data), (length)))
 #endif
 
-/* How long learn_wait() waits, in milliseconds. */
-enum { LEARN_PATIENCE = 2500 };
-
-static inline int64_t learn_now(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
-/* Polls for the next completion. Returns 0 if there is none for LEARN_PATIENCE milliseconds. */
+/* Polls for the next completion. Returns 0 if the wait is in vain; see learn_is_vain(). */
 static inline int learn_wait_at(const char* path, int line, struct ibv_cq* cq, struct ibv_wc* wc) {
-  const int64_t end = learn_now() + LEARN_PATIENCE;
-  int count = 0;
-  while (count == 0 && learn_now() < end) count = (ibv_poll_cq)(cq, 1, wc);
+  struct learn_looks looks = {0};
+  int count = 0, is_vain = 0;
+  while ((count = (ibv_poll_cq)(cq, 1, wc)) == 0 && !is_vain) {
+    learn_waits();
+    is_vain = learn_is_vain(&looks, LEARN_ROUNDS);
+  }
   if (count < 0) die("ibv_poll_cq");
 #ifndef LEARN_PEER
   learn_did_poll(path, line, count, wc);
   if (count == 0) learn_did(path, line, "waited in vain");
 #else
+  learn_acts();
   (void)path;
   (void)line;
 #endif
   return count;
 }
 #define learn_wait(cq, wc) learn_wait_at(__FILE__, __LINE__, (cq), (wc))
+
+#ifdef LEARN_PEER
+/* Returns whether the program sends something over the socket, or ends, before it has done
+ * `actions` other actions or has waited for `rounds` rounds. */
+static inline int learn_hears_within(int program, uint32_t actions, int rounds) {
+  const uint32_t before = learn_actions();
+  struct learn_looks looks = {0};
+  char octet;
+  do {
+    const ssize_t got = recv(program, &octet, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (got >= 0) return 1;
+  } while (learn_actions() - before < actions && !learn_is_vain(&looks, rounds));
+  return 0;
+}
+
+/* Returns whether the program sends something over the socket, or ends, before the wait is in vain.
+ */
+static inline int learn_hears(int program) {
+  learn_waits();
+  return learn_hears_within(program, 20000, LEARN_ROUNDS);
+}
+#endif
 
 /* Polls for the next completion, and ends the program if there is none or if it has failed. */
 #define learn_await(cq)                                                                    \
