@@ -48,7 +48,7 @@ const Exercise& exercise_of(const std::string& word) {
 Workspace workspace() {
   auto found = Workspace::find();
   if (!found) {
-    throw Error("this folder contains no exercises (run iwarp learn start DIR, and then cd DIR)");
+    throw Error("this folder contains no exercises (run iwarp learn start, and then cd iwarp-exercises)");
   }
   return std::move(*found);
 }
@@ -65,7 +65,7 @@ int show_position() {
   if (!found) {
     fmt::print(
         "Learn to write RDMA programs: {} exercises in C, and a judge that says why a program "
-        "fails.\n\nBegin with:  iwarp learn start DIR\n",
+        "fails.\n\nBegin with:  iwarp learn start\n",
         learn::exercises().size());
     return 0;
   }
@@ -158,11 +158,15 @@ int run_check(const CheckOptions& options) {
 
 cli::Command start_command() {
   cli::Command command("start", "Make a folder with the exercises");
-  auto folder = std::make_shared<std::string>();
+  auto folder = std::make_shared<std::string>("iwarp-exercises");
   command.argument("DIR", *folder, "The folder; files that exist in it are not changed")
-      .required()
       .completes(cli::Completion::kDirectory);
-  command.run = [folder](const cli::Given&) {
+  command.run = [folder](const cli::Given& given) {
+    const auto around = Workspace::find();
+    if (around && !given.has("DIR")) {
+      throw Error(fmt::format("{} contains the exercises already (run iwarp learn)",
+                              around->folder().string()));
+    }
     const auto space = Workspace::create(*folder);
     const Exercise& first = learn::exercises().front();
     fmt::print(
@@ -243,7 +247,7 @@ cli::Command learn_command() {
   command.notes =
       "Needs a C compiler and the packages libibverbs-dev and librdmacm-dev, but neither\n"
       "root nor a network.";
-  command.shown = {"iwarp learn start ~/learn", "iwarp learn check 3 --watch"};
+  command.shown = {"iwarp learn start", "iwarp learn check 3 --watch"};
   return command;
 }
 

@@ -104,8 +104,10 @@ class Learn(Case):
     def test_a_student_works_through_an_exercise(self):
         folder = self.dir / "work"
         self.assertIn("iwarp learn start", self.assert_ok(run("learn", cwd=self.dir)))
+        self.assertIn("iwarp-exercises, read 01-memory", self.assert_ok(run("learn", "start", cwd=self.dir)))
         self.assertIn("01-memory", self.assert_ok(run("learn", "start", "work", cwd=self.dir)))
         self.assertIn("Next: read", self.assert_ok(run("learn", cwd=folder)))
+        self.assert_fails(run("learn", "start", cwd=folder / "01-memory"), 1, "contains the exercises already")
         source = folder / "01-memory/exercise.c"
         ran = run("learn", "check", cwd=folder / "01-memory")
         self.assertEqual(ran.returncode, 1)
