@@ -48,7 +48,8 @@ const Exercise& exercise_of(const std::string& word) {
 Workspace workspace() {
   auto found = Workspace::find();
   if (!found) {
-    throw Error("this folder contains no exercises (run iwarp learn start, and then cd iwarp-exercises)");
+    throw Error(
+        "this folder contains no exercises (run iwarp learn start, and then cd iwarp-exercises)");
   }
   return std::move(*found);
 }

@@ -2,8 +2,9 @@
 """Tests features that iWARP does not have, and a usual mistake. The program must fail immediately and cleanly, and a
 message of this stack must say why."""
 import re
+import subprocess
 
-from support import Case, Program, free_port, is_listening, main
+from support import IWARP, Case, Program, free_port, is_listening, main
 
 REFUSED = r"(?m)^iwarp: (.*) is not supported: .+$"
 
@@ -33,6 +34,16 @@ class Refusals(Case):
                 quiet, said = self.refused(*words, options=("--quiet",))
                 self.assertEqual(said, [], str(quiet))
 
+    def test_the_command_that_a_refusal_names_explains_it(self):
+        for words, error in ((("ibv_ud_pingpong",), "ibv_create_qp EOPNOTSUPP"),
+                             (("ibv_rc_pingpong", "-g", 99), "ibv_query_gid EINVAL"),
+                             (("ibv_rc_pingpong", "-g", 1, "-r", 5000000), "ibv_create_cq EINVAL")):
+            with self.subTest(words=words):
+                said = re.findall(r"(?m)^iwarp: .*\b(iwarp explain-error .*)\)$", self.refused(*words)[0].err)
+                self.assertEqual(said, [f"iwarp explain-error {error}"])
+                explained = subprocess.run([IWARP, *said[0].split()[1:]], capture_output=True, text=True, timeout=60)
+                self.assertIn(error, explained.stdout)
+
     def test_perftest_with_other_kinds_of_queue_pairs(self):
         """The server of each of these tools opens the device only when a client connects."""
         for words in (("ib_send_bw", "-c", "UD"), ("ib_write_bw", "-c", "UC"),
@@ -58,7 +69,8 @@ class Refusals(Case):
             # The server refuses its queue pair first, and may have gone when the client would refuse its own.
             server = self.check(server.wait(), range(1, 256))
             self.assertIn("Failed to modify QP to RTR", server.err)
-            self.assertRegex(server.err, r"(?m)^iwarp: ibv_modify_qp: to RTR: ah_attr\.is_global 0: .* -g 0\)$",
+            self.assertRegex(server.err, r"(?m)^iwarp: ibv_modify_qp: to RTR: ah_attr\.is_global 0: .* -g 0; "
+                             r"iwarp explain-error ibv_modify_qp EINVAL\)$",
                              str(client))
 
 

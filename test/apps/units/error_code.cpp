@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "explain_error/call_errors.hpp"
 #include "iwarp/rdmap/terminate.hpp"
 #include "iwarp/verbs/error_guide.hpp"
@@ -76,6 +78,21 @@ TEST_CASE("an error of a call is found by the call and the errno, a call by all 
   CHECK(find_call_errors("ibv_create_qp", "").size() == 3);
   CHECK(find_call_errors("ibv_modify_qp", "EPERM").empty());
   CHECK(find_call_errors("ibv_modify", "").empty());
+}
+
+TEST_CASE(
+    "the library names this command for each error of a call that it explains, and no other") {
+  std::vector<std::string> named;
+  for (const auto& [call, error] : verbs::kExplainedCalls) {
+    named.push_back(fmt::format("{} {}", call, error));
+  }
+  std::vector<std::string> explained;
+  for (const auto& error : find_call_errors("", "")) {
+    if (!error.title.starts_with("RDMA_CM_EVENT_")) explained.push_back(error.title);
+  }
+  std::ranges::sort(named);
+  std::ranges::sort(explained);
+  CHECK(named == explained);
 }
 
 TEST_CASE("every error of a call has causes and advice, and each command has an output") {

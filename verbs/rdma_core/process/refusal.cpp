@@ -6,8 +6,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 
+#include "iwarp/verbs/error_guide.hpp"
 #include "process/call_site.hpp"
 #include "process/errno_table.hpp"
 #include "process/settings.hpp"
@@ -24,6 +27,34 @@ LineLimit& line_limit() {
   // The object is never destroyed, because a thread may log after main() has returned.
   static auto& limit = *new LineLimit;
   return limit;
+}
+
+/// Appends the command that explains why `call` fails with the errno `code`, if there is one. The
+/// command follows the advice in parentheses with which `why` may end.
+std::string with_command(std::string why, const char* call, int code) {
+  const char* const error = ::strerrorname_np(code);
+  if (call == nullptr || error == nullptr) return why;
+  const bool is_explained = std::ranges::any_of(
+      verbs::kExplainedCalls,
+      [&](const verbs::CallError& one) { return one.call == call && one.error == error; });
+  if (!is_explained) return why;
+  const bool has_advice = why.ends_with(')');
+  if (has_advice) why.pop_back();
+  return fmt::format("{}{}iwarp explain-error {} {})", why, has_advice ? "; " : " (", call, error);
+}
+
+/// Implements refuse() and refused() for features. `code` is the errno of the call, or 0.
+void log_unsupported(const char* what, const char* why, int code) {
+  CallSite::explain();
+  if (!is_logged(verbs::LogLevel::kWarning) ||
+      !line_limit().admits_once(std::hash<std::string>{}(what))) {
+    return;
+  }
+  say({.level = verbs::LogLevel::kWarning,
+       .event = "not_supported",
+       .message =
+           with_command(std::string(what) + " is not supported: " + why, CallSite::call(), code),
+       .fields = {{"what", what}, {"why", why}}});
 }
 
 }  // namespace
@@ -48,21 +79,11 @@ bool LineLimit::admits_once(std::size_t line) {
 
 bool is_logged(verbs::LogLevel level) { return level <= settings().log; }
 
-void refuse(const char* what, const char* why) {
-  CallSite::explain();
-  if (!is_logged(verbs::LogLevel::kWarning) ||
-      !line_limit().admits_once(std::hash<std::string>{}(what))) {
-    return;
-  }
-  say({.level = verbs::LogLevel::kWarning,
-       .event = "not_supported",
-       .message = std::string(what) + " is not supported: " + why,
-       .fields = {{"what", what}, {"why", why}}});
-}
+void refuse(const char* what, const char* why) { log_unsupported(what, why, 0); }
 
 // [RCM-69]
 int refused(const char* what, const char* why) {
-  refuse(what, why);
+  log_unsupported(what, why, EOPNOTSUPP);
   return EOPNOTSUPP;
 }
 
@@ -77,7 +98,7 @@ int log_refused(int code, std::size_t reason, fmt::string_view why,
     if (!line_limit().admits(line, std::chrono::steady_clock::now())) return code;
     say({.level = verbs::LogLevel::kWarning,
          .event = "refused_call",
-         .message = std::string(call) + ": " + fmt::vformat(why, args),
+         .message = std::string(call) + ": " + with_command(fmt::vformat(why, args), call, code),
          .fields = {{"call", call}, {"error", std::generic_category().message(code)}}});
   } catch (...) {
     return code;  // The call fails with `code` even if there is no memory for the line.

@@ -53,9 +53,10 @@ int log_refused(int code, std::size_t reason, fmt::string_view why, fmt::format_
 
 /// Returns `code`, and logs why the current call (see CallSite) fails with this errno, as the
 /// warning "iwarp: CALL: WHY": which attribute, which value, what is allowed, and in parentheses
-/// what to do. Each reason is logged once for each place in the program from which the call was
-/// made. Reasons differ if their formats or the texts among their arguments differ; numbers do not
-/// matter. Logs nothing if the current call has no name.
+/// what to do, and the command that explains the errno of this call, if there is one. Each reason
+/// is logged once for each place in the program from which the call was made. Reasons differ if
+/// their formats or the texts among their arguments differ; numbers do not matter. Logs nothing if
+/// the current call has no name.
 template <typename... Args>
 int refused(int code, fmt::format_string<const Args&...> why, const Args&... args) {
   const fmt::string_view format = why;
