@@ -207,6 +207,22 @@ CARELESS(slept_without_poll, "armed-not-polled") {
   ibv_ack_cq_events(cq, 1);
 }
 
+CARELESS(proper_armed_before_event, kCorrect) {  // as a loop does that epoll_wait() wakes up
+  const Pair p;
+  ibv_cq* cq = nullptr;
+  void* context = nullptr;
+  ibv_req_notify_cq(p.a.cq, 0);
+  for (int i = 0; i < 2; ++i) {
+    post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
+    pollfd readable{.fd = p.a.channel->fd, .events = POLLIN, .revents = 0};
+    check(::poll(&readable, 1, -1) == 1, "poll");
+    ibv_req_notify_cq(p.a.cq, 0);
+    ibv_get_cq_event(p.a.channel, &cq, &context);
+    ibv_ack_cq_events(cq, 1);
+    poll(p.a.cq);
+  }
+}
+
 namespace {
 
 /// Arms a queue with two completions, and polls one of them.

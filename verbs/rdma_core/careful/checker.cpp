@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -216,9 +217,11 @@ void Checker::waiting(const Wait& wait) {
 }
 
 int Checker::req_notify_cq(ibv_cq* cq, int solicited_only) {
+  pollfd event{.fd = cq->channel != nullptr ? cq->channel->fd : -1, .events = POLLIN, .revents = 0};
+  const bool has_event = ::poll(&event, 1, 0) == 1;
   {
     const auto lock = enter();
-    ledger_.arms(&Cq::of(cq));
+    ledger_.arms(&Cq::of(cq), has_event);
     if (wait_hook_ != nullptr && ledger_.has_left()) wait_hook_->store(waiting);
   }
   return behind().req_notify_cq(cq, solicited_only);

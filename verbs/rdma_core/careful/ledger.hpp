@@ -121,7 +121,9 @@ class Ledger {
   void made_cq(const void* cq, const void* channel, std::size_t capacity);
   /// Call after a poll that returned `got` of at most `wanted` completions.
   void polls(const void* cq, std::size_t got, std::size_t wanted);
-  void arms(const void* cq);
+  /// Call when the program arms a queue. `has_event` says whether its channel has an event, which
+  /// the program can take without waiting for a completion.
+  void arms(const void* cq, bool has_event);
   /// Call when a thread is about to take an event of the channel. `blocks` is false if the thread
   /// does not wait for an event.
   void sleeps(const void* channel, bool blocks, Site site);

@@ -20,9 +20,9 @@ void Ledger::polls(const void* cq, std::size_t got, std::size_t wanted) {
   queue.poller = std::this_thread::get_id();
 }
 
-void Ledger::arms(const void* cq) {
+void Ledger::arms(const void* cq, bool has_event) {
   Queue& queue = queues_[cq];
-  queue.is_armed = queue.had_event;
+  queue.is_armed = queue.had_event && !has_event;
   queue.left = waiting_(cq);
   queue.poller = {};
 }
