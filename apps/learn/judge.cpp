@@ -29,7 +29,7 @@ constexpr std::size_t kLongestLine = 400;   // std::regex needs stack for each c
 constexpr std::size_t kMostLines = 10'000;  // of the output; later lines are ignored
 constexpr std::size_t kMostEvidence = 400;
 constexpr std::chrono::seconds kBuildLimit{20};
-constexpr std::uint64_t kProcessorLimit = 3;  // seconds; a right program needs less than one
+constexpr std::uint64_t kProcessorLimit = 2;  // seconds; a right program needs less than one
 
 /// A folder for temporary files, removed with all its contents.
 class Scratch {

@@ -129,17 +129,22 @@ struct learn_looks {
   int all;          /* rounds */
 };
 
+/* Sleeps for a moment, but not at the first looks: the answer may be near. */
+static inline void learn_rest(struct learn_looks* looks) {
+  const struct timespec moment = {.tv_nsec = 500000};
+  if (looks->all++ > 20) nanosleep(&moment, NULL);
+}
+
 /* Call when a look has found nothing. Sleeps for a moment. Returns whether the wait is in vain: the
  * other program has ended or waits, too, for more than `most` rounds, or it is much too late. */
 static inline int learn_is_vain(struct learn_looks* looks, int most) {
-  const struct timespec moment = {.tv_nsec = 500000};
   const uint32_t actions = learn_actions();
   const int is_waiting =
       __atomic_load_n(&learn_activity()[LEARN_OTHER].is_waiting, __ATOMIC_SEQ_CST) ||
       learn_has_ended(learn_meet());
   looks->rounds = is_waiting && actions == looks->actions ? looks->rounds + 1 : 0;
   looks->actions = actions;
-  if (looks->all++ > 20) nanosleep(&moment, NULL); /* not while the answer may be near */
+  learn_rest(looks);
   return looks->rounds > most || looks->all > LEARN_MOST_ROUNDS;
 }
 
@@ -320,7 +325,7 @@ static inline void learn_disconnect(struct learn_end* end) {
 
 /* Polls until the next completion. Returns 0 if the other program ends first. */
 static inline int learn_poll(struct ibv_cq* cq, int socket, struct ibv_wc* wc) {
-  for (;;) {
+  for (struct learn_looks looks = {0};; learn_rest(&looks)) {
     const int count = ibv_poll_cq(cq, 1, wc);
     if (count < 0) die("ibv_poll_cq");
     if (count > 0) return 1;
