@@ -162,6 +162,48 @@ bool Deframer::consume() {
   return end_ != 0;
 }
 
+// The FPDUs that stay are moved together, so that each FPDU is moved and examined only once.
+void Deframer::overtake(bool (*take)(void*), void* context) {
+  if (options_.markers) return;
+  const FpduLayout current = fpdu_;
+  const std::size_t first = begin_;
+  const std::size_t offered = offered_to_ > position_ ? offered_to_ - position_ : 0;
+  begin_ += std::max(current.wire_size(), offered);
+  std::size_t stays = begin_;  // end of the octets before begin_ that stay
+  const auto keep = [this, &stays](std::size_t size) {
+    if (stays != begin_) {
+      std::memmove(stage_.get() + stays, stage_.get() + begin_, size);
+      counters_.octets_copied += size;
+    }
+    stays += size;
+    begin_ += size;
+  };
+  for (;;) {
+    phase_ = Phase::kFront;
+    const auto counted = counters_;
+    const auto step = next(want_prefix_);
+    if (!step || *step != Step::kUlpdu) break;
+    if (take(context)) {
+      begin_ += fpdu_.wire_size();
+    } else {
+      counters_.fpdus = counted.fpdus;
+      counters_.pad_octets = counted.pad_octets;
+      keep(fpdu_.wire_size());
+    }
+  }
+  offered_to_ = position_ + (stays - first);
+  keep(end_ - begin_);
+  end_ = stays;
+  begin_ = first;
+  // Makes the current FPDU the current one again.
+  fpdu_ = current;
+  ulpdu_length_ = current.ulpdu_length();
+  phase_ = Phase::kUlpdu;
+  fault_ = nullptr;
+  plan_size_ = 0;
+  hand_out();
+}
+
 void Deframer::rest() {
   if (stage_ == nullptr || begin_ != end_) return;
   begin_ = end_ = 0;
@@ -194,8 +236,9 @@ inline void Deframer::plan_stage(bool read_ahead) {
   const std::size_t have = end_ - begin_;
   const bool front = phase_ == Phase::kFront;
   if (!front && (phase_ != Phase::kStaging || is_staged())) {
-    if (read_ahead) add({stage_.get() + end_, capacity_ - end_});
-    return;
+    if (!read_ahead) return;
+    if (end_ == capacity_ && has_room()) make_room(have + 1);
+    return add({stage_.get() + end_, capacity_ - end_});
   }
   const std::size_t needed = front ? front_size() : fpdu_.wire_size();
   const bool large = !front && needed >= options_.exact_above;
@@ -244,6 +287,7 @@ inline void Deframer::make_room(std::size_t wanted) {
   counters_.octets_copied += have;
   begin_ = 0;
   end_ = have;
+  if (phase_ == Phase::kUlpdu) hand_out();
 }
 
 /// Enters phase `then` if the FPDU is correct (`wrong` is null), and kFaulty otherwise. So no octet

@@ -304,8 +304,9 @@ bool World::deliver(Link& link, std::size_t to) {
   }
   if (wire.deliver(wire.due(turns)) != 0) return true;
   // If the receiver does not read, it does not see the FIN.
-  if (!connection.takes_octets()) return false;
+  if (connection.receive_plan().empty()) return false;
   if (!wire.ends_here() || wire.over) return !wire.is_empty();
+  if (connection.delays_fin()) return false;
   wire.over = true;
   connection.peer_closed(now);
   return true;

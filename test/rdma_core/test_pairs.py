@@ -29,6 +29,11 @@ class Pairs(Case):
     def test_two_processes(self):
         self.assert_silent(*self.play((own_address(), own_address()), ROUNDS))
 
+    def test_receives_after_sends(self):
+        """A Send completes although an earlier message of its peer waits for a receive."""
+        addresses = own_address(), own_address()
+        self.assert_silent(*self.play(addresses, ROUNDS // 10, "crossing", options=("--as", "roce")))
+
     @needs_namespaces
     def test_two_hosts(self):
         self.assert_silent(*self.play_apart(300))

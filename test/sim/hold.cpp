@@ -6,7 +6,7 @@
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT
 
-TEST_CASE("a held stream reads nothing, and continues when a receive is posted [DDP-69]") {
+TEST_CASE("nothing overtakes a Send that waits for a receive, except answers [DDP-69]") {
   for (const std::size_t size : {std::size_t{10}, std::size_t{60'000}}) {
     for (const bool crc : {true, false}) {
       ConnectionOptions options = holding(5s);
@@ -20,7 +20,7 @@ TEST_CASE("a held stream reads nothing, and continues when a receive is posted [
       post_send(*pair.a, 2, sge(mine, 0, size));
       post_write(*pair.a, 3, sge(mine, 0, 8), remote(target));
       pair.run();
-      CHECK(pair.b->connection->receive_plan().empty());
+      CHECK(pair.b->connection->is_held());
       CHECK(pair.b->qp->state() == QpState::kRts);
       CHECK(all_zero(target));  // the Write does not overtake the Send
       pair.advance(5s - 1ns);
@@ -71,20 +71,56 @@ TEST_CASE(
   CHECK(echo->ddp_header_size == 18);
 }
 
-TEST_CASE("a FIN, a reset, or a Terminate by the program releases a held stream") {
-  for (const int kind : {0, 1, 2}) {
-    CAPTURE(kind);
+TEST_CASE("a reset, or a Terminate by the program, releases a held stream") {
+  for (const bool reset : {true, false}) {
+    CAPTURE(reset);
     Connected pair({}, holding(5s));
     Region* mine = pair.a->memory(64, kEverything);
     post_send(*pair.a, 1, sge(mine, 0, 10));
     pair.run();
-    REQUIRE(pair.b->connection->receive_plan().empty());
-    if (kind == 0) pair.b->connection->peer_closed(pair.b->now);
-    if (kind == 1) pair.b->connection->lost(pair.b->now);
-    if (kind == 2) CHECK(!pair.b->qp->terminate());
-    CHECK(pair.b->qp->state() == (kind == 1 ? QpState::kError : QpState::kTerminate));
+    REQUIRE(pair.b->connection->is_held());
+    if (reset) pair.b->connection->lost(pair.b->now);
+    if (!reset) CHECK(!pair.b->qp->terminate());
+    CHECK(pair.b->qp->state() == (reset ? QpState::kError : QpState::kTerminate));
     pair.run();
     pair.advance(20s);
     CHECK(pair.b->qp->state() == QpState::kError);
   }
+}
+
+TEST_CASE("a FIN waits with the message before it") {
+  Connected pair({}, holding(5s));
+  const auto [mine, inbox] = regions(pair, 64);
+  for (std::uint64_t id = 1; id < 3; ++id) post_send(*pair.a, id, sge(mine, 0, 10));
+  pair.run();
+  CHECK(!pair.a->qp->disconnect());
+  pair.run();
+  CHECK(pair.b->connection->receive_plan().empty());
+  for (std::uint64_t id = 1; id < 3; ++id) {
+    CHECK(pair.b->qp->state() == QpState::kRts);
+    post_recv(*pair.b, id, sge(inbox, 0, 64));
+    CHECK(completed(pair, *pair.b) == std::to_string(id) + " success");
+  }
+  CHECK(are_both_in(pair, QpState::kIdle));
+}
+
+TEST_CASE("behind a held Send, no more octets are read than the staging area has room for") {
+  constexpr std::size_t kSize = 64 * 1024;
+  ConnectionOptions options = holding(5s);
+  options.stage = 256 * 1024;
+  Connected pair({}, options);
+  const auto [mine, inbox] = regions(pair, kSize);
+  fill_pattern(mine);
+  for (std::uint64_t id = 0; id < 16; ++id) post_send(*pair.a, id, sge(mine, 0, kSize));
+  pair.run();
+  CHECK(pair.b->connection->receive_plan().empty());
+  CHECK(pair.to_b.arrived > 200 * 1024);
+  CHECK(pair.to_b.arrived < 300 * 1024);
+  for (std::uint64_t id = 0; id < 16; ++id) {
+    post_recv(*pair.b, id, sge(inbox, 0, kSize));
+    CHECK(completed(pair, *pair.b) == std::to_string(id) + " success");
+    CHECK(has_pattern(inbox));
+    reuse(inbox);
+  }
+  CHECK(pair.b->connection->incidents().receive_holds == 16);
 }

@@ -227,6 +227,55 @@ TEST_CASE("a held stream continues while its program sleeps on the socket") {
   }
 }
 
+TEST_CASE(
+    "a Send completes although the program posts its next receive only then, whichever thread "
+    "reads the socket") {
+  ListenOptions listen;
+  listen.connection.completions = verbs::Completions::kAcknowledged;
+  listen.connection.receive_hold = kLimit;
+  ConnectOptions connect;
+  connect.connection.completions = verbs::Completions::kAcknowledged;
+  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
+  pair.connect(connect);
+  const Epoll of_b(*pair.b.channel);
+  const std::array<std::function<verbs::WorkCompletion()>, 3> waits{
+      [&] { return pair.b.spin(); }, [&] { return pair.b.completion(); },
+      [&] { return asleep_in(of_b, pair.b); }};
+  const auto expect_next = [](const verbs::WorkCompletion& wc, verbs::WcOpcode opcode) {
+    REQUIRE_EQ(to_string(wc.status), to_string(verbs::WcStatus::kSuccess));
+    REQUIRE_EQ(static_cast<int>(wc.opcode), static_cast<int>(opcode));
+  };
+  for (const auto& wait : waits) {
+    for (int i = 0; i < 200; ++i) {
+      pair.a.post_recv(0, 64);
+      REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 512));
+      REQUIRE_FALSE(pair.b.post(WrOpcode::kSend, 0, 64));
+      expect_next(wait(), verbs::WcOpcode::kSend);
+      pair.b.post_recv(0, 512);
+      expect_next(wait(), verbs::WcOpcode::kRecv);
+      expect_next(pair.a.completion(), verbs::WcOpcode::kRecv);
+      expect_next(pair.a.completion(), verbs::WcOpcode::kSend);
+    }
+  }
+  CHECK(pair.rnic->statistics().receive_holds != 0);
+}
+
+TEST_CASE("a FIN behind a message that waits for a receive is not lost") {
+  ListenOptions listen;
+  listen.connection.receive_hold = kLimit;
+  for (const bool polls : {false, true}) {
+    Established pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
+    pair.a.perform(WrOpcode::kSend, 0, 512);
+    REQUIRE_FALSE(pair.a.qp->disconnect());
+    verbs::WorkCompletion wc;
+    for (int i = 0; polls && i < 500; ++i) REQUIRE_EQ(pair.b.cq->poll(std::span(&wc, 1)), 0);
+    REQUIRE(pair.b.qp->state() == verbs::QpState::kRts);
+    pair.b.post_recv(0, 512);
+    pair.b.expect_success();
+    pair.expect_disconnected();
+  }
+}
+
 TEST_CASE("while idle, a program asleep in its epoll set is not woken") {
   Established pair;
   const Epolls epolls(pair);

@@ -2,11 +2,13 @@
 // Connects queue pairs of two processes without rdma_cm. The processes exchange addresses, queue
 // pair numbers and PSNs over a TCP connection. Each pair of queue pairs is used and destroyed
 // before the next pair is created.
-//   pairs PORT ADDRESS ROUNDS plain|lies [HOST]
+//   pairs PORT ADDRESS ROUNDS plain|lies|crossing [HOST]
 // ADDRESS is an IPv4 address of this host, and also one of its GIDs. Without HOST, the program is
 // the server. Each round reads one word of the peer's memory, which has a new value in each round.
 // With `lies`, the client first creates queue pairs with a wrong number, a wrong PSN and a GID that
-// no host has, and prints the result of a Read on each of them.
+// no host has, and prints the result of a Read on each of them. With `crossing`, each round instead
+// sends a message in each direction, and one end posts its receive only after its Send has
+// completed.
 #include <infiniband/verbs.h>
 #include <netdb.h>
 #include <sys/socket.h>
@@ -86,7 +88,8 @@ struct Device : rdma_core_test::VerbsEnd {
                      .qp_access_flags = IBV_ACCESS_REMOTE_READ,
                      .max_rd_atomic = 1,
                      .max_dest_rd_atomic = 1,
-                     .port_num = 1};
+                     .port_num = 1,
+                     .rnr_retry = 7};
     attr.ah_attr.is_global = 1;
     attr.ah_attr.port_num = 1;
     attr.ah_attr.grh = {
@@ -106,6 +109,20 @@ struct Device : rdma_core_test::VerbsEnd {
     check(rdma_core_test::post_send(made, wr) == 0, "ibv_post_send");
   }
   ibv_wc next() const { return rdma_core_test::next(cq); }
+  void receive(ibv_qp* made) {
+    ibv_sge sge = this->sge(sizeof words[0], sizeof words[1]);
+    check(rdma_core_test::post_recv(made, {.sg_list = &sge, .num_sge = 1}) == 0, "ibv_post_recv");
+  }
+  void send(ibv_qp* made) {
+    ibv_sge sge = this->sge(0, sizeof words[0]);
+    const ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
+    check(rdma_core_test::post_send(made, wr) == 0, "ibv_post_send");
+  }
+  void complete(ibv_wc_opcode opcode) const {
+    const ibv_wc wc = next();
+    check(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
+    check(wc.opcode == opcode, "a completion of the wrong request");
+  }
   Told end(const ibv_qp* made, std::uint32_t psn) const {
     return {.gid = gid, .qpn = made->qp_num, .psn = psn, .address = remote(0), .rkey = mr->rkey};
   }
@@ -125,19 +142,40 @@ void give_up(Device& device, Peer& peer, int round, bool client) {
   check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
 }
 
-void one_round(Device& device, Peer& peer, int round, bool client) {
+// The first message of one end waits for a receive, which the other end posts only after its own
+// Send, which is posted later, has completed.
+void cross(Device& device, Peer& peer, ibv_qp* qp, bool is_first) {
+  if (is_first) {
+    device.receive(qp);
+    device.send(qp);
+    peer.exchange({});
+    device.complete(IBV_WC_RECV);
+    device.complete(IBV_WC_SEND);
+  } else {
+    peer.exchange({});
+    device.send(qp);
+    device.complete(IBV_WC_SEND);
+    device.receive(qp);
+    device.complete(IBV_WC_RECV);
+  }
+}
+
+void one_round(Device& device, Peer& peer, int round, bool client, bool crosses) {
   if (round % 3 == 0) give_up(device, peer, round, client);
   const std::uint32_t psn = round % 2 == 0 ? 0 : static_cast<std::uint32_t>(random()) & 0xFFFFFF;
   ibv_qp* const qp = device.make();
   device.words[0] = static_cast<std::uint64_t>(round) * 2 + (client ? 1 : 0);
   const Told other = peer.exchange(device.end(qp, psn));
   check(device.connect(qp, psn, other) == 0, "connect");
-  device.read(qp, other);
-  const ibv_wc wc = device.next();
-  check(wc.status == IBV_WC_SUCCESS, ibv_wc_status_str(wc.status));
+  if (crosses) {
+    cross(device, peer, qp, client == (round % 2 == 0));
+  } else {
+    device.read(qp, other);
+    device.complete(IBV_WC_RDMA_READ);
+  }
   check(device.words[1] == static_cast<std::uint64_t>(round) * 2 + (client ? 0 : 1),
         "another pair's memory");
-  peer.exchange({});  // Waits until both ends have read.
+  peer.exchange({});  // Waits until both ends are done.
   check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
 }
 
@@ -182,7 +220,7 @@ int main(int argc, char** argv) {
       check(ibv_destroy_qp(qp) == 0, "ibv_destroy_qp");
     }
     for (int round = 0; round < std::atoi(argv[3]); ++round) {
-      one_round(device, peer, round, client);
+      one_round(device, peer, round, client, std::string(argv[4]) == "crossing");
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "pairs: %s\n", error.what());

@@ -267,4 +267,78 @@ TEST_CASE("ULPDU views remain valid while more octets are read after them") {
   CHECK(join(deframer.ulpdu()) == ulpdu);
 }
 
+TEST_CASE("FPDUs that overtake the current one are consumed, the others keep their order") {
+  // The first octet says whether the FPDU overtakes.
+  const auto ulpdu = [](bool overtakes, std::uint32_t i) {
+    Octets out = random_octets(20 + i * 37 % 900, i);
+    out[0] = std::byte{overtakes};
+    return out;
+  };
+  for (const std::size_t cut : {kWhole, std::size_t{7}, std::size_t{1000}}) {
+    ReferenceStream stream(false, true);
+    std::vector<Octets> in_order;
+    std::vector<Octets> overtaking;
+    for (std::uint32_t i = 0; i < 400; ++i) {
+      auto& list = i % 3 == 1 ? overtaking : in_order;
+      list.push_back(ulpdu(i % 3 == 1, i));
+      stream.fpdu(list.back());
+    }
+    Deframer deframer({.stage = 100000});
+    Received received;
+    Received overtook;
+    const auto take = [&] {
+      CHECK(deframer.prefix().size() == std::min<std::size_t>(18, deframer.ulpdu_length()));
+      if (deframer.prefix()[0] == std::byte{0}) return false;
+      overtook.ulpdus.push_back(join(deframer.ulpdu()));
+      return true;
+    };
+    View rest(stream.octets());
+    while (received.ulpdus.size() != in_order.size()) {
+      while (!rest.empty() && deframer.has_room()) {
+        rest = rest.subspan(fill(deframer, rest, cut));
+        // FPDUs overtake only one that next() has returned.
+        if (const auto step = deframer.next(18); step && *step == Step::kUlpdu) {
+          deframer.overtake(take);
+        }
+      }
+      // Consumes half of the staged FPDUs, so that plan() has to move the others.
+      for (int i = 0; i < 100 && received.ulpdus.size() != in_order.size(); ++i) {
+        const auto step = deframer.next(18);
+        REQUIRE(step);
+        if (*step == Step::kPartial) continue;
+        if (*step == Step::kNeedMore) break;
+        received.ulpdus.push_back(join(deframer.ulpdu()));
+        deframer.overtake(take);
+        deframer.consume();
+      }
+    }
+    CHECK(received.ulpdus == in_order);
+    CHECK(overtook.ulpdus == overtaking);
+    CHECK(deframer.counters().fpdus == 400);
+    CHECK(deframer.at_boundary());
+  }
+}
+
+TEST_CASE("a faulty FPDU overtakes nothing, and nor does an FPDU with markers [MPA-46]") {
+  for (const bool markers : {false, true}) {
+    ReferenceStream stream(markers, true);
+    for (int i = 0; i < 4; ++i) stream.fpdu(Octets(20));
+    Octets octets = stream.octets();
+    octets[octets.size() / 2 + 8] ^= std::byte{1};  // damages the third FPDU
+    Deframer deframer({.markers = markers});
+    REQUIRE(deframer.feed(octets) == octets.size());
+    REQUIRE(*deframer.next(18) == Step::kUlpdu);
+    std::size_t offered = 0;
+    for (int i = 0; i < 2; ++i) {
+      deframer.overtake([&] { return ++offered == 0; });
+    }
+    CHECK(offered == (markers ? 0 : 1));
+    Received received;
+    drain(deframer, received);
+    CHECK(received.ulpdus.size() == 2);
+    REQUIRE(received.fault);
+    CHECK(*received.fault == mpa::kCrcMismatch);
+  }
+}
+
 }  // namespace iwarp::test

@@ -2,8 +2,6 @@
 // Moves octets between two ends. The seed picks the size of each segment.
 #include "iwarp/sim/pair.hpp"
 
-#include <utility>
-
 namespace iwarp::sim {
 
 std::size_t Direction::send(std::size_t limit) {
@@ -27,7 +25,8 @@ std::size_t Direction::deliver(std::size_t limit) {
 
 bool Direction::deliver_end() {
   const bool here = reset || (fin && in_flight().empty());
-  if (!here || std::exchange(over, true)) return false;
+  if (!here || over || (!reset && to_->connection->delays_fin())) return false;
+  over = true;
   if (reset) {
     lose();
     to_->connection->lost(to_->now);

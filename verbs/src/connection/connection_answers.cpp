@@ -132,6 +132,7 @@ void Connection::hold_for_receive(TimePoint now) {
   // messages without being asked. After its FIN, this end can send no acknowledgement.
   const bool may_answer = state_ == ConnectionState::kOpen || state_ == ConnectionState::kDraining;
   if (may_answer && f.is_unacknowledged) f.stream.acknowledge_held();
+  f.take_overtaking();
 }
 
 void Connection::receive_overdue(TimePoint now) {

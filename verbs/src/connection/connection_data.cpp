@@ -88,7 +88,7 @@ std::span<const bytes::Span> Connection::receive_plan() {
     scratch_.resize(kScratch);
     scratch_plan_ = scratch_;
     last_receive_plan_ = {&scratch_plan_, 1};
-  } else if (full_->hold != Full::Hold::kNone) {
+  } else if (full_->hold != Full::Hold::kNone && !full_->reads_ahead()) {
     last_receive_plan_ = {};  // Read nothing, so that TCP's window closes and the peer stops.
   } else {
     last_receive_plan_ = full_->deframer.plan();
@@ -100,9 +100,15 @@ void Connection::rest() {
   if (full_ != nullptr) full_->deframer.rest();
 }
 
-bool Connection::takes_octets() const {
-  if (state_ == ConnectionState::kOver || is_rejected()) return false;
-  return full_ == nullptr || discarding() || full_->hold == Full::Hold::kNone;
+bool Connection::is_held() const {
+  if (state_ == ConnectionState::kOver || is_rejected()) return true;
+  return full_ != nullptr && !discarding() && full_->hold != Full::Hold::kNone;
+}
+
+bool Connection::delays_fin() {
+  if (full_ == nullptr || !is_held()) return false;
+  full_->fin_waits = true;
+  return true;
 }
 
 void Connection::received(std::size_t n, const Now& now) {
@@ -148,20 +154,46 @@ inline void Connection::take_fpdus(const Now& now) {
   Full& f = *full_;
   while (!f.discards() && f.hold == Full::Hold::kNone) {
     const auto step = f.deframer.next(rdmap::Stream::kPrefix);
-    if (!step) {
-      inbound_fault(step.error());
-      break;
-    }
-    if (*step == mpa::Step::kNeedMore) break;
+    if (!step) return inbound_fault(step.error());
+    if (*step == mpa::Step::kNeedMore) return;
     if (*step == mpa::Step::kPartial) {
       begin_early();
     } else if (*step == mpa::Step::kPlaced) {
       f.early.reset();
-      if (f.stream.end() && !segment_done()) break;
+      if (f.stream.end() && !segment_done()) return;
     } else if (!take_ulpdu(now)) {
-      break;
+      return;
     }
   }
+  f.take_overtaking();
+}
+
+// Returns whether the segment that begins with `prefix` is handled before an earlier message that
+// waits for a receive. The application may post that receive only after its requests have
+// completed. So the peer's answers do not wait, nor does a Terminate if it decides requests of this
+// end. Deviation: DDP delivers messages in order [DDP-51], but would also end the stream for lack
+// of a receive. The peer cannot tell the difference.
+bool Connection::Full::overtakes(bytes::View prefix) const {
+  ddp::SegmentHeader header;
+  if (!ddp::decode(prefix, header)) return false;
+  const auto* const row = rdmap::find_opcode(header);
+  if (row == nullptr) return false;
+  if (row->opcode == rdmap::Opcode::kTerminate) return port->awaits_answer();
+  const bool is_empty = prefix.size() == header.size();
+  return (rdmap::opcode_bit(row->opcode) & kAnswers) != 0 ||
+         (row->opcode == rdmap::Opcode::kWrite && is_empty &&
+          rdmap::held_message(header.stag, header.to));
+}
+
+// If the current message waits for a receive, handles the segments behind it that overtake it.
+void Connection::Full::take_overtaking() {
+  if (hold != Hold::kForReceive) return;
+  deframer.overtake([this] {
+    if (discards() || !overtakes(deframer.prefix())) return false;
+    if (stream.begin(deframer.prefix(), deframer.ulpdu_length())) place_ulpdu();
+    return true;
+  });
+  held_at = deframer.counters().fpdus;  // the same FPDU still waits
 }
 
 // Discards an invalid FPDU and everything after it, and terminates the stream. [MPA-46] [MPA-113]
@@ -204,14 +236,21 @@ inline bool Connection::take_ulpdu(const Now& now) {
     hold_for_receive(now);
     return false;
   }
-  bytes::begin_touch();
-  scatter_copy(f.deframer.ulpdu(), arrival.header.size(), arrival.target);
-  bytes::end_touch();
-  f.octets_copied += arrival.length;
   f.deadlines.clear(Deadline::kReceive);
-  const bool ends_stream = f.stream.arriving().opcode == rdmap::Opcode::kTerminate;
-  if (ends_stream && arrival.header.last) (void)f.release_sources(false);
-  return !f.stream.end() || segment_done();
+  return !f.place_ulpdu() || segment_done();
+}
+
+// Places the payload of a ULPDU for which stream.begin() has succeeded, and ends its segment.
+// Returns false if the peer broke a rule.
+inline bool Connection::Full::place_ulpdu() {
+  const ddp::Arrival& arrival = stream.arrival();
+  bytes::begin_touch();
+  scatter_copy(deframer.ulpdu(), arrival.header.size(), arrival.target);
+  bytes::end_touch();
+  octets_copied += arrival.length;
+  const bool ends_stream = stream.arriving().opcode == rdmap::Opcode::kTerminate;
+  if (ends_stream && arrival.header.last) (void)release_sources(false);
+  return static_cast<bool>(stream.end());
 }
 
 // Finishes a segment that has been handled. Returns false if nothing is staged after the segment.

@@ -114,16 +114,30 @@ struct Connection::Full {
   };
   std::optional<Early> early;
 
-  /// The reason why nothing is read from TCP at present.
+  /// The reason why the stream waits at present.
   enum class Hold : std::uint8_t {
     kNone,
-    kForReceive,  ///< the stream waits until a receive is posted or Deadline::kReceive passes
-    kForMemory,   ///< the stream waits until an invalidated STag is no longer pinned
+    /// the current message waits until a receive is posted or Deadline::kReceive passes; only
+    /// segments that need not wait with it are handled, see overtakes()
+    kForReceive,
+    kForMemory,  ///< the stream waits until an invalidated STag is no longer pinned
   };
   Hold hold = Hold::kNone;
+  bool fin_waits = false;  ///< whether the FIN arrived while the stream waited
+  /// Returns whether octets behind the message that waits for a receive are read, as far as the
+  /// staging area has room for them. Not inlined, because receive_plan() is called for each
+  /// message.
+  [[gnu::noinline]] bool reads_ahead() const {
+    return hold == Hold::kForReceive && !fin_waits && deframer.has_room();
+  }
+  bool overtakes(bytes::View prefix) const;
+  [[gnu::cold, gnu::noinline]] void take_overtaking();
+  bool place_ulpdu();
   /// Refuses the message that waits for a receive. [DDP-68] [DDP-69]
   void refuse_held() {
     deadlines.clear(Deadline::kReceive);
+    // The Terminate echoes the segment of the last begin(), which may have overtaken this one.
+    (void)stream.begin(deframer.prefix(), deframer.ulpdu_length());
     stream.terminate(ddp::kUntaggedNoBuffer, true);
   }
   bool more_to_frame() const {

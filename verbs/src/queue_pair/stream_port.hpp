@@ -114,6 +114,7 @@ class StreamPort final : private rdmap::Ulp {
   std::optional<EndedWork> oldest_outstanding() { return send_.oldest_outstanding(); }
   std::uint64_t outstanding() const { return send_.outstanding(); }
   bool is_idle() const { return send_.is_idle(); }
+  bool awaits_answer() const { return send_.awaits_answer(); }
   bool has_request() const { return send_.has_request(); }
   bool only_asks() const { return send_.only_asks(); }
   bool is_acknowledged() const { return send_.is_acknowledged(); }

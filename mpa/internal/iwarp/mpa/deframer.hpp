@@ -48,10 +48,10 @@ class Deframer {
   Deframer(const Deframer&) = delete;  // Nor can it be moved: views may point into it.
 
   /// Returns writable memory for the next octets of the stream, in order, valid until the next call
-  /// that is not const. The memory is empty only after a Fault, or while the staging area is full
-  /// of FPDUs that wait for consume(). If `read_ahead` is false, the memory ends at the end of the
-  /// current FPDU, or at the end of ULPDU_Length if that field has not arrived. With `read_ahead`
-  /// false, the memory is also empty if all of the current FPDU has arrived. Throws std::bad_alloc.
+  /// that is not const. The memory is empty only after a Fault, or if has_room() is false. If
+  /// `read_ahead` is false, the memory ends at the end of the current FPDU, or at the end of
+  /// ULPDU_Length if that field has not arrived. With `read_ahead` false, the memory is also empty
+  /// if all of the current FPDU has arrived. Throws std::bad_alloc.
   std::span<const bytes::Span> plan(bool read_ahead = true);
 
   /// Reports that the first `n` octets of the last plan() now hold stream data.
@@ -73,10 +73,10 @@ class Deframer {
   std::size_t ulpdu_length() const { return ulpdu_length_; }
   /// Returns the first min(want_prefix, ulpdu_length) octets of the ULPDU, contiguous. After
   /// kPartial they are not verified yet, and are valid until the next call that is not const. After
-  /// kUlpdu they are verified, and are valid until consume().
+  /// kUlpdu they are verified, and are valid until plan() or consume().
   bytes::View prefix() const { return prefix_; }
   /// Returns the whole ULPDU in pieces, in order: one piece, or more if there are markers in it.
-  /// Call after kUlpdu. The pieces are valid until consume().
+  /// Call after kUlpdu. The pieces are valid until plan() or consume().
   std::span<const bytes::View> ulpdu() const { return ulpdu_; }
 
   /// Directs the payload to `target`. The payload is the ULPDU without its first `header_size`
@@ -95,10 +95,22 @@ class Deframer {
   /// staged after that FPDU; next() would then return kNeedMore.
   bool consume();
 
+  /// Lets FPDUs overtake the current one, for which next() has returned kUlpdu. For each whole FPDU
+  /// behind it that no earlier call has offered, calls `take()`, which may call ulpdu_length(),
+  /// prefix() and ulpdu() for that FPDU. If `take()` returns true, the FPDU counts as consumed.
+  /// Stops before a faulty FPDU, whose fault next() reports when its turn comes. With markers, does
+  /// nothing: the position of each marker depends on the octets before it.
+  template <typename Take>
+  void overtake(Take take) {
+    overtake([](void* context) { return (*static_cast<Take*>(context))(); }, &take);
+  }
+
   void rest();  ///< gives the staging area back if it is empty; the next plan() gets another one
   /// Returns whether the stream is exactly between two FPDUs and no octet is staged. If so, a FIN
   /// from the peer ends the stream cleanly.
   bool at_boundary() const { return phase_ == Phase::kFront && begin_ == end_; }
+  /// Returns false while the staging area is full of FPDUs that wait for consume().
+  bool has_room() const { return end_ != capacity_ || begin_ >= capacity_ / 2; }
   /// Returns the counters.
   const DeframerCounters& counters() const { return counters_; }
 
@@ -130,6 +142,7 @@ class Deframer {
   const bytes::Fault* verify_placed();
   template <typename MarkerAt>
   bool markers_agree(MarkerAt marker_at) const;
+  void overtake(bool (*take)(void*), void* context);
   void hand_out();
   void gather_ulpdu();
   void set_prefix();
@@ -144,6 +157,7 @@ class Deframer {
   bool planned_ahead_ = false;
   std::vector<bytes::View> pieces_;  ///< pieces of the ULPDU; never resized after construction
   std::uint64_t position_;           ///< stream position where the current FPDU begins [MPA-32]
+  std::uint64_t offered_to_ = 0;     ///< value of `position_` up to which overtake() has come
   Phase phase_ = Phase::kFront;
   FpduLayout fpdu_;
   bool partial_given_ = false;

@@ -54,10 +54,10 @@ struct ConnectionOptions {
   /// Maximum number of octets framed and not yet sent. The driver passes them to the socket with
   /// one system call, which may accept only a part of them.
   std::size_t transmit_batch = 1024 * 1024;
-  /// How long an inbound Send waits if no receive is posted. During that time this end does not
-  /// read the socket. If no receive is posted in that time, or if the value is 0, this end sends
-  /// Terminate 1/2/02. With Completions::kSent, disconnect() ends the wait early and sends the same
-  /// Terminate.
+  /// How long an inbound Send waits if no receive is posted. During that time this end reads at
+  /// most `stage` octets and handles only the peer's answers among them. If no receive is posted in
+  /// that time, or if the value is 0, this end sends Terminate 1/2/02. With Completions::kSent,
+  /// disconnect() ends the wait early and sends the same Terminate.
   Duration receive_hold = std::chrono::seconds(0);
   /// Maximum time that the queue pair stays in the Terminate and Closing states [VRB-12]. Also the
   /// maximum time without a transferred octet while a close waits for posted requests.

@@ -59,8 +59,8 @@ class Connection {
   /// Returns memory for the next octets, valid until the next call that is not const. If it is
   /// empty, do not read from the socket.
   std::span<const bytes::Span> receive_plan();
-  /// Returns whether receive_plan() would not be empty.
-  bool takes_octets() const;
+  /// Returns whether the stream has ended or waits, see resume(). It may still read the answers.
+  bool is_held() const;
   /// Processes the first `n` octets of the last receive_plan(), which the driver has filled.
   void received(std::size_t n, const Now& now);
   void rest();  ///< releases the memory if no octet is in it; call when the socket is empty
@@ -74,10 +74,11 @@ class Connection {
   void let_posts_wait() const;
   /// Reports that the first `n` octets of the last transmit_plan() have been sent.
   void transmitted(std::size_t n, const Now& now);
-  /// Reports that the peer's FIN arrived.
+  /// Returns whether a FIN has to wait with a message before it. Then read it again after resume().
+  bool delays_fin();
+  /// Reports that the peer's FIN arrived. Do not call while delays_fin() returns true.
   void peer_closed(TimePoint now);
-  /// Reports that TCP was reset or the socket failed.
-  void lost(TimePoint now);
+  void lost(TimePoint now);  ///< reports that TCP was reset or the socket failed
   /// Reports EFAULT from sending: memory in transmit_plan() is no longer mapped. Get a new plan.
   void send_faulted(TimePoint now);
   /// Reports EFAULT from receiving: memory in receive_plan() is no longer mapped.
@@ -90,8 +91,7 @@ class Connection {
   void disconnect(TimePoint now);
   /// Ends the stream with a Terminate. Does nothing during set-up.
   void terminate(const bytes::Fault& fault, TimePoint now);
-  /// Resets TCP.
-  void abort();
+  void abort();  ///< resets TCP
   /// Continues a stream that waits for a receive or for memory, if what it waits for is available.
   void resume(TimePoint now);
   /// Ends every access to an invalidated region. The stream ends if a request needs the region.

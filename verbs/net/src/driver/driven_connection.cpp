@@ -278,7 +278,7 @@ void DrivenConnection::finish_turn() {
 inline bool DrivenConnection::lift_hold() {
   auto& core = active_->core;
   if (input() == InputState::kEnded) return false;
-  if (core.takes_octets()) {
+  if (!core.is_held()) {
     if (input() == InputState::kHeld) step(InputEvent::kResume);
     return false;
   }
@@ -286,7 +286,7 @@ inline bool DrivenConnection::lift_hold() {
   // receive.
   if (input() != InputState::kHeld) step(InputEvent::kHold);
   core.resume(mpa::Clock::now());
-  return core.takes_octets();
+  return !core.is_held();
 }
 
 inline bool DrivenConnection::report_events() {
@@ -388,12 +388,16 @@ bool DrivenConnection::arm() {
     return false;
   }
   const InputState in = input();
-  const bool is_held = in == InputState::kHeld;
-  if (!is_held && in != InputState::kEnded) await(SocketWaits::kRead, kReceive | kSlept);
-  // While no receive is posted, the stream is held: the driver does not read the socket and would
-  // not notice a reset, so the worker waits for an error. After both ends have sent a FIN, the
-  // worker does not wait, because each wait would end at once, and the connection ends soon anyway.
-  if (is_held && a.fin != FinState::kSent) await(SocketWaits::kError, kSlept);
+  const bool reads =
+      in != InputState::kEnded && (in != InputState::kHeld || !a.core.receive_plan().empty());
+  if (reads) {
+    await(SocketWaits::kRead, kReceive | kSlept);
+  } else if (in == InputState::kHeld && a.fin != FinState::kSent) {
+    // The driver does not read the socket and would not notice a reset, so the worker waits for an
+    // error. After both ends have sent a FIN, the worker does not wait, because each wait would end
+    // at once, and the connection ends soon anyway.
+    await(SocketWaits::kError, kSlept);
+  }
   if (output() == OutputState::kBlocked) await(SocketWaits::kWrite, kRoom | kSlept);
   return true;
 }

@@ -196,6 +196,7 @@ bool DrivenConnection::take(ssize_t n, std::size_t asked) {
     return false;
   }
   if (n == 0) {
+    if (a.core.delays_fin()) return false;
     step(InputEvent::kEnd);
     a.core.peer_closed(mpa::Clock::now());  // [DDP-9] [MPA-107]
     return false;

@@ -65,14 +65,14 @@ static_assert(bytes::all_reachable(kDriveEdges, DriveMode::kWorker));
 enum class InputState : std::uint8_t {
   kReads,     ///< the driver reads the socket, and a SocketSet reports all input
   kBuffered,  ///< the same, but the carrier also has input, which no SocketSet reports
-  kHeld,      ///< the driver does not read the socket, usually because no receive is posted
+  kHeld,      ///< a message waits; the driver reads at most what the stream stages behind it
   kEnded,     ///< the peer's FIN or an error has been read
 };
 inline std::string_view to_string(InputState state) { return bytes::name_of(state); }
 
 enum class InputEvent : std::uint8_t {
-  kHold,    ///< the stream takes no octets
-  kResume,  ///< the stream takes octets again
+  kHold,    ///< the stream waits
+  kResume,  ///< the stream continues
   kBuffer,  ///< after a turn, the carrier has octets that the stream has not taken
   kDrain,   ///< the stream has taken all octets of the carrier
   kEnd,     ///< the peer's FIN has arrived, or the socket has failed
