@@ -18,6 +18,8 @@ namespace {
 
 constexpr const char* kDefaultPreset = "100g";
 
+}  // namespace
+
 std::string read_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw UsageError("cannot open " + path + ": " + errno_text());
@@ -26,8 +28,6 @@ std::string read_text(const std::string& path) {
   if (in.bad()) throw UsageError("cannot read " + path);
   return text.str();
 }
-
-}  // namespace
 
 model::ParameterSet load_host(const std::string& preset, const std::string& file) {
   const auto base = model::preset(preset.empty() ? kDefaultPreset : preset);

@@ -18,6 +18,9 @@ inline constexpr double kNsPerUs = 1000;
 /// error. Throws UsageError if the preset is unknown or the file is invalid.
 model::ParameterSet load_host(const std::string& preset, const std::string& file);
 
+/// Returns the content of a file. Throws UsageError if it cannot be read.
+std::string read_text(const std::string& path);
+
 /// Returns the host's title, for example "the processor of this host". Every output shows it.
 std::string title_of(const model::ParameterSet& set);
 

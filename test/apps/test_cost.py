@@ -153,6 +153,29 @@ class Cost(Case):
         self.fails("the runs must include mode", "validate", "--runs", self.json_file("f", []),
                    status=1)
 
+    def test_half_of_a_measurement_predicts_the_other_half(self):
+        """A card that needs 0.4 us for a message and carries 100 Gb/s, measured by ib_write_bw at every second size."""
+        header = "RDMA_Write BW Test\n TX depth : 128\n #bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps]\n"
+        files = [self.scratch / name for name in ("known.txt", "held.txt")]
+        for i, file in enumerate(files):
+            rates = {size: 1 / max(0.4, size / 12500) for size in (2 << k for k in range(i, 20, 2))}
+            file.write_text(header + "".join(f" {n} 1000 0.00 {n * r * 8e-3:.6f} {r:.6f}\n" for n, r in rates.items()))
+        text = self.assert_ok(run("cost", "fit", files[0], "--against", files[1]))
+        self.assertRegex(text, r"\nrate: 10 of 10 within 25 %; mean error \d %")
+        text = self.assert_ok(run("cost", "fit", files[0], "--size", "64K"))
+        self.assertRegex(text, r"\nwrite +0\.19\d \(0\.\d+ to 0\.\d+\) +(99|100)\.\d+ .* octets\n")
+        write, read = (json.loads(self.assert_ok(run("cost", "fit", files[0], "--size", 8, "--json", "--way", way)))
+                       for way in ("write", "read"))
+        self.assertEqual(read["ways"][0]["way"], "read (from write)")
+        rate = write["ways"][0]["messages_per_s"]
+        self.assertAlmostEqual(rate["value"], 2.5e6, delta=1e5)
+        self.assertLess(rate["low"], rate["value"])
+        self.assertLess(read["ways"][0]["messages_per_s"]["value"], rate["value"])
+        self.fails(r'--way: unknown way "walk" \(the file has write\)', "fit", files[0], "--way", "walk")
+        self.fails("cannot open", "fit", "nowhere.txt")
+        files[1].write_text(header + " 64 1000 0.00 9.9 1.0\n")
+        self.fails('held.txt: line 4: cannot read the row "64 1000 0.00 9.9 1.0": expected 5 numbers', "fit", files[1])
+
     def test_gaps_of_a_host_are_said_and_filled(self):
         host = self.json_file("host.json", {"parameters": {}})
         result = run("cost", "predict", "--host", host, "--preset", "2007", "--json")

@@ -10,6 +10,7 @@ cli::Command predict_command();
 cli::Command report_command();
 cli::Command calibrate_command();
 cli::Command run_command();
+cli::Command fit_command();
 cli::Command validate_command();
 
 }  // namespace iwarp::apps::cost

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// iwarp cost fit: learns a card from measurements of it that others made, and predicts messages,
+// connections and depths that were not measured. --against compares with rows that were held back.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "common/base/error.hpp"
+#include "common/base/units.hpp"
+#include "cost/commands/subcommands.hpp"
+#include "iwarp/offload_model/card_fit.hpp"
+#include "iwarp/offload_model/performance.hpp"
+#include "usage/host.hpp"
+
+namespace iwarp::apps::cost {
+
+namespace {
+
+namespace model = offload_model;
+using model::CardPrediction;
+using model::CardSample;
+using model::FittedWay;
+
+constexpr double kMillion = 1e6;
+
+struct FitOptions {
+  std::string file;
+  std::string against;
+  std::string way;
+  std::uint64_t size = 0;
+  std::uint64_t connections = 0;
+  std::uint64_t depth = 0;
+  bool json = false;
+};
+
+model::CardSamples samples_of(const std::string& file) {
+  auto samples = model::read_samples(usage::read_text(file));
+  if (!samples) throw UsageError(file + ": " + samples.error());
+  return std::move(*samples);
+}
+
+/// Returns the time of a round trip with the card of the default preset, in us. It matters only for
+/// files that measure a single depth.
+double round_trip() {
+  const auto host = usage::load_host("", "").resolve();
+  return 2 * model::latency_ns(model::Mode::kRnic, host, {.size = 1, .hit_rate = 1}) /
+         usage::kNsPerUs;
+}
+
+struct FitRow {
+  std::string way;
+  CardPrediction prediction;
+};
+
+model::Band wider(const model::Band& band) {
+  constexpr double kOtherOperation = 1.5;
+  return {band.low / kOtherOperation, band.median, band.high * kOtherOperation};
+}
+
+/// Predicts an operation of a card from another operation of it. Reads and atomics have at most 16
+/// requests in flight on a connection, as perftest asks for, whatever the depth.
+FitRow other_operation(const FittedWay& measured, const std::string& way, model::CardLoad load) {
+  constexpr double kOutstanding = 16;
+  constexpr double kAtomicOctets = 8;
+  if (way == "read" || way == "atomic") load.depth = std::min(load.depth, kOutstanding);
+  if (way == "atomic") load.size = kAtomicOctets;
+  FitRow out{fmt::format("{} (from {})", way, measured.way()), measured.predict(load)};
+  out.prediction.rate = wider(out.prediction.rate);
+  out.prediction.cpu = wider(out.prediction.cpu);
+  return out;
+}
+
+bool is_operation(const std::string& way) {
+  return way == "write" || way == "read" || way == "send" || way == "atomic";
+}
+
+std::vector<FitRow> fit_rows(const std::vector<FittedWay>& ways, const std::string& asked,
+                             const model::CardLoad& load) {
+  std::vector<FitRow> out;
+  for (const auto& way : ways) {
+    if (asked.empty() || way.way() == asked) out.push_back({way.way(), way.predict(load)});
+  }
+  if (!out.empty()) return out;
+  const auto known = std::ranges::find_if(ways, is_operation, &FittedWay::way);
+  if (is_operation(asked) && known != ways.end()) return {other_operation(*known, asked, load)};
+  std::string names;
+  for (const auto& way : ways) names += (names.empty() ? "" : ", ") + way.way();
+  throw UsageError(fmt::format("--way: unknown way \"{}\" (the file has {})", asked, names));
+}
+
+double gbps(double rate, double size) { return rate * size * 8 / 1e9; }
+
+std::string fit_line(const FitRow& row, double size) {
+  const auto& p = row.prediction;
+  const auto range = [](const model::Band& band, double unit, int digits) {
+    return fmt::format("({:.{}f} to {:.{}f})", band.low / unit, digits, band.high / unit, digits);
+  };
+  auto out =
+      fmt::format("{:<33}{:>8.3f} {:<18}{:>8.2f}{:>10.1f}", row.way, p.rate.median / kMillion,
+                  range(p.rate, kMillion, 3), gbps(p.rate.median, size), p.latency);
+  if (p.cpu.median > 0) {
+    out += fmt::format("{:>10.2f} {:<18}{:>6.2f}", p.cpu.median, range(p.cpu, 1, 2),
+                       p.cpu.median * p.rate.median / kMillion);
+  }
+  return out + fmt::format("  {}\n", p.limit);
+}
+
+/// Returns a sentence that says which way needs least processor time, and whether that is certain.
+std::string cheapest_text(const std::vector<FitRow>& rows) {
+  std::vector<const FitRow*> paid;
+  for (const auto& row : rows) {
+    if (row.prediction.cpu.median > 0) paid.push_back(&row);
+  }
+  if (paid.size() < 2) return "";
+  std::ranges::sort(paid, {}, [](const FitRow* r) { return r->prediction.cpu.median; });
+  const auto& least = *paid[0];
+  auto out = fmt::format("{} needs the least processor time, {:.2f} us for each message", least.way,
+                         least.prediction.cpu.median);
+  std::string close;
+  for (const auto* other : paid) {
+    if (other == &least || other->prediction.cpu.low > least.prediction.cpu.high) continue;
+    close += (close.empty() ? "" : ", ") + other->way;
+  }
+  return out + (close.empty() ? "; no other way comes close\n"
+                              : "; within the uncertainty of " + close + "\n");
+}
+
+std::string learned_text(const model::CardSamples& samples, const std::vector<FittedWay>& ways) {
+  std::string out;
+  for (const auto& note : samples.notes) out += fmt::format("note: {}\n", note);
+  for (const auto& way : ways) {
+    for (const auto& s : way.ignored()) {
+      out += fmt::format(
+          "not used: line {}: {:.0f} messages/s of {} differ from the other rows by "
+          "more than a factor of 3\n",
+          s.line, s.rate, s.way);
+    }
+  }
+  out += "\nEach row predicted from the other rows: median error (90th percentile)\n";
+  for (const auto& way : ways) {
+    out += fmt::format("  {:<34}{:>3} rows", way.way(), way.samples().size());
+    const auto& rate = way.rate_errors();
+    const auto& cpu = way.cpu_errors();
+    if (way.samples().size() > 1) {
+      out += fmt::format("   rate {:.0f} % ({:.0f} %)", 100 * rate.median, 100 * rate.p90);
+    }
+    if (way.polling_cores() > 0) {
+      out += fmt::format("   polls on {:.1f} cores", way.polling_cores());
+    } else if (cpu.p90 > 0) {
+      out += fmt::format("   processor time {:.0f} % ({:.0f} %)", 100 * cpu.median, 100 * cpu.p90);
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+nlohmann::ordered_json fit_json(const model::Band& band) {
+  return {{"low", band.low}, {"value", band.median}, {"high", band.high}};
+}
+
+std::string fit_json(const std::vector<FitRow>& rows, const model::CardLoad& load) {
+  nlohmann::ordered_json out{{"size", load.size},
+                             {"connections", load.connections},
+                             {"depth", load.depth},
+                             {"ways", nlohmann::ordered_json::array()}};
+  for (const auto& [way, p] : rows) {
+    nlohmann::ordered_json row{{"way", way},
+                               {"messages_per_s", fit_json(p.rate)},
+                               {"gbps", gbps(p.rate.median, load.size)},
+                               {"latency_us", p.latency},
+                               {"limit", p.limit}};
+    if (p.cpu.median > 0) {
+      row["cpu_us"] = fit_json(p.cpu);
+      row["cores"] = p.cpu.median * p.rate.median / kMillion;
+    }
+    out["ways"].push_back(std::move(row));
+  }
+  return out.dump(1) + "\n";
+}
+
+std::string summary_text(const char* what, const std::vector<double>& errors) {
+  if (errors.empty()) return "";
+  constexpr double kClose = 0.25;
+  const auto all = model::summarise(errors);
+  const auto close = std::ranges::count_if(errors, [](double e) { return e <= kClose; });
+  return fmt::format("{}: {} of {} within 25 %; mean error {:.0f} %, 90th percentile {:.0f} %\n",
+                     what, close, errors.size(), 100 * all.mean, 100 * all.p90);
+}
+
+/// Predicts each row of another file and prints how far the prediction is from it.
+std::string comparison_text(const std::vector<FittedWay>& ways, const model::CardSamples& held) {
+  auto out =
+      fmt::format("{:<34}{:>8}{:>7}{:>7}{:>12}{:>12}{:>7}{:>9}{:>9}{:>7}\n", "way", "size", "conns",
+                  "depth", "messages/s", "predicted", "error", "cpu us", "predicted", "error");
+  std::vector<double> rates;
+  std::vector<double> costs;
+  for (const auto& s : held.rows) {
+    const auto way = std::ranges::find(ways, s.way, &FittedWay::way);
+    if (way == ways.end()) continue;
+    const auto p = way->predict({s.size, s.connections, s.depth});
+    const auto rate_error = p.rate.median / s.rate - 1;
+    rates.push_back(std::abs(rate_error));
+    out += fmt::format("{:<34}{:>8}{:>7}{:>7}{:>12.0f}{:>12.0f}{:>+5.0f} %", s.way, s.size,
+                       s.connections, s.depth, s.rate, p.rate.median, 100 * rate_error);
+    if (s.cpu > 0 && p.cpu.median > 0) {
+      const auto cpu_error = p.cpu.median / s.cpu - 1;
+      costs.push_back(std::abs(cpu_error));
+      out += fmt::format("{:>9.2f}{:>9.2f}{:>+5.0f} %", s.cpu, p.cpu.median, 100 * cpu_error);
+    }
+    out += s.errors > 0 ? "  errors counted\n" : "\n";
+  }
+  if (rates.empty()) throw UsageError("--against: no row has a way of the fitted file");
+  return out + "\n" + summary_text("rate", rates) + summary_text("processor time", costs);
+}
+
+int run_fit(const FitOptions& options) {
+  const auto samples = samples_of(options.file);
+  const auto ways = model::fit_ways(samples, round_trip());
+  const auto& first = samples.rows.front();
+  const auto or_first = [](std::uint64_t given, double otherwise) {
+    return given > 0 ? static_cast<double>(given) : otherwise;
+  };
+  const model::CardLoad load{or_first(options.size, first.size),
+                             or_first(options.connections, first.connections),
+                             or_first(options.depth, first.depth)};
+  if (!options.against.empty()) {
+    fmt::print("{}", comparison_text(ways, samples_of(options.against)));
+    return 0;
+  }
+  const auto rows = fit_rows(ways, options.way, load);
+  const bool paid =
+      std::ranges::any_of(rows, [](const FitRow& row) { return row.prediction.cpu.median > 0; });
+  if (options.json) {
+    fmt::print("{}", fit_json(rows, load));
+    return 0;
+  }
+  fmt::print("{}; connections: {}; messages in flight on each: {}\n\n{:<33}{:<27}{:>8}{:>10}{}\n",
+             format_octets(load.size), load.connections, load.depth, "", "million/s (90 % band)",
+             "Gb/s", "us each", paid ? "    processor us (90 % band)   cores" : "");
+  for (const auto& row : rows) fmt::print("{}", fit_line(row, load.size));
+  fmt::print("\n{}{}", cheapest_text(rows), learned_text(samples, ways));
+  return 0;
+}
+
+}  // namespace
+
+cli::Command fit_command() {
+  auto options = std::make_shared<FitOptions>();
+  cli::Command command("fit", "Learn a card from a measurement of it, and predict other messages");
+  command
+      .argument("FILE", options->file,
+                "Output of perftest or fio, as text or JSON, or a table with a header")
+      .completes(cli::Completion::kFile);
+  constexpr double kMostMessages = 1e6;
+  command.size("--size", options->size, {1, 1ULL << 32}, "Bytes per message");
+  command.number("--connections", "N", options->connections, {1, kMostMessages},
+                 "Number of connections (queue pairs)");
+  command.number("--depth", "N", options->depth, {1, kMostMessages},
+                 "Messages in flight on each connection");
+  command.text("--way", "WAY", options->way,
+               "Predict only this way of the file, or write, read, send or atomic");
+  command
+      .text("--against", "FILE", options->against,
+            "Predict each row of this file, and print how far it is from the prediction")
+      .completes(cli::Completion::kFile);
+  command.flag("--json", options->json, "Print the predictions as JSON");
+  command.notes =
+      "Size, connections and depth default to those of the first row. A table has a header line\n"
+      "with payload_bytes, connections, in_flight, way, and requests_per_s, gbps,\n"
+      "cpu_us_per_request or cores; tabs, commas or blanks separate its columns.";
+  command.shown = {"iwarp cost fit ib_write_bw.txt --size 2K --depth 16",
+                   "iwarp cost fit card.tsv --connections 4000 --json",
+                   "iwarp cost fit half.tsv --against other-half.tsv"};
+  command.run = [options](const cli::Given&) { return run_fit(*options); };
+  return command;
+}
+
+}  // namespace iwarp::apps::cost
