@@ -107,14 +107,15 @@ Cost toe(const Parameters& p, const Workload& w) {
 }
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:
-/// D(n) = t_post + t_db/b + t_cq + (1-h) R(n)/u + h t_rc + 1/v (t_post + t_db/b + t_cq)
-///        + e (t_int + t_wk)
+/// D(n) = t_post + t_db/b + s t_cq + (1-h) R(n)/u + h t_rc + 1/v (t_post + t_db/b + t_cq)
+///        + e (t_int + t_wk) / m [+ n c_cp(L2) inlined]
 Cost rnic(const Parameters& p, const Workload& w) {
-  const auto request = p.post + p.doorbell / p.doorbell_batch + p.completion;
+  const auto posted = p.post + p.doorbell / p.doorbell_batch;
+  const auto request = posted + p.completion;
   const auto memory =
       (1 - w.hit_rate) * registration_ns(p, w.size) / w.reuse + w.hit_rate * p.cache_lookup;
   Cost out;
-  out.tx[kPost] = request;
+  out.tx[kPost] = posted + w.signalled * p.completion + (w.inlined ? w.size * p.copy_l2 : 0);
   // The target posts one request to advertise its STag. Unless the transfer is one-sided, it also
   // consumes a receive, because a Send or an Immediate notifies it.
   out.rx[kPost] = request / w.advertise + (w.one_sided ? 0 : request);
@@ -122,8 +123,8 @@ Cost rnic(const Parameters& p, const Workload& w) {
   out.rx[kRegistration] = memory;
   if (w.events) {
     auto& sleeper = w.one_sided ? out.tx : out.rx;
-    sleeper[kInterrupt] = p.interrupt;
-    sleeper[kWakeup] = p.wakeup;
+    sleeper[kInterrupt] = p.interrupt / w.moderation;
+    sleeper[kWakeup] = p.wakeup / w.moderation;
   }
   return out;
 }

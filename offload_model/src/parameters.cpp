@@ -69,6 +69,9 @@ constexpr std::array kFields{
     Field{"nic_message", "us", &P::nic_message, "processing time of the card per message", true},
     Field{"nic_rate", "Gb/s", &P::nic_rate, "throughput limit of the card", false},
     Field{"memory_bus", "GB/s", &P::memory_bus, "memory bandwidth that all transfers share", false},
+    Field{"pcie_generation", "1", &P::pcie_generation, "PCI Express generation of the card", false},
+    Field{"pcie_lanes", "1", &P::pcie_lanes, "PCI Express lanes; 0 if the bus is not modelled",
+          true},
 };
 
 /// The names of the data files that contain parameter sets, without ".json".

@@ -2,7 +2,9 @@
 // The throughput of a stream. The link, a processor, the card or the memory bus limits it.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "iwarp/offload_model/pcie.hpp"
 #include "iwarp/offload_model/performance.hpp"
 #include "limits.hpp"
 
@@ -32,12 +34,32 @@ double copies_of(Mode mode, const Workload& w) {
 
 }  // namespace
 
+namespace {
+
+/// Returns the rate at which PCI Express carries messages between an RNIC and its hosts, in Gb/s.
+double pcie_limit(const Parameters& p, const Workload& w) {
+  if (p.pcie_lanes == 0) return INFINITY;
+  const PcieLink link{.generation = p.pcie_generation, .lanes = p.pcie_lanes};
+  const RnicMessage message{.size = w.size,
+                            .inlined = w.inlined,
+                            .list = p.doorbell_batch,
+                            .signalled = w.signalled,
+                            .interrupts = w.events ? w.signalled / w.moderation : 0,
+                            .consumes_receive = !w.one_sided};
+  constexpr double kNsPerMillionth = 1e-3;
+  return std::min(pcie_rate(link, rnic_sends(link, message)),
+                  pcie_rate(link, rnic_receives(link, message))) *
+         kNsPerMillionth * w.size * kBitsPerOctet;
+}
+
+}  // namespace
+
 double card_ns(const Parameters& p, double size) {
   return p.nic_message + size * kBitsPerOctet / p.nic_rate;
 }
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:
-/// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + n / rate); M_bus / x)
+/// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + n / rate); M_bus / x; PCIe)
 Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
                       double application) {
   const auto cost = message_cost(mode, p, w);
@@ -50,6 +72,7 @@ Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double 
       Throughput{cores * bits / (cost.rx.total() + own), "receiver's processor"},
       Throughput{memory_limit(p.memory_bus, copies_of(mode, w)), "memory bus"},
       Throughput{card ? bits / card_ns(p, w.size) : p.link, "card"},
+      Throughput{mode == Mode::kRnic ? pcie_limit(p, w) : INFINITY, "PCI Express"},
   };
   return *std::ranges::min_element(limits, {}, &Throughput::gbps);
 }

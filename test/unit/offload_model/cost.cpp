@@ -151,6 +151,22 @@ TEST_CASE("an RNIC costs requests and completions, whatever the message size") {
   }
 }
 
+TEST_CASE("unsignalled requests save completions, moderation saves interrupts, inlining copies") {
+  auto p = free_of_cost();
+  p.post = 1;
+  p.completion = 3;
+  p.interrupt = 10;
+  p.wakeup = 20;
+  p.copy_l2 = 0.5;
+  const auto of = [&](const Workload& w) { return message_cost(Mode::kRnic, p, w); };
+  CHECK(of({.one_sided = true}).tx.total() == 4);
+  CHECK(of({.signalled = 0.25, .one_sided = true}).tx.total() == 1.75);
+  CHECK(of({.size = 64, .inlined = true, .one_sided = true}).tx.total() == 4 + 32);
+  CHECK(of({.events = true}).rx[kInterrupt] + of({.events = true}).rx[kWakeup] == 30);
+  const auto moderated = of({.events = true, .moderation = 16});
+  CHECK(moderated.rx[kInterrupt] + moderated.rx[kWakeup] == Approx(30.0 / 16));
+}
+
 TEST_CASE("the cost of a registration is divided by its reuses, or replaced by a cache look-up") {
   auto p = free_of_cost();
   p.register_fixed = 1000;

@@ -55,6 +55,12 @@ TEST_CASE("each resource in turn is the limit") {
   CHECK(throughput(Mode::kRnic, p, {.size = 65536}, 1).limit == "card");
   CHECK(throughput(Mode::kRnic, p, {.size = 65536}, 1).gbps == Approx(2));
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).limit == "link");
+  p = free_of_cost();
+  p.pcie_generation = 1;
+  p.pcie_lanes = 1;  // 2 Gb/s less headers and acknowledgements
+  const auto bus = throughput(Mode::kRnic, p, {.size = 65536}, 1);
+  CHECK(bus.limit == "PCI Express");
+  CHECK(bus.gbps == Approx(1.75).epsilon(0.03));
 }
 
 TEST_CASE("the program's own work counts towards the limit of the processors, not of the card") {

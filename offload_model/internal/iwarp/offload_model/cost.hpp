@@ -72,15 +72,18 @@ struct Cost {
 
 /// Describes what the application does. The same Workload serves all modes.
 struct Workload {
-  double size = 65536;   ///< octets of one message, at least 1
-  double reuse = 1;      ///< transfers per registration, at least 1
-  double advertise = 1;  ///< transfers per STag advertisement, at least 1
-  double hit_rate = 0;   ///< share of registrations that a registration cache contains: 0..1
-  double sleeps = 1;     ///< share of the receiver's waits in which it sleeps: 0..1
-  bool events = false;   ///< RNIC: the receiver sleeps until a completion instead of polling
-  bool crc = true;       ///< software iWARP: computes and checks CRCs
-  bool markers = false;  ///< software iWARP: inserts and strips markers
-  double fpdu = 0;       ///< payload octets of an FPDU; 0: as many as fit into a TCP segment
+  double size = 65536;    ///< octets of one message, at least 1
+  double reuse = 1;       ///< transfers per registration, at least 1
+  double advertise = 1;   ///< transfers per STag advertisement, at least 1
+  double hit_rate = 0;    ///< share of registrations that a registration cache contains: 0..1
+  double sleeps = 1;      ///< share of the receiver's waits in which it sleeps: 0..1
+  bool events = false;    ///< RNIC: the receiver sleeps until a completion instead of polling
+  double signalled = 1;   ///< RNIC: completions per request, 0..1; the rest are unsignalled
+  double moderation = 1;  ///< RNIC, with `events`: completions per interrupt, at least 1
+  bool inlined = false;   ///< RNIC: the payload is in the work request, so it is not read by DMA
+  bool crc = true;        ///< software iWARP: computes and checks CRCs
+  bool markers = false;   ///< software iWARP: inserts and strips markers
+  double fpdu = 0;        ///< payload octets of an FPDU; 0: as many as fit into a TCP segment
   /// Software iWARP: number of copies at the receiver, 1 if payload is staged and 0 if it is placed
   /// directly.
   double software_copies = 1;

@@ -26,6 +26,7 @@ struct Parameters {
   double register_fixed, register_page, deregister_fixed, deregister_page, page, cache_lookup;
   double pin_page, zerocopy_notify, toe_call, toe_descriptor, toe_completion;
   double coalesce, dma_latency, nic_latency, nic_message, nic_rate, memory_bus;
+  double pcie_generation, pcie_lanes;
 };
 
 /// A row of the table of parameters. It assigns a member of Parameters to a JSON key.

@@ -15,8 +15,8 @@ namespace iwarp::offload_model {
 /// Throughput of one connection.
 struct Throughput {
   double gbps = 0;  ///< Gb/s of message octets
-  /// What limits the throughput: "link", "sender's processor", "receiver's processor", "card" or
-  /// "memory bus".
+  /// What limits the throughput: "link", "sender's processor", "receiver's processor", "card",
+  /// "memory bus" or "PCI Express".
   std::string_view limit;
 };
 /// Returns the maximum throughput of one connection with `cores` processors on either side, and
