@@ -60,6 +60,7 @@ PublishedRow row_of(const Json& json) {
   row.mark = json.at("mark").get<std::string>();
   row.preset = json.value("preset", "");
   row.reason = json.value("reason", "");
+  row.held_out = json.value("held_out", false);
   for (const auto& check : json.at("checks")) row.checks.push_back(check_of(check, row.use));
   const RowFunction function = row_function(json.at("compute").get<std::string>());
   if (function == nullptr) throw std::runtime_error("unknown computation");
@@ -83,11 +84,14 @@ std::expected<std::vector<PublishedRow>, std::string> published_rows() {
   }
 }
 
-Tally tally(const std::vector<PublishedRow>& rows, Use use) {
+namespace {
+
+template <typename Counts>
+Tally count(const std::vector<PublishedRow>& rows, const Counts& counts) {
   Tally out;
   for (const auto& row : rows) {
     for (const auto& check : row.checks) {
-      if (row.use != use || check.at_most) continue;
+      if (!counts(row, check)) continue;
       out.figures += 1;
       out.hold += row.holds(check) ? 1 : 0;
     }
@@ -95,16 +99,20 @@ Tally tally(const std::vector<PublishedRow>& rows, Use use) {
   return out;
 }
 
+}  // namespace
+
+Tally tally(const std::vector<PublishedRow>& rows, Use use) {
+  return count(rows, [use](const PublishedRow& row, const Check& check) {
+    return row.use == use && !check.at_most;
+  });
+}
+
+Tally tally_held_out(const std::vector<PublishedRow>& rows) {
+  return count(rows, [](const PublishedRow& row, const Check&) { return row.held_out; });
+}
+
 Tally tally_limits(const std::vector<PublishedRow>& rows) {
-  Tally out;
-  for (const auto& row : rows) {
-    for (const auto& check : row.checks) {
-      if (!check.at_most) continue;
-      out.figures += 1;
-      out.hold += row.holds(check) ? 1 : 0;
-    }
-  }
-  return out;
+  return count(rows, [](const PublishedRow&, const Check& check) { return check.at_most; });
 }
 
 }  // namespace iwarp::offload_model

@@ -18,6 +18,7 @@ using enum Component;
 constexpr double kPercent = 100;
 constexpr double kNsPerUs = 1000;
 constexpr double kOctetsPerKb = 1000;
+constexpr double kOften = 1e12;  // transfers for each registration and advertisement
 
 double gbps_of(double size, const Ledger& side) { return size * kBitsPerOctet / side.total(); }
 
@@ -162,6 +163,53 @@ RowResults request(const Parameters& p, const Inputs& in) {
   return {kilocycles(Mode::kSockets), kilocycles(Mode::kToe)};
 }
 
+/// A stream of an RNIC on another link, with its packets and its bus.
+RowResults stream(const Parameters& p, const Inputs& in) {
+  auto at = p;
+  at.link = at.nic_rate = in("link");
+  at.mss = in("mtu");
+  at.frame_overhead = in("headers");
+  at.pcie_generation = in("pcie");
+  const Workload w{.size = in("size"), .reuse = kOften, .advertise = kOften, .one_sided = true};
+  return {throughput(Mode::kRnic, at, w, 1).gbps};
+}
+
+/// The messages per us that one thread posts, whose completions it polls.
+RowResults one_thread(const Parameters& p, const Inputs& in) {
+  auto at = p;
+  at.doorbell_batch = in("list");
+  const Workload w{.size = in("size"),
+                   .reuse = kOften,
+                   .advertise = kOften,
+                   .signalled = in("signalled"),
+                   .one_sided = true};
+  return {throughput(Mode::kRnic, at, w, 1).gbps * kNsPerUs / (w.size * kBitsPerOctet)};
+}
+
+/// The latency of messages of four sizes, once the program has registered its memory.
+RowResults card_latencies(const Parameters& p, const Inputs& in) {
+  RowResults out;
+  for (const char* const size : {"first", "second", "third", "fourth"}) {
+    out.push_back(latency_ns(Mode::kRnic, p, {.size = in(size), .hit_rate = 1}) / kNsPerUs);
+  }
+  return out;
+}
+
+/// What one flow receives by TCP with and without a copy. TCP runs on the core of the program, or
+/// (`other`) on another core, so that the busier core limits.
+RowResults receive_flow(const Parameters& p, const Inputs& in) {
+  auto at = p;
+  at.mss = in("mss");
+  const auto rx = cost_at(Mode::kSockets, at, in("size")).rx;
+  const auto network = rx[kProtocol] + rx[kInterrupt];
+  const auto calls = rx[kSyscall] + rx[kWakeup];
+  const auto time = [&](double copy) {
+    return in("other") > 0 ? std::max(network, calls + copy) : network + calls + copy;
+  };
+  const auto bits = in("size") * kBitsPerOctet;
+  return {bits / time(rx[kCopy]), bits / time(0)};
+}
+
 struct Named {
   std::string_view name;
   RowFunction function;
@@ -184,7 +232,11 @@ constexpr std::array kFunctions{Named{"clark", clark},
                                 Named{"zerocopy", zerocopy},
                                 Named{"zerocopy_saving", zerocopy_saving},
                                 Named{"reader", reader},
-                                Named{"request", request}};
+                                Named{"request", request},
+                                Named{"stream", stream},
+                                Named{"one_thread", one_thread},
+                                Named{"card_latencies", card_latencies},
+                                Named{"receive_flow", receive_flow}};
 
 }  // namespace
 

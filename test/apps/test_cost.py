@@ -191,13 +191,14 @@ class Cost(Case):
             self.assertLess(text.index(f"Published figures, {use}"), text.index(predicted))
         self.assertRegex(predicted, r"within 25 % of the figure, and if the upper end of its\n90 % band is at most 2 times the")
         figures = re.findall(r"[+-](\d+) % +([\d.]+)\.\.([\d.]+)  (.*)", predicted)
-        self.assertGreaterEqual(len(figures), 12)
+        self.assertGreaterEqual(len(figures), 30)
         for miss, low, high, verdict in figures:
             with self.subTest(miss=miss, low=low, high=high, verdict=verdict):
                 wide = float(high) > 2 * float(low)
                 self.assertEqual("missed" in verdict, int(miss) > 25)
                 self.assertEqual("wide" in verdict, wide)
                 self.assertEqual(verdict == "agrees", int(miss) <= 25 and not wide)
+        self.assertRegex(predicted, r"\nHeld out by a seed and compared once, at the end: \d of 6 agree\.\n")
         agree = sum(verdict == "agrees" for *_, verdict in figures)
         self.assertIn("missed", predicted)
         self.assertRegex(text, rf"\nidentities: 7 of 7 hold; predictions: {agree} of {len(figures)} agree; limits: 1 "

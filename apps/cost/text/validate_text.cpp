@@ -149,6 +149,9 @@ std::string predictions_text(const std::vector<model::PublishedRow>& rows) {
     sources += head_of(row);
     if (!row.reason.empty()) sources += fmt::format("      {}\n", row.reason);
   }
+  const auto held = model::tally_held_out(rows);
+  out += fmt::format("Held out by a seed and compared once, at the end: {} of {} agree.\n",
+                     held.hold, held.figures);
   return out + "Sources, and how to read the figures\n" + sources;
 }
 

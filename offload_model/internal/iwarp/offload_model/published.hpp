@@ -67,7 +67,8 @@ struct PublishedRow {
   std::string mark;    ///< quality of the source, see README.md
   std::string preset;  ///< name of the preset; empty if the row has its own inputs
   std::vector<Check> checks;
-  std::string reason;  ///< how to read the figure, or why the model misses it
+  bool held_out = false;  ///< a seed chose the figure to be compared once, after the model was done
+  std::string reason;     ///< how to read the figure, or why the model misses it
 
   /// Returns whether `check`, which is one of `checks`, holds by the rule for `use`.
   bool holds(const Check& check) const {
@@ -85,6 +86,8 @@ struct Tally {
 };
 /// Counts the checks of all rows with this `use`, except the checks of limits (`at_most`).
 Tally tally(const std::vector<PublishedRow>& rows, Use use);
+/// Counts the predictions that were held out.
+Tally tally_held_out(const std::vector<PublishedRow>& rows);
 /// Counts the checks of limits (`at_most`), for example "below 5 %".
 Tally tally_limits(const std::vector<PublishedRow>& rows);
 
