@@ -73,7 +73,19 @@ double prior(double value, double mean, double sigma, double weight = 0.02) {
   return weight * z * z;
 }
 
-double octets_per_us(const CardSample& s) { return s.size * s.rate / kUsPerSecond; }
+/// Returns the largest throughput of the samples in octets per us. A stream may be twice as fast as
+/// a few messages in flight, which wait for each other.
+double fastest(std::span<const CardSample> samples) {
+  constexpr double kStream = 8;
+  double stream = 0;
+  double few = 0;
+  for (const auto& s : samples) {
+    const auto rate = s.size * s.rate / kUsPerSecond;
+    (s.connections * s.depth < kStream ? few : stream) =
+        std::max(s.connections * s.depth < kStream ? few : stream, rate);
+  }
+  return stream > 0 ? std::max(stream, few) : 2 * few;
+}
 
 RateLaw rate_law(const Searched& v, double bandwidth) {
   return {v[0], v[1], v[2], v[3], v[4], bandwidth};
@@ -92,9 +104,10 @@ double FittedWay::relative(double connections) const {
 
 double FittedWay::time_of(const CardLoad& load) const {
   const auto c = relative(load.connections);
+  const auto alone = std::exp(rate_.wait) * std::pow(c, rate_.growth / std::sqrt(load.depth)) +
+                     load.size / (rate_.bandwidth * load.connections);
   auto time = std::exp(rate_.message) * std::pow(c, rate_.spread) +
-              std::exp(rate_.wait) * std::pow(c, rate_.growth / std::sqrt(load.depth)) /
-                  std::pow(load.depth, rate_.overlap);
+              alone / std::pow(load.depth, rate_.overlap);
   // With fewer connections the rate falls: in proportion if it was limited by waiting, and not at
   // all if it was limited by the card. The prediction lies in the middle.
   if (load.connections < fewest_) time *= std::sqrt(fewest_ / load.connections);
@@ -236,9 +249,9 @@ FittedWay::FittedWay(std::span<const CardSample> all, std::string way, double ro
   std::ranges::copy_if(all, std::back_inserter(samples_),
                        [&](const CardSample& s) { return s.way == way_; });
   // The link is the same for all ways of a file, unless a way came close to it and stopped there.
-  const auto link = std::ranges::max(all, {}, octets_per_us);
-  const auto own = octets_per_us(std::ranges::max(samples_, {}, octets_per_us));
-  const auto bandwidth = own > octets_per_us(link) / 2 ? own : octets_per_us(link);
+  const auto link = fastest(all);
+  const auto own = fastest(samples_);
+  const auto bandwidth = own > link / 2 ? own : link;
   fit(bandwidth, round_trip);
   cross_validate(bandwidth, round_trip);
 }

@@ -88,16 +88,6 @@ Better sooner(Mode other, const Workload& w, bool advertise, double registration
   };
 }
 
-Crossover linear_crossover(const Parameters& p, const Workload& w) {
-  const auto a = lines_of(Mode::kSockets, p, w);
-  const auto d = lines_of(Mode::kRnic, p, w);
-  const auto fixed = d.tx.fixed + d.rx.fixed - a.tx.fixed - a.rx.fixed;
-  const auto slope = a.tx.slope + a.rx.slope - d.tx.slope - d.rx.slope;
-  if (fixed < 0) return {slope >= 0 ? kAlways : kNever, 1, 1};
-  if (slope <= 0) return {};
-  return {kFrom, fixed / slope, fixed / slope};
-}
-
 /// Returns n* = (t_notify + t_sys) / (c_cp(DRAM) - t_pin / page), in the symbols of
 /// rfc-notes/offload-model.md.
 Crossover zerocopy_crossover(const Parameters& p) {

@@ -171,6 +171,13 @@ class Cost(Case):
         self.assertAlmostEqual(rate["value"], 2.5e6, delta=1e5)
         self.assertLess(rate["low"], rate["value"])
         self.assertLess(read["ways"][0]["messages_per_s"]["value"], rate["value"])
+        table = self.scratch / "table.csv"
+        table.write_text("size,depth,way,rate,cpu_us\n" + "".join(
+            f"64,{depth},{way},{1e6 * depth},{cost}\n" for way, costs in (("TCP", (10, 6)), ("RNIC", (11, 1)))
+            for depth, cost in zip((1, 64), costs)))
+        for depth, said in ((1, "No gain is certain: of the processor time of TCP, RNIC adds 10 % (within the uncertainty)"),
+                            (64, "There is a gain: of the processor time of TCP, RNIC saves 83 %")):
+            self.assertIn(f"\n{said}\n", self.assert_ok(run("cost", "fit", table, "--depth", depth)))
         self.fails(r'--way: unknown way "walk" \(the file has write\)', "fit", files[0], "--way", "walk")
         self.fails("cannot open", "fit", "nowhere.txt")
         files[1].write_text(header + " 64 1000 0.00 9.9 1.0\n")

@@ -109,24 +109,32 @@ std::string fit_line(const FitRow& row, double size) {
   return out + fmt::format("  {}\n", p.limit);
 }
 
-/// Returns a sentence that says which way needs least processor time, and whether that is certain.
-std::string cheapest_text(const std::vector<FitRow>& rows) {
-  std::vector<const FitRow*> paid;
+bool is_sockets(const std::string& way) {
+  return way.find("kernel") != way.npos || way.find("tcp") != way.npos ||
+         way.find("TCP") != way.npos || way.find("socket") != way.npos;
+}
+
+/// Returns a sentence that compares the processor time of each way with that of sockets. A gain or
+/// a loss is certain if the bands do not overlap.
+std::string gain_text(const std::vector<FitRow>& rows) {
+  const auto sockets = std::ranges::find_if(rows, is_sockets, &FitRow::way);
+  if (sockets == rows.end() || sockets->prediction.cpu.median == 0) return "";
+  const auto& base = sockets->prediction.cpu;
+  std::string each;
+  bool gain = false;
   for (const auto& row : rows) {
-    if (row.prediction.cpu.median > 0) paid.push_back(&row);
+    const auto& cpu = row.prediction.cpu;
+    if (&row == &*sockets || cpu.median == 0) continue;
+    const bool sure = cpu.high < base.low || cpu.low > base.high;
+    gain = gain || cpu.high < base.low;
+    each += fmt::format("{}{} {} {:.0f} %{}", each.empty() ? "" : ", ", row.way,
+                        cpu.median < base.median ? "saves" : "adds",
+                        100 * std::abs(cpu.median / base.median - 1),
+                        sure ? "" : " (within the uncertainty)");
   }
-  if (paid.size() < 2) return "";
-  std::ranges::sort(paid, {}, [](const FitRow* r) { return r->prediction.cpu.median; });
-  const auto& least = *paid[0];
-  auto out = fmt::format("{} needs the least processor time, {:.2f} us for each message", least.way,
-                         least.prediction.cpu.median);
-  std::string close;
-  for (const auto* other : paid) {
-    if (other == &least || other->prediction.cpu.low > least.prediction.cpu.high) continue;
-    close += (close.empty() ? "" : ", ") + other->way;
-  }
-  return out + (close.empty() ? "; no other way comes close\n"
-                              : "; within the uncertainty of " + close + "\n");
+  if (each.empty()) return "";
+  return fmt::format("{}: of the processor time of {}, {}\n",
+                     gain ? "There is a gain" : "No gain is certain", sockets->way, each);
 }
 
 std::string learned_text(const model::CardSamples& samples, const std::vector<FittedWay>& ways) {
@@ -142,7 +150,7 @@ std::string learned_text(const model::CardSamples& samples, const std::vector<Fi
   }
   out += "\nEach row predicted from the other rows: median error (90th percentile)\n";
   for (const auto& way : ways) {
-    out += fmt::format("  {:<34}{:>3} rows", way.way(), way.samples().size());
+    out += fmt::format("  {:<34}rows: {}", way.way(), way.samples().size());
     const auto& rate = way.rate_errors();
     const auto& cpu = way.cpu_errors();
     if (way.samples().size() > 1) {
@@ -242,7 +250,7 @@ int run_fit(const FitOptions& options) {
              format_octets(load.size), load.connections, load.depth, "", "million/s (90 % band)",
              "Gb/s", "us each", paid ? "    processor us (90 % band)   cores" : "");
   for (const auto& row : rows) fmt::print("{}", fit_line(row, load.size));
-  fmt::print("\n{}{}", cheapest_text(rows), learned_text(samples, ways));
+  fmt::print("\n{}{}", gain_text(rows), learned_text(samples, ways));
   return 0;
 }
 

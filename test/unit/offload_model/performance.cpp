@@ -100,10 +100,8 @@ TEST_CASE("crossovers that do not exist are reported as kNever or kAlways") {
   auto p = free_of_cost();
   p.post = 1;
   CHECK(cpu_crossover(p, {}).kind == kNever);  // Sockets cost nothing.
-  CHECK(linear_crossover(p, {}).kind == kNever);
   p.syscall_tx = 10;
   CHECK(cpu_crossover(p, {}).kind == kAlways);
-  CHECK(linear_crossover(p, {}).kind == kAlways);
   CHECK(from(crossover_of([](const auto&, double n) { return n >= 12345; }, p)) == 12345);
 }
 
@@ -113,7 +111,6 @@ TEST_CASE("if registering costs more per octet than sockets do, it never pays") 
   p.register_fixed = 1000;
   p.register_page = 4096;
   CHECK(cpu_crossover(p, {}).kind == kNever);
-  CHECK(linear_crossover(p, {}).kind == kNever);
   CHECK_FALSE(reuse_needed(free_of_cost(), {}).has_value());
 }
 
@@ -133,17 +130,6 @@ TEST_CASE("registering each time moved the crossover up from the preset 2003 to 
 TEST_CASE("with a cached registration the RNIC is always cheaper") {
   for (const auto& name : preset_names()) {
     CHECK(cpu_crossover(preset_parameters(name.c_str()), kCached).kind == kAlways);
-  }
-}
-
-TEST_CASE("the linear model and the step model agree within a factor of two") {
-  for (const auto& name : preset_names()) {
-    CAPTURE(name);
-    const auto p = preset_parameters(name.c_str());
-    const auto steps = from(cpu_crossover(p, {}));
-    const auto line = from(linear_crossover(p, {}));
-    CHECK(line < 2 * steps);
-    CHECK(line > steps / 2);
   }
 }
 

@@ -32,7 +32,7 @@ struct CardPrediction {
 };
 
 /// The parameters of the law for the rate. A message needs max(t, size / bandwidth), where
-/// t = message (c/c0)^spread + wait (c/c0)^(growth/sqrt(d)) / d^overlap.
+/// t = message (c/c0)^spread + (wait (c/c0)^(growth/sqrt(d)) + size / (bandwidth c)) / d^overlap.
 struct RateLaw {
   double message = 0;    ///< ln of us per message at great depth
   double wait = 0;       ///< ln of us that a single message in flight adds

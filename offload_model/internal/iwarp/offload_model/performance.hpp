@@ -68,9 +68,6 @@ Better cheaper(Mode mode, Mode other, const Workload& w);
 /// latency_ns().
 Better sooner(Mode other, const Workload& w, bool advertise, double registrations);
 
-/// Returns the crossover of RNIC (d) and sockets (a) without the steps of the costs: approximates
-/// the cost of a message of n octets by F + m n, and returns (F_d - F_a) / (m_a - m_d).
-Crossover linear_crossover(const Parameters& p, const Workload& w);
 /// Returns the size above which sending without a copy is cheaper than sending with a copy. Sending
 /// without a copy costs pinning and a notification.
 Crossover zerocopy_crossover(const Parameters& p);
