@@ -24,6 +24,11 @@ constexpr double kMarkerDistance = 512;
 
 double pieces(double octets, double each) { return std::ceil(octets / each); }
 
+/// Returns how many pieces of a TCP stream a message of `octets` octets needs on average. A message
+/// shorter than a piece needs one, because TCP sends it at once. A longer message begins anywhere
+/// in a piece that it shares with its neighbours, so the number of pieces does not rise in steps.
+double in_stream(double octets, double each) { return std::max(1.0, octets / each); }
+
 double fpdu_octets(double payload) {
   const auto padded = std::ceil((kLengthField + kTaggedHeader + payload) / kAlignment) * kAlignment;
   return padded + kCrcField;
@@ -41,12 +46,13 @@ double fpdu_payload(const Parameters& p, const Workload& w) {
 /// Computes, in the symbols of rfc-notes/offload-model.md:
 /// A_tx(n) = k t_sys + n (c_cp + c_ck) + N_s t_sg + N_p t_pkt + N_ack t_ack + N_ack/q t_int
 Ledger sockets_tx(const Parameters& p, double n) {
-  const auto acks = std::ceil(pieces(n, p.gro) / 2);
+  const auto acks = in_stream(n, 2 * p.gro);
   Ledger out;
-  out[kSyscall] = pieces(n, p.call) * p.syscall_tx;
+  out[kSyscall] = in_stream(n, p.call) * p.syscall_tx;
   out[kCopy] = n * p.copy_tx;
   out[kChecksum] = n * p.checksum;
-  out[kProtocol] = pieces(n, p.gso) * p.segment_tx + pieces(n, p.mss) * p.packet_tx + acks * p.ack;
+  out[kProtocol] =
+      in_stream(n, p.gso) * p.segment_tx + in_stream(n, p.mss) * p.packet_tx + acks * p.ack;
   out[kInterrupt] = acks / p.packets_per_interrupt * p.interrupt;
   return out;
 }
@@ -54,13 +60,13 @@ Ledger sockets_tx(const Parameters& p, double n) {
 /// Computes, in the symbols of rfc-notes/offload-model.md:
 /// A_rx(n) = k t_sys + n (c_cp + c_ck) + N_s t_sg + N_p t_pkt + N_p/q t_int + w t_wk
 Ledger sockets_rx(const Parameters& p, double n, double sleeps) {
-  const auto calls = pieces(n, p.call);
-  const auto packets = pieces(n, p.mss);
+  const auto calls = in_stream(n, p.call);
+  const auto packets = in_stream(n, p.mss);
   Ledger out;
   out[kSyscall] = calls * p.syscall_rx;
   out[kCopy] = n * p.copy_rx;
   out[kChecksum] = n * p.checksum;
-  out[kProtocol] = pieces(n, p.gro) * p.segment_rx + packets * p.packet_rx;
+  out[kProtocol] = in_stream(n, p.gro) * p.segment_rx + packets * p.packet_rx;
   out[kInterrupt] = packets / p.packets_per_interrupt * p.interrupt;
   out[kWakeup] = calls * sleeps * p.wakeup;
   return out;
@@ -86,12 +92,12 @@ Cost software(const Parameters& p, const Workload& w) {
 }
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:
-/// C(n) = k t_sys + kappa n c_cp + ceil(n / S) (t_desc + t_cpl) + t_int + w t_wk [+ pin(n)]
+/// C(n) = k t_sys + kappa n c_cp + max(1, n / S) (t_desc + t_cpl) + t_int + w t_wk [+ pin(n)]
 Cost toe(const Parameters& p, const Workload& w) {
   const auto n = w.size;
-  const auto calls = pieces(n, p.call);
+  const auto calls = in_stream(n, p.call);
   const auto pinned = (1 - w.toe_copies) * pieces(n, p.page) * p.pin_page;
-  const auto descriptors = pieces(n, p.toe_call) * (p.toe_descriptor + p.toe_completion);
+  const auto descriptors = in_stream(n, p.toe_call) * (p.toe_descriptor + p.toe_completion);
   Cost out;
   out.tx[kSyscall] = calls * p.syscall_tx;
   out.rx[kSyscall] = calls * p.syscall_rx;
@@ -167,7 +173,7 @@ Ledger Cost::both() const {
 }
 
 Wire wire_of(Mode mode, const Parameters& p, const Workload& w) {
-  Wire out{.octets = w.size};
+  Wire out{.octets = w.size, .packets = in_stream(w.size, p.mss)};
   if (mode == Mode::kSoftware || mode == Mode::kRnic) {
     const auto payload = fpdu_payload(p, w);
     const auto whole = std::floor(w.size / payload);
@@ -176,8 +182,8 @@ Wire wire_of(Mode mode, const Parameters& p, const Workload& w) {
     out.octets = whole * fpdu_octets(payload) + (rest > 0 ? fpdu_octets(rest) : 0);
     if (w.markers) out.markers = std::floor(out.octets / (kMarkerDistance - kMarkerSize));
     out.octets += out.markers * kMarkerSize;
+    out.packets = pieces(out.octets, p.mss);
   }
-  out.packets = pieces(out.octets, p.mss);
   out.efficiency = w.size / (out.octets + out.packets * p.frame_overhead);
   return out;
 }

@@ -24,15 +24,13 @@ std::vector<double> coarse_sizes() {
   return out;
 }
 
-/// Returns `low` and `high` and, for each step of a cost between them, the last size before the
-/// step and the first size after it.
+/// Returns `low` and `high` and, for each page that a message fills between them, its last octet
+/// and the first octet of the next page. Only the number of pages to register rises in steps.
 std::vector<double> fine_sizes(const Parameters& p, double low, double high) {
   std::vector<double> out{low, high};
-  for (const auto step : {p.page, p.call, p.mss, p.gso, p.gro, p.toe_call}) {
-    for (auto edge = std::floor(low / step) * step; edge < high; edge += step) {
-      if (edge > low) out.push_back(edge);
-      if (edge + 1 > low && edge + 1 < high) out.push_back(edge + 1);
-    }
+  for (auto edge = std::floor(low / p.page) * p.page; edge < high; edge += p.page) {
+    if (edge > low) out.push_back(edge);
+    if (edge + 1 > low && edge + 1 < high) out.push_back(edge + 1);
   }
   std::ranges::sort(out);
   return out;

@@ -141,7 +141,7 @@ RowResults zerocopy_saving(const Parameters& p, const Inputs& in) {
       tx[kCopy] - std::ceil(in("size") / p.page) * p.pin_page - p.zerocopy_notify - p.syscall_tx;
   // The kernel processes acknowledgements in interrupts, whose time does not count as time of the
   // process.
-  const auto acks = std::ceil(std::ceil(in("size") / p.gro) / 2) * p.ack;
+  const auto acks = std::max(1.0, in("size") / p.gro / 2) * p.ack;
   const auto process = tx.total() - tx[kInterrupt] - acks;
   return {kPercent * saved / process, kPercent * saved / tx.total()};
 }

@@ -88,7 +88,7 @@ class Cost(Case):
                         self.assertAlmostEqual(int(percent[1]), change, delta=max(1, abs(change) / 50))
 
     def test_crossover_and_table_agree_at_the_crossover(self):
-        """At 192 KiB the result of the 100g preset has a step, because one byte more requires another call."""
+        """Registering has a step at each page, so one octet more than a page matters near the crossover."""
         for arguments in (["--size", "192K"], ["--size", 192 * 1024 + 1], ["--size", "130K"], ["--size", "4M"],
                           ["--preset", "2003", "--size", 8688], ["--preset", "2007", "--size", "16K"]):
             with self.subTest(arguments=arguments):

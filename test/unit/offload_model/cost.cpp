@@ -14,6 +14,8 @@ using doctest::Approx;
 TEST_CASE("kernel sockets: copying costs by octet; calls, segments and packets cost by count") {
   auto p = free_of_cost();
   const Workload w{.size = 100'000};
+  const auto packets = w.size / p.mss;
+  const auto calls = w.size / p.call;
   p.copy_tx = 0.5;
   p.copy_rx = 1;
   p.checksum = 0.1;
@@ -28,14 +30,33 @@ TEST_CASE("kernel sockets: copying costs by octet; calls, segments and packets c
   CHECK(cost.tx[kCopy] == Approx(50'000));
   CHECK(cost.rx[kCopy] == Approx(100'000));
   CHECK(cost.tx[kChecksum] == Approx(10'000));
-  CHECK(cost.tx[kSyscall] == Approx(2 * 7));
-  CHECK(cost.tx[kProtocol] == Approx(70 * (3 + 2) + 35 * 10));
-  CHECK(cost.rx[kProtocol] == Approx(70 * 5));
-  CHECK(cost.tx[kInterrupt] == Approx(35 / 4.0 * 40));
-  CHECK(cost.rx[kInterrupt] == Approx(70 / 4.0 * 40));
-  CHECK(cost.rx[kWakeup] == Approx(2 * 100));
+  CHECK(cost.tx[kSyscall] == Approx(calls * 7));
+  CHECK(cost.tx[kProtocol] == Approx(packets * (3 + 2) + packets / 2 * 10));
+  CHECK(cost.rx[kProtocol] == Approx(packets * 5));
+  CHECK(cost.tx[kInterrupt] == Approx(packets / 2 / 4 * 40));
+  CHECK(cost.rx[kInterrupt] == Approx(packets / 4 * 40));
+  CHECK(cost.rx[kWakeup] == Approx(calls * 100));
   CHECK(cost.total() == Approx(cost.tx.total() + cost.rx.total()));
   CHECK(cost.both().total() == Approx(cost.total()));
+}
+
+TEST_CASE("one octet more than a segment, a call or a descriptor costs no second one") {
+  for (const auto& name : preset_names()) {
+    const auto p = preset_parameters(name.c_str());
+    for (const auto mode : {Mode::kSockets, Mode::kToe}) {
+      for (const double size : {p.mss, p.gro, p.call, p.toe_call}) {
+        CAPTURE(name);
+        CAPTURE(size);
+        const auto cost = message_cost(mode, p, {.size = size}).total();
+        const auto next = message_cost(mode, p, {.size = size + 1}).total();
+        CHECK(next > cost);
+        CHECK(next <= cost * (1 + 1 / size) + 1e-6);
+      }
+      // A message shorter than a segment has a segment to itself.
+      CHECK(message_cost(mode, p, {.size = 1}).both()[kProtocol] ==
+            message_cost(mode, p, {.size = 2}).both()[kProtocol]);
+    }
+  }
 }
 
 TEST_CASE("a polling receiver pays for no wake-up") {

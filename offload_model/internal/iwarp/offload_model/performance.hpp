@@ -41,8 +41,8 @@ Load load_at(Mode mode, const Parameters& p, const Workload& w, double gbps);
 double latency_ns(Mode mode, const Parameters& p, const Workload& w, bool advertise = false,
                   double registrations = 0);
 
-/// The message size above which one alternative is better than another. Costs rise in steps (one
-/// more page, segment or call). So near the crossover, one octet more can reverse the result. From
+/// The message size above which one alternative is better than another. The cost of registering
+/// rises in steps of a page. So near the crossover, one octet more can reverse the result. From
 /// `octets` on, no step reverses it.
 struct Crossover {
   /// Whether there is a crossover.
