@@ -101,4 +101,8 @@ double latency_ns(Mode mode, const Parameters& p, const Workload& w, bool advert
   return out + registrations * memory;
 }
 
+double delivery_ns(Mode mode, const Parameters& p, const Workload& w) {
+  return latency_ns(mode, p, w, true, w.hit_rate < 1 ? 2 : 0);
+}
+
 }  // namespace iwarp::offload_model

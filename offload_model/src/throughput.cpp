@@ -32,9 +32,13 @@ double copies_of(Mode mode, const Workload& w) {
   return 0;
 }
 
-}  // namespace
-
-namespace {
+/// Returns the time from the post of a message until the next one may follow in its place: the
+/// receiver, or its card, answers with one octet.
+double round_trip_ns(Mode mode, const Parameters& p, const Workload& w) {
+  auto answer = w;
+  answer.size = 1;
+  return delivery_ns(mode, p, w) + latency_ns(mode, p, answer);
+}
 
 /// Returns the rate at which PCI Express carries messages between an RNIC and its hosts, in Gb/s.
 double pcie_limit(const Parameters& p, const Workload& w) {
@@ -59,7 +63,8 @@ double card_ns(const Parameters& p, double size) {
 }
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:
-/// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + n / rate); M_bus / x; PCIe)
+/// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + n / rate); M_bus / x; PCIe;
+///         depth n / (L(n) + L(1)))
 Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
                       double application) {
   const auto cost = message_cost(mode, p, w);
@@ -71,6 +76,8 @@ Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double 
       Throughput{cores * bits / (cost.tx.total() + own), "sender's processor"},
       Throughput{cores * bits / (cost.rx.total() + own), "receiver's processor"},
       Throughput{memory_limit(p.memory_bus, copies_of(mode, w)), "memory bus"},
+      Throughput{w.depth > 0 ? w.depth * bits / round_trip_ns(mode, p, w) : INFINITY,
+                 "number of messages in flight"},
       Throughput{card ? bits / card_ns(p, w.size) : p.link, "card"},
       Throughput{mode == Mode::kRnic ? pcie_limit(p, w) : INFINITY, "PCI Express"},
   };

@@ -71,6 +71,21 @@ TEST_CASE("the program's own work counts towards the limit of the processors, no
   CHECK(throughput(Mode::kRnic, p, {.size = 65536}, 1, 0.1).limit == "link");
 }
 
+TEST_CASE("one message in flight is limited by the round trip, many are not") {
+  for (const auto& name : preset_names()) {
+    const auto p = preset_parameters(name.c_str());
+    for (const auto mode : kModes) {
+      CAPTURE(name);
+      const Workload one{.size = 4096, .hit_rate = 1, .depth = 1};
+      const auto slow = throughput(mode, p, one, 1);
+      CHECK(slow.limit == "number of messages in flight");
+      CHECK(slow.gbps < 4096 * 8 / latency_ns(mode, p, one));
+      CHECK(throughput(mode, p, {.size = 4096, .hit_rate = 1, .depth = 1e6}, 1).gbps ==
+            throughput(mode, p, {.size = 4096, .hit_rate = 1}, 1).gbps);
+    }
+  }
+}
+
 TEST_CASE("load is proportional to the rate") {
   auto p = free_of_cost();
   p.copy_tx = 1;

@@ -84,6 +84,7 @@ struct Workload {
   bool crc = true;        ///< software iWARP: computes and checks CRCs
   bool markers = false;   ///< software iWARP: inserts and strips markers
   double fpdu = 0;        ///< payload octets of an FPDU; 0: as many as fit into a TCP segment
+  double depth = 0;       ///< messages in flight; 0: enough to keep the slowest resource busy
   /// Software iWARP: number of copies at the receiver, 1 if payload is staged and 0 if it is placed
   /// directly.
   double software_copies = 1;

@@ -16,7 +16,7 @@ namespace iwarp::offload_model {
 struct Throughput {
   double gbps = 0;  ///< Gb/s of message octets
   /// What limits the throughput: "link", "sender's processor", "receiver's processor", "card",
-  /// "memory bus" or "PCI Express".
+  /// "memory bus", "number of messages in flight" or "PCI Express".
   std::string_view limit;
 };
 /// Returns the maximum throughput of one connection with `cores` processors on either side, and
@@ -40,6 +40,10 @@ Load load_at(Mode mode, const Parameters& p, const Workload& w, double gbps);
 /// advertisement (if `advertise`) and of `registrations` registrations.
 double latency_ns(Mode mode, const Parameters& p, const Workload& w, bool advertise = false,
                   double registrations = 0);
+
+/// Returns the one-way latency with everything that delays a message of this workload: the exchange
+/// of an STag and, unless registrations are cached, one registration at each end.
+double delivery_ns(Mode mode, const Parameters& p, const Workload& w);
 
 /// The message size above which one alternative is better than another. The cost of registering
 /// rises in steps of a page. So near the crossover, one octet more can reverse the result. From
