@@ -31,7 +31,7 @@ namespace {
 constexpr double kSmallestUncertainty = 0.03;
 
 struct CalibrateOptions {
-  QuestionOptions base;
+  HostOptions base;
   std::string out = "host.json";
   unsigned repeat = 3;
   double seconds = 0.1;

@@ -16,13 +16,14 @@ cli::Command predict_command() {
   cli::Command command(
       "predict", "Predict the processor cost of one message for each of four ways to move it");
   add_question_options(command, *options);
-  command.flag("--json", *json, "Print all data that iwarp cost report plots, as JSON");
+  command.flag("--json", *json, "Print everything that the text and the report show, as JSON");
   command.shown = {"iwarp cost predict --preset 2003 --size 4K",
                    "iwarp cost predict --host host.json --size 1M --rate 25 --cached",
+                   "iwarp cost predict --what-if depth=1,wait=interrupt,link=25",
                    "iwarp cost predict --size 256K --reuse 100 --advertise 10 --json"};
   command.run = [options, json](const cli::Given&) {
-    const auto question = question_of(*options);
-    std::puts(*json ? series_json(question, {}, 1).c_str() : prediction_text(question).c_str());
+    const auto found = answer(*options);
+    std::puts(*json ? series_json(found, 1).c_str() : prediction_text(found).c_str());
     return 0;
   };
   return command;

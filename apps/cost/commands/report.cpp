@@ -59,13 +59,13 @@ struct ReportOptions {
 };
 
 int run_report(const ReportOptions& options) {
-  const auto question = question_of(options.question);
+  auto found = answer(options.question);
   if (options.html.empty()) {
-    std::fputs(prediction_text(question).c_str(), stdout);
+    std::fputs(prediction_text(found).c_str(), stdout);
     return 0;
   }
-  const auto shares = shares_of(options.measured, question.set.resolve());
-  const auto page = page_text(series_json(question, shares, -1));
+  found.measured = shares_of(options.measured, found.question.set.resolve());
+  const auto page = page_text(series_json(found, -1));
   write_file(options.html, page);
   fmt::print("wrote {} ({} bytes, self-contained)\n", options.html, page.size());
   return 0;
@@ -79,8 +79,6 @@ cli::Command report_command() {
                        "Print the prediction as text, or write it with charts as one HTML file");
   add_question_options(command, options->question);
   command.begin_group("");
-  command.size("--file", options->question.file, {1, 0x1p50},
-               "With --html: size in bytes of the file in the file-transfer chart");
   command
       .text("--measured", "runs.json", options->measured,
             "With --html: file of runs that iwarp cost run wrote; also plot the share of processor "
@@ -90,9 +88,8 @@ cli::Command report_command() {
       .text("--html", "OUT.html", options->html,
             "Write an HTML page to this file; the default is text on standard output")
       .completes(cli::Completion::kFile);
-  command.shown = {
-      "iwarp cost report --preset 2003 --html report.html",
-      "iwarp cost report --host host.json --measured runs.json --file 10G --html report.html"};
+  command.shown = {"iwarp cost report --preset 2003 --html report.html",
+                   "iwarp cost report --host host.json --measured runs.json --html report.html"};
   command.run = [options](const cli::Given&) { return run_report(*options); };
   return command;
 }

@@ -29,7 +29,7 @@ using model::Machine;
 constexpr int kExitNoise = 2;
 
 struct ValidateOptions {
-  QuestionOptions host;
+  HostOptions host;
   std::string runs;
   std::string out;
   std::string cpus = "same";

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formats a prediction as text: one screen with tables of numbers and their uncertainty, and a
-// verdict in words. The verdict uses the numbers in the tables.
+// Formats an answer for a terminal: the four sentences, then tables of numbers and their
+// uncertainty.
 #pragma once
 
 #include <string>
 
-#include "cost/text/ways.hpp"
+#include "cost/text/answer.hpp"
 
 namespace iwarp::apps::cost {
 
 /// Returns the whole text; each line ends with a newline.
-std::string prediction_text(const Question& question);
-
-/// Describes the workload, for example "64.0 KiB, STag exchanged for each transfer, ...". Mentions
-/// registration only if the workload includes it.
-std::string workload_text(const model::Workload& workload);
-
-/// Compares `way` with sockets, in words: first the number of processors that `way` saves at the
-/// requested rate, then the change in throughput.
-std::string verdict_text(const Question& question, const Way& way);
+std::string prediction_text(const Answer& answer);
 
 }  // namespace iwarp::apps::cost

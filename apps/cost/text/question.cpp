@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Declares the options of `iwarp cost predict` and `report`, and loads the host that they select.
+// Declares the options of `iwarp cost predict` and `report`, loads the host that they select, and
+// applies --what-if.
 #include "cost/text/question.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
 #include "common/base/error.hpp"
-#include "common/connection/options.hpp"
 #include "iwarp/offload_model/parameters.hpp"
 
 namespace iwarp::apps::cost {
@@ -16,9 +23,86 @@ constexpr double kLargestCores = 4096;
 // Maximum number of transfers per registration, and of transfers per advertisement.
 constexpr double kLargestCount = 1e12;
 
+/// Adds a flag. As a key of --what-if, the flag has the value "on" or "off".
+void flag(cli::Command& command, std::string name, bool& value, std::string help) {
+  command.flag(std::move(name), value, std::move(help)).take =
+      [&value](const cli::Option::Words& words) -> std::string {
+    value = words.empty() || words.back() == "on";
+    return value || words.back() == "off" ? "" : "\"" + words.back() + "\" is not one of on, off";
+  };
+}
+
+/// Declares the options of a workload: one row for each. All of them are keys of --what-if.
+void add_workload_options(cli::Command& command, WorkloadOptions& options) {
+  auto& w = options.rest;
+  command.size("--size", options.size, {1, kLargestSize}, "Bytes per message, 1 to 4G");
+  command.number("--rate", "GBPS", options.rate, {1e-3, kLargestRate},
+                 "Payload rate in Gb/s; the default is the rate of the link");
+  command.number("--cores", "N", options.cores, {1, kLargestCores},
+                 "Number of processors that each end may use");
+  command.number("--depth", "N", w.depth, {1, kLargestCount},
+                 "Messages in flight; by default, enough to keep the slowest resource busy");
+  command.number("--reuse", "U", w.reuse, {1, kLargestCount}, "Transfers per buffer registration");
+  command.number("--advertise", "V", w.advertise, {1, kLargestCount},
+                 "Transfers per STag exchange");
+  flag(command, "--cached", options.cached, "Assume that each registration is found in a cache");
+  command.choice(
+      "--wait", options.wait, {"usual", "poll", "interrupt"},
+      "How receivers wait: usual means that sockets and a TOE sleep while an RNIC polls");
+  command.choice("--crc", options.crc, {"on", "off"}, "CRC32c in software iWARP");
+  flag(command, "--markers", w.markers, "Use markers in software iWARP");
+  command.size("--fpdu", options.fpdu, {1, 1U << 16},
+               "Payload bytes per FPDU; by default, an FPDU fills one TCP segment");
+  command.number("--application", "NS", options.application, {0, 1e6},
+                 "The application's own work in ns per byte");
+}
+
+void set_workload(Question& q, const WorkloadOptions& options) {
+  auto& w = q.workload = options.rest;
+  w.size = static_cast<double>(options.size);
+  w.fpdu = static_cast<double>(options.fpdu);
+  w.hit_rate = options.cached ? 1 : 0;
+  w.sleeps = options.wait == "poll" ? 0 : 1;
+  w.events = options.wait == "interrupt";
+  w.crc = options.crc == "on";
+  q.rate = options.rate > 0 ? options.rate : q.set.at("link");
+  q.cores = options.cores;
+  q.application = options.application;
+}
+
+/// Sets a parameter of the model. Returns an error text, or an empty string if the value is valid.
+std::string set_parameter(model::ParameterSet& set, const model::Field& field,
+                          std::string_view word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  constexpr double kLargest = 1e12;
+  const bool whole = error == std::errc{} && end == word.data() + word.size();
+  if (!whole || !(field.may_be_zero ? value >= 0 : value > 0) || value > kLargest) {
+    return fmt::format("\"{}\" is not a number {} ({}, in {})", cli::excerpt(word),
+                       field.may_be_zero ? "from 0" : "above 0", field.meaning, field.unit);
+  }
+  set.values[std::string(field.key)] = {value, 0, "def", "--what-if"};
+  return "";
+}
+
+/// Applies one KEY=VALUE of --what-if to the options of the workload or to the parameters. Returns
+/// an error text, or an empty string.
+std::string apply(const cli::Command& workload, model::ParameterSet& set, const std::string& key,
+                  const std::string& value) {
+  const auto option = std::ranges::find(workload.options, "--" + key, &cli::Option::long_name);
+  if (option != workload.options.end()) return option->take({value});
+  if (const auto* field = model::find_field(key)) return set_parameter(set, *field, value);
+  std::vector<std::string> known;
+  for (const auto& each : workload.options) known.push_back(each.long_name().substr(2));
+  for (const auto& field : model::fields()) {
+    if (std::ranges::find(known, field.key) == known.end()) known.emplace_back(field.key);
+  }
+  return fmt::format("unknown key (known keys: {})", fmt::join(known, ", "));
+}
+
 }  // namespace
 
-void add_host_options(cli::Command& command, QuestionOptions& options) {
+void add_host_options(cli::Command& command, HostOptions& options) {
   command.begin_group("Host");
   command
       .text("--preset", "NAME", options.preset,
@@ -33,47 +117,37 @@ void add_host_options(cli::Command& command, QuestionOptions& options) {
 }
 
 void add_question_options(cli::Command& command, QuestionOptions& options) {
-  add_host_options(command, options);
+  add_host_options(command, options.host);
   command.begin_group("Workload");
-  command.size("--size", options.size, {1, kLargestSize}, "Bytes per message, 1 to 4G");
-  command.number("--rate", "GBPS", options.rate, {1e-3, kLargestRate},
-                 "Payload rate in Gb/s; the default is the rate of the link");
-  command.number("--cores", "N", options.cores, {1, kLargestCores},
-                 "Number of processors that each end may use");
-  command.number("--reuse", "U", options.reuse, {1, kLargestCount},
-                 "Transfers per buffer registration");
-  command.number("--advertise", "V", options.advertise, {1, kLargestCount},
-                 "Transfers per STag exchange");
-  command.flag("--cached", options.cached, "Assume that each registration is found in a cache");
-  command.flag("--events", options.events,
-               "RNIC: sleep until a completion arrives instead of polling");
-  command.flag("--polling", options.polling, "Sockets and TOE: assume that receivers never sleep")
-      .excludes("--events");
-  command.choice("--crc", options.crc, {"on", "off"}, "CRC32c in software iWARP");
-  command.flag("--markers", options.markers, "Use markers in software iWARP");
-  command.size("--fpdu", options.fpdu, {1, 1U << 16},
-               "Payload bytes per FPDU; by default, an FPDU fills one TCP segment");
-  command.number("--application", "NS", options.application, {0, 1e6},
-                 "The application's own work in ns per byte (gamma in the LAWS model)");
+  add_workload_options(command, options.workload);
+  command.text("--what-if", "KEY=VALUE,...", options.what_if,
+               "Predict a change, too. A key is an option of this group without \"--\", or a "
+               "parameter: depth=1,wait=interrupt,link=200. on and off switch a flag");
   command.begin_group("");
 }
 
 Question question_of(const QuestionOptions& options) {
-  Question out{.set = usage::load_host(options.preset, options.host), .workload = {}};
-  auto& w = out.workload;
-  w.size = static_cast<double>(options.size);
-  w.reuse = options.reuse;
-  w.advertise = options.advertise;
-  w.hit_rate = options.cached ? 1 : 0;
-  w.sleeps = options.polling ? 0 : 1;
-  w.events = options.events;
-  w.crc = options.crc == "on";
-  w.markers = options.markers;
-  w.fpdu = static_cast<double>(options.fpdu);
-  out.rate = options.rate > 0 ? options.rate : out.set.at("link");
-  out.cores = options.cores;
-  out.application = options.application;
-  out.file = static_cast<double>(options.file);
+  Question out{.set = usage::load_host(options.host.preset, options.host.host), .workload = {}};
+  set_workload(out, options.workload);
+  return out;
+}
+
+Question changed_question(const Question& base, const QuestionOptions& options) {
+  auto out = base;
+  auto changed = options.workload;
+  cli::Command workload("", "");
+  add_workload_options(workload, changed);
+  std::istringstream text(options.what_if);
+  for (std::string word; std::getline(text, word, ',');) {
+    const auto equals = std::min(word.find('='), word.size());
+    const auto key = word.substr(0, equals);
+    const auto fault = equals == word.size()
+                           ? "not of the form KEY=VALUE"
+                           : apply(workload, out.set, key, word.substr(equals + 1));
+    if (!fault.empty())
+      throw UsageError(fmt::format("--what-if: \"{}\": {}", cli::excerpt(key), fault));
+  }
+  set_workload(out, changed);
   return out;
 }
 

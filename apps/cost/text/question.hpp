@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The question that `iwarp cost predict` and `report` answer: a host, a workload and a rate.
-// Validates the options of the command line.
+// The question that `iwarp cost predict` and `report` answer: a host, a workload and a rate. Each
+// option of the workload is also a key of --what-if, as is each parameter of the model.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
 #include "command_line/command.hpp"
-#include "iwarp/offload_model/laws.hpp"
 #include "iwarp/offload_model/uncertainty.hpp"
 #include "usage/host.hpp"
 
@@ -17,23 +16,30 @@ namespace model = offload_model;
 using usage::kNsPerUs;
 using usage::title_of;
 
-/// The values of the options on the command line.
-struct QuestionOptions {
+/// Selects a host on the command line.
+struct HostOptions {
   std::string preset;
   std::string host;
+};
+
+/// The values of the options that describe a workload. --what-if changes a copy of them.
+struct WorkloadOptions {
   std::uint64_t size = 65536;
+  std::uint64_t fpdu = 0;
   double rate = 0;  ///< rate in Gb/s; 0 means the rate of the link
   double cores = 1;
-  double reuse = 1;
-  double advertise = 1;
-  bool cached = false;
-  bool events = false;
-  bool polling = false;
-  std::string crc = "on";
-  bool markers = false;
-  std::uint64_t fpdu = 0;
   double application = 0;  ///< work of the application in ns per byte
-  std::uint64_t file = 1ULL << 30;
+  bool cached = false;
+  std::string wait = "usual";
+  std::string crc = "on";
+  model::Workload rest;  ///< the members that need no conversion
+};
+
+/// The values of all options.
+struct QuestionOptions {
+  HostOptions host;
+  WorkloadOptions workload;
+  std::string what_if;  ///< "KEY=VALUE,KEY=VALUE"; empty if nothing changes
 };
 
 struct Question {
@@ -41,15 +47,16 @@ struct Question {
   model::Workload workload;
   double rate = 0;  ///< rate in Gb/s
   double cores = 1;
-  double application = 0;
-  double file = 0;
+  double application = 0;  ///< work of the application in ns per byte
 };
 
-void add_host_options(cli::Command& command, QuestionOptions& options);
+void add_host_options(cli::Command& command, HostOptions& options);
 void add_question_options(cli::Command& command, QuestionOptions& options);
 
-/// Validates the options. Throws UsageError if the preset is unknown, the file is invalid, or a
-/// value is out of range.
+/// Loads the host. Throws UsageError if the preset is unknown or the file is invalid.
 Question question_of(const QuestionOptions& options);
+/// Returns `base` after the changes of --what-if. Throws UsageError with a list of all keys
+/// if a key is unknown, or with the valid values if a value is invalid.
+Question changed_question(const Question& base, const QuestionOptions& options);
 
 }  // namespace iwarp::apps::cost

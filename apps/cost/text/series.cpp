@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts the rows of the charts, and of the tables beside them, to JSON.
+// Converts an answer, the published figures and the parameters to JSON.
 #include "cost/text/series.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "cost/text/predict_text.hpp"
-#include "cost/text/series_pictures.hpp"
 #include "iwarp/offload_model/published.hpp"
 
 namespace iwarp::apps::cost {
@@ -15,86 +14,114 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-Json to_json(const Row& row) {
-  Json out = Json::object();
-  for (const auto& [name, cell] : row) {
-    std::visit([&](const auto& value) { out[name] = value; }, cell.value);
-  }
-  return out;
-}
-
-Json to_json(const Rows& rows) {
+template <typename T>
+Json list(const std::vector<T>& rows, Json (*one)(const T&)) {
   Json out = Json::array();
-  for (const auto& row : rows) out.push_back(to_json(row));
+  for (const auto& row : rows) out.push_back(one(row));
   return out;
 }
 
-Json crossovers(const Question& q) {
-  Rows out;
-  for (const auto& c : all_crossovers(q)) {
-    Row one{{"over", to_string(c.over)}, {"what", c.what}, {"text", crossover_text(c.crossover)}};
-    const auto& [estimate, low, high] = c.crossover;
-    if (estimate.kind == model::Crossover::Kind::kFrom) one.emplace_back("size", estimate.octets);
-    if (std::isfinite(low)) one.emplace_back("low", low);
-    if (std::isfinite(high)) one.emplace_back("high", high);
-    out.push_back(std::move(one));
+Json way_json(const Way& w) {
+  constexpr std::array kStandings{"worse", "undecided", "better"};
+  Json us = Json::object();
+  for (const auto component : model::kComponents) {
+    us[std::string(to_string(component))] = w.cost.both()[component] / kNsPerUs;
   }
-  return to_json(out);
+  return {{"way", w.name},
+          {"us", us},
+          {"total_us", w.cost.total() / kNsPerUs},
+          {"low_us", w.band.low / kNsPerUs},
+          {"high_us", w.band.high / kNsPerUs},
+          {"sender_us", w.cost.tx.total() / kNsPerUs},
+          {"receiver_us", w.cost.rx.total() / kNsPerUs},
+          {"gbps", w.throughput.gbps},
+          {"limit", w.throughput.limit},
+          {"latency_us", w.latency / kNsPerUs},
+          {"cores", w.cores},
+          {"than_sockets", kStandings[static_cast<std::size_t>(w.standing)]}};
+}
+
+Json crossover_json(const NamedCrossover& c) {
+  Json out{{"over", to_string(c.over)}, {"what", c.what}, {"text", c.text}};
+  const auto& [estimate, low, high] = c.crossover;
+  if (estimate.kind == model::Crossover::Kind::kFrom) out["size"] = estimate.octets;
+  if (std::isfinite(low)) out["low"] = low;
+  if (std::isfinite(high)) out["high"] = high;
+  return out;
+}
+
+Json sentence_json(const Sentence& s) { return {{"about", s.about}, {"text", s.text}}; }
+
+Json size_json(const SizePoint& s) {
+  return {{"way", s.way},     {"size", s.size},    {"ns", s.ns},
+          {"ratio", s.ratio}, {"low", s.band.low}, {"high", s.band.high}};
+}
+
+Json share_json(const SharePoint& s) {
+  return {{"size", s.size}, {"share", s.share}, {"low", s.band.low}, {"high", s.band.high}};
+}
+
+Json measured_json(const model::MeasuredShare& m) {
+  return {{"size", m.size}, {"low", m.low}, {"high", m.high}};
+}
+
+Json reuse_json(const ReusePoint& r) {
+  return {{"host", r.host}, {"reuse", r.reuse}, {"size", r.size}};
+}
+
+Json crc_json(const CrcPoint& c) {
+  return {{"crc", c.crc},
+          {"markers", c.markers},
+          {"us", c.ns / kNsPerUs},
+          {"checksum_us", c.checksum_ns / kNsPerUs},
+          {"efficiency", c.efficiency}};
 }
 
 Json check_json(const model::PublishedRow& row, const model::Check& c) {
-  Row out{{"what", c.what},   {"unit", c.unit},   {"published", c.published},
-          {"model", c.model}, {"miss", c.miss()}, {"holds", row.holds(c)}};
+  Json out{{"what", c.what},   {"unit", c.unit},   {"published", c.published},
+           {"model", c.model}, {"miss", c.miss()}, {"holds", row.holds(c)}};
   if (row.use == model::Use::kPrediction) {
-    out.insert(out.end(), {{"at_most", c.at_most},
-                           {"near", c.near()},
-                           {"narrow", c.narrow()},
-                           {"band_low", c.band.low},
-                           {"band_high", c.band.high}});
+    out.update({{"at_most", c.at_most},
+                {"near", c.near()},
+                {"narrow", c.narrow()},
+                {"band_low", c.band.low},
+                {"band_high", c.band.high}});
   } else {
-    out.insert(out.end(), {{"low", c.low}, {"high", c.high}});
+    out.update({{"low", c.low}, {"high", c.high}});
   }
-  return to_json(out);
+  return out;
 }
 
-Json tally_json(const model::Tally& t) {
-  return to_json(
-      Row{{"figures", static_cast<double>(t.figures)}, {"hold", static_cast<double>(t.hold)}});
+Json row_json(const model::PublishedRow& row) {
+  Json out{{"number", row.number}, {"use", to_string(row.use)}, {"figure", row.figure},
+           {"source", row.source}, {"mark", row.mark},          {"preset", row.preset},
+           {"reason", row.reason}, {"checks", Json::array()}};
+  for (const auto& c : row.checks) out["checks"].push_back(check_json(row, c));
+  return out;
 }
 
 /// Returns the published figures, the number of figures of each model::Use, and the criterion by
 /// which a figure counts as predicted.
-Json published() {
-  Json out = Json::object();
+Json published_json() {
   const auto rows = model::published_rows();
-  if (!rows) return out;
-  out["criterion"] =
-      to_json(Row{{"miss", model::kCriterion.miss}, {"band", model::kCriterion.band}});
+  if (!rows) return Json::object();
+  const auto tally_json = [](const model::Tally& t) {
+    return Json{{"figures", t.figures}, {"hold", t.hold}};
+  };
+  Json out{{"criterion", {{"miss", model::kCriterion.miss}, {"band", model::kCriterion.band}}}};
   for (const auto use : {model::Use::kIdentity, model::Use::kCalibrated, model::Use::kDerived,
                          model::Use::kPrediction}) {
     out["tally"][std::string(to_string(use))] = tally_json(tally(*rows, use));
   }
   out["tally"]["limit"] = tally_json(model::tally_limits(*rows));
-  out["rows"] = Json::array();
-  for (const auto& row : *rows) {
-    auto one = to_json(Row{{"number", static_cast<double>(row.number)},
-                           {"use", to_string(row.use)},
-                           {"figure", row.figure},
-                           {"source", row.source},
-                           {"mark", row.mark},
-                           {"preset", row.preset},
-                           {"reason", row.reason}});
-    one["checks"] = Json::array();
-    for (const auto& c : row.checks) one["checks"].push_back(check_json(row, c));
-    out["rows"].push_back(std::move(one));
-  }
+  out["rows"] = list(*rows, row_json);
   return out;
 }
 
-Json parameters(const Question& q) {
-  Rows out;
+Json parameters_json(const model::ParameterSet& set) {
+  Json out = Json::array();
   for (const auto& field : model::fields()) {
-    const auto& v = q.set.values.find(field.key)->second;
+    const auto& v = set.values.find(field.key)->second;
     out.push_back({{"key", field.key},
                    {"meaning", field.meaning},
                    {"value", v.value},
@@ -103,61 +130,39 @@ Json parameters(const Question& q) {
                    {"mark", v.mark},
                    {"source", v.source}});
   }
-  return to_json(out);
-}
-
-Json machine(const Question& q) {
-  Json out = Json::object();
-  for (const auto& [name, text] : q.set.machine) out[name] = text;
-  return out;
-}
-
-Json verdicts(const Question& q) {
-  Rows out;
-  for (const auto& way : ways(q)) {
-    if (way.mode != model::Mode::kToe && way.mode != model::Mode::kRnic) continue;
-    out.push_back({{"mode", way.name}, {"text", verdict_text(q, way)}});
-  }
-  return to_json(out);
-}
-
-Json laws(const Question& q) {
-  const auto here = laws_here(q);
-  Json out = Json::object();
-  out["cells"] = to_json(laws_surface(here));
-  out["here"] = to_json(laws_points(q));
-  out["sigma"] = here.sigma;
-  out["beta"] = here.beta;
   return out;
 }
 
 }  // namespace
 
-std::string series_json(const Question& q, const std::vector<model::MeasuredShare>& measured,
-                        int indent) {
-  auto out = to_json(Row{{"host", title_of(q.set)},
-                         {"note", q.set.note},
-                         {"workload", workload_text(q.workload)},
-                         {"size", q.workload.size},
-                         {"rate", q.rate},
-                         {"cores", q.cores},
-                         {"file", q.file}});
-  out["machine"] = machine(q);
-  out["verdicts"] = verdicts(q);
-  out["crossovers"] = crossovers(q);
-  out["bars"] = to_json(bars(q));
-  out["by_size"] = to_json(by_size(q));
-  out["by_rate"] = to_json(by_rate(q));
-  out["copy_share"]["model"] = to_json(copy_shares(q));
-  out["copy_share"]["measured"] = to_json(measured_dots(measured));
-  out["by_reuse"] = to_json(by_reuse(q));
-  out["laws"] = laws(q);
-  out["waterfall"] = to_json(waterfall(q));
-  out["eras"] = to_json(eras(q));
-  out["file_transfer"] = to_json(file_transfer(q));
-  out["crc_and_markers"] = to_json(crc_and_markers(q));
-  out["published"] = published();
-  out["parameters"] = parameters(q);
+std::string series_json(const Answer& a, int indent) {
+  const auto& q = a.question;
+  Json out{
+      {"host", title_of(q.set)},
+      {"note", q.set.note},
+      {"workload", a.workload},
+      {"what_if", a.what_if},
+      {"size", q.workload.size},
+      {"rate", q.rate},
+      {"cores", q.cores},
+      {"machine", Json::object()},
+      {"sentences", list(a.sentences, sentence_json)},
+      {"ways", list(a.ways, way_json)},
+      {"before", list(a.before, way_json)},
+      {"crossovers", list(a.crossovers, crossover_json)},
+      {"reuses", nullptr},
+      {"flips", Json::array()},
+      {"decisive", a.decisive},
+      {"by_size", list(a.by_size, size_json)},
+      {"copy_share",
+       {{"model", list(a.copy_share, share_json)}, {"measured", list(a.measured, measured_json)}}},
+      {"by_reuse", list(a.by_reuse, reuse_json)},
+      {"crc_and_markers", list(a.crc_and_markers, crc_json)},
+      {"published", published_json()},
+      {"parameters", parameters_json(q.set)}};
+  for (const auto& [name, text] : q.set.machine) out["machine"][name] = text;
+  for (const auto& f : a.flips) out["flips"].push_back({{"from", f.count}, {"rnic", f.rnic}});
+  if (a.reuses) out["reuses"] = *a.reuses;
   return out.dump(indent);
 }
 

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes the numbers of the report's charts and tables as JSON text. The JSON contains names, units
-// and points; the page computes the pixels.
+// Writes an answer as JSON text, for programs and for the page. The page computes the pixels.
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "cost/text/question.hpp"
-#include "iwarp/offload_model/record.hpp"
+#include "cost/text/answer.hpp"
 
 namespace iwarp::apps::cost {
 
-/// Returns one JSON object with the title, the workload, and one member for each chart. If `indent`
-/// is negative, the text is a single line.
-std::string series_json(const Question& question, const std::vector<model::MeasuredShare>& measured,
-                        int indent);
+/// Returns one JSON object. If `indent` is negative, the text is a single line.
+std::string series_json(const Answer& answer, int indent);
 
 }  // namespace iwarp::apps::cost

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluates the model for each way to transfer a message, and for many sizes and numbers of reuses.
+#include "cost/text/answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "common/base/units.hpp"
+
+namespace iwarp::apps::cost {
+
+namespace {
+
+using model::Mode;
+using model::Parameters;
+using model::Workload;
+
+constexpr std::size_t kBandSamples = 200;
+
+/// Formats a size in the same way as format_octets(), but with the given rounding function.
+std::string rounded(double octets, double (*round)(double)) {
+  constexpr double kDigits = 10;  // rounds to one decimal
+  if (std::isinf(octets)) return "never";
+  double unit = 1;
+  while (octets / unit >= 1024) unit *= 1024;
+  return format_octets(unit == 1 ? octets : round(octets / unit * kDigits) * unit / kDigits);
+}
+
+Workload sized(Workload w, double size) {
+  w.size = size;
+  return w;
+}
+
+Workload registered_each_time(Workload w) {
+  w.hit_rate = 0;
+  w.reuse = 1;
+  return w;
+}
+
+Workload registered_once(Workload w) {
+  w.hit_rate = 1;
+  return w;
+}
+
+std::string workload_text(const Workload& w) {
+  auto out = format_octets(w.size);
+  if (w.hit_rate < 1 && w.reuse > 1) {
+    out += fmt::format(", buffer registered once per {:g} transfers", w.reuse);
+  }
+  out += w.advertise == 1 ? ", STag exchanged for each transfer"
+                          : fmt::format(", STag exchanged once per {:g} transfers", w.advertise);
+  if (w.depth > 0) out += fmt::format(", {:g} in flight", w.depth);
+  out += w.crc ? ", CRC on" : ", CRC off";
+  if (w.markers) out += ", markers";
+  return out;
+}
+
+std::vector<Way> ways_of(const Question& q) {
+  const auto p = q.set.resolve();
+  const auto drawn = model::draw(q.set);
+  std::vector<Way> out;
+  const auto add = [&](std::string name, Mode mode, const Workload& w) {
+    const auto cost = message_cost(mode, p, w);
+    const auto load = load_at(mode, p, w, q.rate);
+    const auto total = [&](const Parameters& at) { return message_cost(mode, at, w).total(); };
+    const auto crossover = crossover_band(q.set, drawn, cheaper(mode, Mode::kSockets, w));
+    out.push_back({.name = std::move(name),
+                   .mode = mode,
+                   .workload = w,
+                   .cost = cost,
+                   .band = model::band(drawn, total),
+                   .throughput = throughput(mode, p, w, q.cores, q.application),
+                   .latency = delivery_ns(mode, p, w),
+                   .cores = load.tx + load.rx,
+                   .standing = standing(crossover, w.size)});
+  };
+  for (const auto mode : {Mode::kSockets, Mode::kSoftware, Mode::kToe}) {
+    add(std::string(to_string(mode)), mode, q.workload);
+  }
+  add(kEachTime, Mode::kRnic, registered_each_time(q.workload));
+  if (q.workload.hit_rate < 1 && q.workload.reuse > 1) add(kAsAsked, Mode::kRnic, q.workload);
+  add(kOnce, Mode::kRnic, registered_once(q.workload));
+  return out;
+}
+
+std::vector<NamedCrossover> crossovers_of(const Question& q) {
+  constexpr double kOften = 1e12;  // transfers per advertisement; stands for infinity
+  const auto drawn = model::draw(q.set);
+  const auto each = registered_each_time(q.workload);
+  auto advertised = registered_once(q.workload);
+  advertised.advertise = 1;
+  auto once = advertised;
+  once.advertise = kOften;
+  std::vector<NamedCrossover> out;
+  for (const auto over : {Mode::kSockets, Mode::kToe}) {
+    const auto add = [&](const char* what, const model::Better& better) {
+      const auto crossover = crossover_band(q.set, drawn, better);
+      out.push_back({over, what, crossover, crossover_text(crossover)});
+    };
+    add("processor time, buffers registered each time", cheaper(Mode::kRnic, over, each));
+    add("processor time, buffers registered once", cheaper(Mode::kRnic, over, once));
+    add("processor time, this workload", cheaper(Mode::kRnic, over, q.workload));
+    add("latency, buffers registered once, STag known", sooner(over, once, false, 0));
+    add("latency, STag exchanged each time", sooner(over, advertised, true, 0));
+    add("latency, STag exchanged, one buffer registered", sooner(over, each, true, 1));
+    add("latency, STag exchanged, two buffers registered", sooner(over, each, true, 2));
+  }
+  return out;
+}
+
+/// A number of a question whose effect on the choice is examined. A new one needs only a row.
+struct Dimension {
+  const char* one;
+  const char* many;
+  double largest;
+  std::function<void(Question&, double)> set;
+};
+
+const std::vector<Dimension>& dimensions() {
+  static const std::vector<Dimension> kAll{
+      {"core", "cores", 64, [](Question& q, double n) { q.cores = n; }},
+      {"message in flight", "messages in flight", 1024,
+       [](Question& q, double n) { q.workload.depth = n; }},
+  };
+  return kAll;
+}
+
+std::vector<Flip> flips_of(const Question& q) {
+  constexpr double kEqual = 1.05;  // throughputs that differ by less count as equal
+  const auto p = q.set.resolve();
+  const auto rnic_is = [&](const Question& at) {
+    const auto gbps = [&](Mode mode, const Workload& w) {
+      return throughput(mode, p, w, at.cores, at.application).gbps;
+    };
+    const auto sockets = gbps(Mode::kSockets, at.workload);
+    const auto rnic = gbps(Mode::kRnic, registered_once(at.workload));
+    return rnic > kEqual * sockets ? 1 : sockets > kEqual * rnic ? -1 : 0;
+  };
+  std::vector<Flip> out;
+  for (const auto& dimension : dimensions()) {
+    auto at = q;
+    dimension.set(at, 1);
+    for (auto [n, last] = std::pair{2.0, rnic_is(at)}; n <= dimension.largest; ++n) {
+      dimension.set(at, n);
+      const auto now = rnic_is(at);
+      if (now != last) out.push_back({fmt::format("{:g} {}", n, dimension.many), now});
+      last = now;
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> decisive_of(const Question& q) {
+  const auto all = model::sensitivity(q.set, [&q](const Parameters& p) {
+    return message_cost(Mode::kSockets, p, q.workload).total() -
+           message_cost(Mode::kRnic, p, q.workload).total();
+  });
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, all.size()); ++i) {
+    out.push_back(fmt::format("{} ({}, {})", all[i].key, model::find_field(all[i].key)->meaning,
+                              q.set.values.at(all[i].key).mark));
+  }
+  return out;
+}
+
+/// Returns powers of two, with two intermediate sizes between neighbours.
+std::vector<double> sizes() {
+  constexpr double kSmallest = 64;
+  constexpr double kLargest = 16 << 20;
+  std::vector<double> out;
+  for (double n = kSmallest; n <= kLargest * 1.001; n *= std::cbrt(2.0)) {
+    out.push_back(std::round(n));
+  }
+  return out;
+}
+
+std::vector<SizePoint> by_size_of(const Question& q, const std::vector<Way>& ways) {
+  const auto p = q.set.resolve();
+  const auto drawn = model::draw(q.set, kBandSamples);
+  std::vector<SizePoint> out;
+  for (const auto& way : ways) {
+    for (const auto n : sizes()) {
+      const auto w = sized(way.workload, n);
+      const auto ratio = [&](const Parameters& at) {
+        return message_cost(way.mode, at, w).total() / message_cost(Mode::kSockets, at, w).total();
+      };
+      out.push_back({way.name, n, message_cost(way.mode, p, w).total() / n, ratio(p),
+                     model::band(drawn, ratio)});
+    }
+  }
+  return out;
+}
+
+std::vector<SharePoint> copy_share_of(const Question& q) {
+  const auto drawn = model::draw(q.set, kBandSamples);
+  std::vector<SharePoint> out;
+  for (const auto n : sizes()) {
+    const auto share = [&](const Parameters& at) {
+      return copy_share(message_cost(Mode::kSockets, at, sized(q.workload, n)));
+    };
+    out.push_back({n, share(q.set.resolve()), model::band(drawn, share)});
+  }
+  return out;
+}
+
+std::vector<ReusePoint> by_reuse_of(const Question& q) {
+  constexpr double kMostReuses = 64;
+  constexpr double kReuseStep = 1.0905077326652577;  // eight steps double the number of reuses
+  std::vector<ReusePoint> out;
+  const auto add = [&](const std::string& host, const Parameters& p) {
+    for (double u = 1; u <= kMostReuses; u *= kReuseStep) {
+      auto w = registered_each_time(q.workload);
+      w.reuse = u;
+      const auto crossover = crossover_of(cheaper(Mode::kRnic, Mode::kSockets, w), p);
+      if (crossover.kind == model::Crossover::Kind::kNever) continue;
+      out.push_back({host, u, std::max(1.0, crossover.octets)});
+    }
+  };
+  for (const auto& name : model::preset_names()) add(name, model::preset(name)->resolve());
+  if (!q.set.machine.empty()) add("this host", q.set.resolve());
+  return out;
+}
+
+std::vector<CrcPoint> crc_of(const Question& q) {
+  std::vector<CrcPoint> out;
+  auto p = q.set.resolve();
+  const auto add = [&](const char* crc, bool on, double each, bool markers) {
+    p.crc = each;
+    auto w = q.workload;
+    w.crc = on;
+    w.markers = markers;
+    const auto cost = message_cost(Mode::kSoftware, p, w);
+    out.push_back({crc, markers, cost.total(), cost.both()[model::Component::kChecksum],
+                   wire_of(Mode::kSoftware, p, w).efficiency});
+  };
+  const auto in_use = p.crc;
+  for (const bool markers : {false, true}) {
+    add("off", false, 0, markers);
+    add("tables", true, p.crc_table, markers);
+    add("in use", true, in_use, markers);
+  }
+  return out;
+}
+
+}  // namespace
+
+const Way& Answer::way(std::string_view name) const {
+  return *std::ranges::find(ways, name, &Way::name);
+}
+
+Answer answer(const QuestionOptions& options) {
+  const auto base = question_of(options);
+  const auto q = changed_question(base, options);
+  Answer out{
+      .question = q,
+      .workload = workload_text(q.workload),
+      .what_if = options.what_if,
+      .ways = ways_of(q),
+      .before = options.what_if.empty() ? std::vector<Way>{} : ways_of(base),
+      .spread = throughput(Mode::kSockets, q.set.resolve(), q.workload, q.cores + 1, q.application),
+      .crossovers = crossovers_of(q),
+      .reuses = reuse_needed(q.set.resolve(), q.workload),
+      .flips = flips_of(q),
+      .decisive = decisive_of(q)};
+  out.sentences = sentences_of(out);
+  out.by_size = by_size_of(q, out.ways);
+  out.copy_share = copy_share_of(q);
+  out.by_reuse = by_reuse_of(q);
+  out.crc_and_markers = crc_of(q);
+  return out;
+}
+
+std::string crossover_text(const model::UncertainCrossover& crossover) {
+  using enum model::Crossover::Kind;
+  const auto& estimate = crossover.estimate;
+  auto out = estimate.kind == kAlways  ? "always"
+             : estimate.kind == kNever ? "never"
+                                       : "from " + rounded(estimate.octets, std::ceil) + " on";
+  if (crossover.low == crossover.high) return out;
+  return fmt::format("{} ({} to {})", out, rounded(crossover.low, std::floor),
+                     rounded(crossover.high, std::ceil));
+}
+
+std::string us_text(double ns) {
+  constexpr double kManyUs = 1000;
+  const auto value = ns / kNsPerUs;
+  return value < kManyUs ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
+}
+
+}  // namespace iwarp::apps::cost

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Computes everything that `iwarp cost predict` and `report` show. The text, the JSON and the page
+// are views of one Answer and compute nothing. This header does not include the JSON library, whose
+// templates are slow to compile.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cost/text/question.hpp"
+#include "iwarp/offload_model/performance.hpp"
+#include "iwarp/offload_model/record.hpp"
+
+namespace iwarp::apps::cost {
+
+/// One way to transfer a message, and what it costs. There are two ways with an RNIC, because
+/// registration dominates its cost: buffers are registered for each transfer, or once.
+struct Way {
+  std::string name;  ///< for example "kernel sockets", "RNIC, each time" or "RNIC, once"
+  model::Mode mode;
+  model::Workload workload;
+  model::Cost cost;  ///< processor time of a message
+  model::Band band;  ///< of the processor time of both hosts
+  model::Throughput throughput;
+  double latency = 0;  ///< one way, in ns, with the exchange of an STag and registrations
+  double cores = 0;    ///< processors of both hosts at the rate of the question
+  /// Whether the way costs less processor time than kernel sockets.
+  model::Standing standing = model::Standing::kUndecided;
+};
+
+inline constexpr const char* kEachTime = "RNIC, each time";
+inline constexpr const char* kAsAsked = "RNIC, --reuse";
+inline constexpr const char* kOnce = "RNIC, once";
+
+/// The size from which an RNIC is better than `over`.
+struct NamedCrossover {
+  model::Mode over;
+  std::string what;
+  model::UncertainCrossover crossover;
+  std::string text;  ///< see crossover_text()
+};
+
+/// The number of something, for example of processors, from which the throughputs of sockets and of
+/// an RNIC with registered buffers compare differently.
+struct Flip {
+  std::string count;  ///< for example "3 cores"
+  /// Throughput of the RNIC from this number on: 1 if higher than that of sockets, 0 if equal
+  /// within 5 %, -1 if lower.
+  int rnic = 0;
+};
+
+/// A point of the chart of processor time against message size.
+struct SizePoint {
+  std::string way;
+  double size = 0;
+  double ns = 0;     ///< per byte, both hosts
+  double ratio = 1;  ///< processor time divided by that of kernel sockets
+  model::Band band;  ///< of the ratio
+};
+/// Share of the processor time of sockets that copying takes.
+struct SharePoint {
+  double size = 0;
+  double share = 0;
+  model::Band band;
+};
+/// The size from which an RNIC is cheaper than sockets, for a number of transfers per registration.
+struct ReusePoint {
+  std::string host;
+  double reuse = 0;
+  double size = 0;
+};
+/// The cost of software iWARP for one setting of CRC and markers.
+struct CrcPoint {
+  std::string crc;
+  bool markers = false;
+  double ns = 0;
+  double checksum_ns = 0;
+  double efficiency = 0;  ///< message octets divided by all octets on the link
+};
+
+/// One of the four sentences with which every view begins.
+struct Sentence {
+  std::string about;  ///< "time", "ceiling", "change" or "flip"
+  std::string text;
+};
+
+struct Answer {
+  Question question;
+  std::string workload;      ///< in words
+  std::string what_if;       ///< the changes of --what-if; empty if there are none
+  std::vector<Way> ways;     ///< kernel sockets first
+  std::vector<Way> before;   ///< the same ways without the changes; empty if there are none
+  model::Throughput spread;  ///< sockets with one processor more
+  std::vector<NamedCrossover> crossovers;
+  /// Transfers after which registering both buffers has paid off, if it ever does.
+  std::optional<double> reuses;
+  std::vector<Flip> flips;
+  std::vector<std::string> decisive;  ///< parameters that decide between sockets and an RNIC
+  std::vector<Sentence> sentences;
+  std::vector<SizePoint> by_size;
+  std::vector<SharePoint> copy_share;
+  std::vector<ReusePoint> by_reuse;
+  std::vector<CrcPoint> crc_and_markers;
+  std::vector<model::MeasuredShare> measured;  ///< shares of copying in real runs; set by report
+
+  /// Returns the way with this name.
+  const Way& way(std::string_view name) const;
+};
+
+/// Computes the answer. Throws UsageError in the same cases as question_of() and
+/// changed_question().
+Answer answer(const QuestionOptions& options);
+
+/// Returns the four sentences: where the time goes, what limits the throughput, what would change
+/// it, and where the choice between sockets and an RNIC flips, or that nothing is gained.
+std::vector<Sentence> sentences_of(const Answer& answer);
+
+/// Returns "always", "never" or "from 12.3 KiB on". If the crossover is uncertain, appends the
+/// range of sizes that may be the crossover: "from 12.3 KiB on (8.0 KiB to 16.1 KiB)". The range is
+/// rounded outwards, so the text is true for every size outside of it.
+std::string crossover_text(const model::UncertainCrossover& crossover);
+
+/// Formats microseconds with three digits. All views format times with it, so they agree.
+std::string us_text(double ns);
+
+}  // namespace iwarp::apps::cost

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Says in four sentences what an Answer means. The sentences only format the numbers of the answer,
+// so they cannot contradict the tables.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/base/units.hpp"
+#include "cost/text/answer.hpp"
+
+namespace iwarp::apps::cost {
+
+namespace {
+
+using model::Mode;
+
+/// Returns "98.7 Gb/s for 0.96 us", the throughput and processor time of a way.
+std::string result(const Way& way) {
+  return fmt::format(
+      "{:.3g} Gb/s for {} us a message{}", way.throughput.gbps, us_text(way.cost.total()),
+      way.standing == model::Standing::kUndecided ? " (within the uncertainty)" : "");
+}
+
+std::string time_sentence(const Answer& a) {
+  const auto& cost = a.ways.front().cost;
+  const auto both = cost.both();
+  auto order = model::kComponents;
+  std::ranges::sort(order, std::ranges::greater{}, [&](auto c) { return both[c]; });
+  const auto share = [&](auto c) {
+    return fmt::format("the {} takes {:.0f} %", to_string(c), 100 * both[c] / both.total());
+  };
+  auto out = fmt::format(
+      "Sending {} over kernel sockets costs both hosts {} us of processor time: {}, {}, and the "
+      "receiver spends {} us of it",
+      format_octets(a.question.workload.size), us_text(both.total()), share(order[0]),
+      share(order[1]), us_text(cost.rx.total()));
+  if (a.question.application == 0) return out;
+  return out + fmt::format("; the application spends another {} us at each end",
+                           us_text(a.question.application * a.question.workload.size));
+}
+
+std::string ceiling_sentence(const Answer& a) {
+  const auto& t = a.ways.front().throughput;
+  const auto cores = a.question.cores;
+  auto out = fmt::format("Kernel sockets reach {:.3g} Gb/s with {:g} core{}, limited by the {}",
+                         t.gbps, cores, cores == 1 ? "" : "s", t.limit);
+  if (!a.before.empty()) {
+    out += fmt::format(", and {:.3g} Gb/s without the change", a.before.front().throughput.gbps);
+  }
+  if (a.spread.gbps <= t.gbps) return out + "; one core more does not help";
+  return out + fmt::format("; one core more raises that to {:.3g} Gb/s, limited by the {}",
+                           a.spread.gbps, a.spread.limit);
+}
+
+std::string change_sentence(const Answer& a) {
+  auto out = fmt::format(
+      "An RNIC reaches {} if its buffers stay registered, and {} if each transfer registers them, ",
+      result(a.way(kOnce)), result(a.way(kEachTime)));
+  if (!a.reuses) {
+    out += "and no number of transfers pays for a registration";
+  } else if (*a.reuses < 1) {
+    out += "so a registration pays even if it serves one transfer";
+  } else {
+    out += fmt::format("so a registration pays if it serves {:.0f} transfers or more",
+                       std::floor(*a.reuses) + 1);
+  }
+  return out + fmt::format("; a TOE reaches {}", result(a.way(to_string(Mode::kToe))));
+}
+
+/// Returns the largest share by which `way` improves throughput, processor time or latency of
+/// sockets. The work of the application is included, because no card reduces it.
+double gain(const Answer& a, const Way& way) {
+  const auto& sockets = a.ways.front();
+  const auto own = 2 * a.question.application * a.question.workload.size;
+  const auto saved = [own](double before, double after) {
+    return 1 - (after + own) / (before + own);
+  };
+  return std::max(
+      {way.throughput.gbps / sockets.throughput.gbps - 1,
+       way.standing == model::Standing::kBetter ? saved(sockets.cost.total(), way.cost.total()) : 0,
+       saved(sockets.latency, way.latency)});
+}
+
+/// Returns the size from which an RNIC costs less than sockets, as part of a sentence.
+std::string sizes_text(const Answer& a, std::string_view what) {
+  const auto& found = *std::ranges::find_if(a.crossovers, [what](const NamedCrossover& c) {
+    return c.over == Mode::kSockets && c.what == what;
+  });
+  using enum model::Crossover::Kind;
+  switch (found.crossover.estimate.kind) {
+    case kAlways:
+      return "at every size" + found.text.substr(std::string_view("always").size());
+    case kNever:
+      return "at no size" + found.text.substr(std::string_view("never").size());
+    case kFrom:
+      break;
+  }
+  return found.text;
+}
+
+std::string flip_sentence(const Answer& a) {
+  constexpr double kWorthwhile = 0.05;
+  double most = 0;
+  for (const auto& way : a.ways) {
+    if (way.mode == Mode::kToe || way.mode == Mode::kRnic) most = std::max(most, gain(a, way));
+  }
+  if (most < kWorthwhile) {
+    return fmt::format(
+        "Nothing is gained: a TOE or an RNIC improves throughput, processor time and latency by at "
+        "most {:.1f} %{}",
+        100 * most, a.question.application > 0 ? ", the work of the application included" : "");
+  }
+  auto out = fmt::format(
+      "An RNIC costs less processor time than sockets {} if each transfer registers its buffers, "
+      "and {} if they stay registered",
+      sizes_text(a, "processor time, buffers registered each time"),
+      sizes_text(a, "processor time, buffers registered once"));
+  for (const auto& flip : a.flips) {
+    out += fmt::format("; from {} on {}", flip.count,
+                       flip.rnic > 0   ? "its throughput is higher than theirs"
+                       : flip.rnic < 0 ? "its throughput is lower than theirs"
+                                       : "both reach the same throughput");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Sentence> sentences_of(const Answer& a) {
+  return {{"time", time_sentence(a) + "."},
+          {"ceiling", ceiling_sentence(a) + "."},
+          {"change", change_sentence(a) + "."},
+          {"flip", flip_sentence(a) + "."}};
+}
+
+}  // namespace iwarp::apps::cost
