@@ -143,10 +143,6 @@ std::string_view to_string(Mode mode) {
   return kNames[static_cast<std::size_t>(mode)];
 }
 
-std::string_view letter(Mode mode) {
-  return std::string_view("abcd").substr(static_cast<std::size_t>(mode), 1);
-}
-
 std::string_view to_string(Component component) {
   constexpr std::array<std::string_view, kComponentCount> kNames{
       "copy",      "checksum", "protocol",     "system call",

@@ -58,10 +58,6 @@ double pcie_limit(const Parameters& p, const Workload& w) {
 
 }  // namespace
 
-double card_ns(const Parameters& p, double size) {
-  return p.nic_message + size * kBitsPerOctet / p.nic_rate;
-}
-
 /// Computes, in the symbols of rfc-notes/offload-model.md:
 /// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + n / rate); M_bus / x; PCIe;
 ///         depth n / (L(n) + L(1)))
@@ -78,7 +74,7 @@ Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double 
       Throughput{memory_limit(p.memory_bus, copies_of(mode, w)), "memory bus"},
       Throughput{w.depth > 0 ? w.depth * bits / round_trip_ns(mode, p, w) : INFINITY,
                  "number of messages in flight"},
-      Throughput{card ? bits / card_ns(p, w.size) : p.link, "card"},
+      Throughput{card ? bits / (p.nic_message + bits / p.nic_rate) : p.link, "card"},
       Throughput{mode == Mode::kRnic ? pcie_limit(p, w) : INFINITY, "PCI Express"},
   };
   return *std::ranges::min_element(limits, {}, &Throughput::gbps);

@@ -93,6 +93,7 @@ std::string apply(const cli::Command& workload, model::ParameterSet& set, const 
   if (option != workload.options.end()) return option->take({value});
   if (const auto* field = model::find_field(key)) return set_parameter(set, *field, value);
   std::vector<std::string> known;
+  known.reserve(workload.options.size() + model::fields().size());
   for (const auto& each : workload.options) known.push_back(each.long_name().substr(2));
   for (const auto& field : model::fields()) {
     if (std::ranges::find(known, field.key) == known.end()) known.emplace_back(field.key);

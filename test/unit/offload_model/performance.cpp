@@ -71,6 +71,20 @@ TEST_CASE("the program's own work counts towards the limit of the processors, no
   CHECK(throughput(Mode::kRnic, p, {.size = 65536}, 1, 0.1).limit == "link");
 }
 
+TEST_CASE(
+    "if the program works gamma times as long as it communicates, the gain is below 1/gamma") {
+  const auto p = preset_parameters("100g");
+  const Workload w{.size = 65536, .hit_rate = 1};
+  const auto communication = message_cost(Mode::kSockets, p, w).rx.total() / w.size;
+  for (const double gamma : {0.1, 1.0, 10.0}) {
+    const auto gbps = [&](Mode mode) {
+      return throughput(mode, p, w, 1, gamma * communication).gbps;
+    };
+    CHECK(gbps(Mode::kRnic) > gbps(Mode::kSockets));
+    CHECK(gbps(Mode::kRnic) / gbps(Mode::kSockets) - 1 < 1 / gamma);
+  }
+}
+
 TEST_CASE("one message in flight is limited by the round trip, many are not") {
   for (const auto& name : preset_names()) {
     const auto p = preset_parameters(name.c_str());

@@ -24,8 +24,6 @@ enum class Mode : std::uint8_t {
 inline constexpr std::array kModes{Mode::kSockets, Mode::kSoftware, Mode::kToe, Mode::kRnic};
 /// Returns "kernel sockets", "software iWARP", "TOE" or "RNIC".
 std::string_view to_string(Mode mode);
-/// Returns "a" to "d", which stand for the modes in the tables of rfc-notes/offload-model.md.
-std::string_view letter(Mode mode);
 
 /// The kinds of work that need processor time.
 enum class Component : std::uint8_t {

@@ -24,9 +24,6 @@ struct Throughput {
 /// nanoseconds.
 Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
                       double application = 0);
-/// Returns the time that a card needs for a message of `size` octets, in nanoseconds.
-double card_ns(const Parameters& p, double size);
-
 /// Number of processors that are busy at each end. May exceed the number that the hosts have.
 struct Load {
   double tx = 0;
