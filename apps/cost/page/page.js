@@ -137,8 +137,9 @@ function tables() {
 
 function heads() {
   const machine = Object.entries(data.machine).map(([name, text]) => `${name} ${text}`).join(', ');
-  byId('host').textContent = [data.host, data.note, machine, `one message: ${data.workload}`,
-    data.what_if && `what if ${data.what_if}`].filter(Boolean).join(' · ');
+  byId('host').textContent = [data.host, data.note, `One message: ${data.workload}`,
+    data.what_if && `What if ${data.what_if}`].filter(Boolean).join(' · ');
+  byId('machine').textContent = machine && `Machine: ${machine}.`;
   for (const { about, text } of data.sentences) {
     byId('sentences').appendChild(document.createElement('dt')).textContent = about;
     byId('sentences').appendChild(document.createElement('dd')).textContent = text;

@@ -15,10 +15,11 @@ namespace {
 
 using model::Mode;
 
-/// Returns "98.7 Gb/s for 0.96 us", the throughput and processor time of a way.
-std::string result(const Way& way) {
+/// Returns "98.7 Gb/s with 0.96 us", the throughput and processor time of a way. `unit` follows the
+/// time.
+std::string result(const Way& way, std::string_view unit = "") {
   return fmt::format(
-      "{:.3g} Gb/s for {} us a message{}", way.throughput.gbps, us_text(way.cost.total()),
+      "{:.3g} Gb/s with {} us{}{}", way.throughput.gbps, us_text(way.cost.total()), unit,
       way.standing == model::Standing::kUndecided ? " (within the uncertainty)" : "");
 }
 
@@ -56,7 +57,7 @@ std::string ceiling_sentence(const Answer& a) {
 std::string change_sentence(const Answer& a) {
   auto out = fmt::format(
       "An RNIC reaches {} if its buffers stay registered, and {} if each transfer registers them, ",
-      result(a.way(kOnce)), result(a.way(kEachTime)));
+      result(a.way(kOnce), " of processor time per message"), result(a.way(kEachTime)));
   if (!a.reuses) {
     out += "and no number of transfers pays for a registration";
   } else if (*a.reuses < 1) {
