@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Opens a report in headless Chromium. Every chart must be drawn, and the page must fetch nothing
-// and log nothing to the console. The page fits on one screen while its details are folded. On a
-// phone nothing may be cut off. In dark mode and in print everything must have enough contrast.
-// Each chart must have a text. The pictures use a colour for one thing only, and no line crosses the
-// text of the flip. Saves screenshots and a PDF.
+// and log nothing to the console. The page fits on one screen, and on one sheet of paper, while its
+// details are folded. On a phone nothing may be cut off. In dark mode and in print everything must
+// have enough contrast. Each chart must have a text. The pictures use a colour for one thing only,
+// and no line crosses the text of the flip. Saves screenshots and a PDF.
 import { unreadable } from './page_checks.mjs';
 import { finish, kept, note, open as openPage, problems } from './page_session.mjs';
 
@@ -149,7 +149,9 @@ await finish(`${CHARTS.length} charts,`, async () => {
   note('paper', await unreadable(desk, SHAPES));
   note('paper', await cutOff(desk, 7));
   await shoot(desk, 'paper');
-  await desk.pdf({ path: kept('page.pdf'), format: 'A4' });
+  const pdf = await desk.pdf({ path: kept('page.pdf'), format: 'A4' });
+  const sheets = pdf.toString('latin1').match(/\/Type\s*\/Page\b/g).length;
+  if (sheets !== 1) problems.push(`paper: ${sheets} sheets`);
 
   const phone = await open({ viewport: { width: PHONE, height: 800 }, colorScheme: 'dark' });
   note('phone', await cutOff(phone, SMALLEST_TEXT));
