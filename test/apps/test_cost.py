@@ -108,6 +108,7 @@ class Cost(Case):
             self.assertLess(ways["RNIC, once"]["total_us"], sockets)
         _, _, enough = self.sentences("--reuse", "3")
         _, _, few = self.sentences("--reuse", "2")
+        self.assertIn("costs both hosts 285 ms of processor time", self.sentences("--size", "1G")[0]["time"])
         self.assertLess(enough["RNIC, --reuse"]["total_us"], sockets := enough["kernel sockets"]["total_us"])
         self.assertGreater(few["RNIC, --reuse"]["total_us"], sockets)
         free = "copy_tx=0,copy_rx=0,syscall_tx=0,syscall_rx=0,segment_tx=0,segment_rx=0,packet_tx=0,packet_rx=0,ack=0,interrupt=0,wakeup=0"

@@ -254,17 +254,17 @@ const Way& Answer::way(std::string_view name) const {
 Answer answer(const QuestionOptions& options) {
   const auto base = question_of(options);
   const auto q = changed_question(base, options);
-  Answer out{
-      .question = q,
-      .workload = workload_text(q.workload),
-      .what_if = options.what_if,
-      .ways = ways_of(q),
-      .before = options.what_if.empty() ? std::vector<Way>{} : ways_of(base),
-      .spread = throughput(Mode::kSockets, q.set.resolve(), q.workload, q.cores + 1, q.application),
-      .crossovers = crossovers_of(q),
-      .reuses = reuse_needed(q.set.resolve(), q.workload),
-      .flips = flips_of(q),
-      .decisive = decisive_of(q)};
+  Answer out{.question = q,
+             .workload = workload_text(q.workload),
+             .what_if = options.what_if,
+             .ways = ways_of(q),
+             .before = options.what_if.empty() ? std::vector<Way>{} : ways_of(base),
+             .one_core_more = throughput(Mode::kSockets, q.set.resolve(), q.workload, q.cores + 1,
+                                         q.application),
+             .crossovers = crossovers_of(q),
+             .reuses = reuse_needed(q.set.resolve(), q.workload),
+             .flips = flips_of(q),
+             .decisive = decisive_of(q)};
   out.sentences = sentences_of(out);
   out.by_size = by_size_of(q, out.ways);
   out.copy_share = copy_share_of(q);

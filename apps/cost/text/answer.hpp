@@ -87,11 +87,11 @@ struct Sentence {
 
 struct Answer {
   Question question;
-  std::string workload;      ///< in words
-  std::string what_if;       ///< the changes of --what-if; empty if there are none
-  std::vector<Way> ways;     ///< kernel sockets first
-  std::vector<Way> before;   ///< the same ways without the changes; empty if there are none
-  model::Throughput spread;  ///< sockets with one processor more
+  std::string workload;             ///< in words
+  std::string what_if;              ///< the changes of --what-if; empty if there are none
+  std::vector<Way> ways;            ///< kernel sockets first
+  std::vector<Way> before;          ///< the same ways without the changes; empty if there are none
+  model::Throughput one_core_more;  ///< sockets with one processor more
   std::vector<NamedCrossover> crossovers;
   /// Transfers after which registering both buffers has paid off, if it ever does.
   std::optional<double> reuses;

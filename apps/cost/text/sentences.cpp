@@ -15,11 +15,17 @@ namespace {
 
 using model::Mode;
 
+/// Returns "17.6 us" or "285 ms", with the digits of the table.
+std::string time_text(double ns) {
+  constexpr double kMany = 1e6;
+  return ns < kMany ? us_text(ns) + " us" : us_text(ns / kNsPerUs) + " ms";
+}
+
 /// Returns "98.7 Gb/s with 0.96 us", the throughput and processor time of a way. `unit` follows the
 /// time.
 std::string result(const Way& way, std::string_view unit = "") {
   return fmt::format(
-      "{:.3g} Gb/s with {} us{}{}", way.throughput.gbps, us_text(way.cost.total()), unit,
+      "{:.3g} Gb/s with {}{}{}", way.throughput.gbps, time_text(way.cost.total()), unit,
       way.standing == model::Standing::kUndecided ? " (within the uncertainty)" : "");
 }
 
@@ -32,13 +38,13 @@ std::string time_sentence(const Answer& a) {
     return fmt::format("the {} takes {:.0f} %", to_string(c), 100 * both[c] / both.total());
   };
   auto out = fmt::format(
-      "Sending {} over kernel sockets costs both hosts {} us of processor time: {}, {}, and the "
-      "receiver spends {} us of it",
-      format_octets(a.question.workload.size), us_text(both.total()), share(order[0]),
-      share(order[1]), us_text(cost.rx.total()));
+      "Sending {} over kernel sockets costs both hosts {} of processor time: {}, {}, and the "
+      "receiver spends {} of it",
+      format_octets(a.question.workload.size), time_text(both.total()), share(order[0]),
+      share(order[1]), time_text(cost.rx.total()));
   if (a.question.application == 0) return out;
-  return out + fmt::format("; the application spends another {} us at each end",
-                           us_text(a.question.application * a.question.workload.size));
+  return out + fmt::format("; the application spends another {} at each end",
+                           time_text(a.question.application * a.question.workload.size));
 }
 
 std::string ceiling_sentence(const Answer& a) {
@@ -49,9 +55,9 @@ std::string ceiling_sentence(const Answer& a) {
   if (!a.before.empty()) {
     out += fmt::format(", and {:.3g} Gb/s without the change", a.before.front().throughput.gbps);
   }
-  if (a.spread.gbps <= t.gbps) return out + "; one core more does not help";
+  if (a.one_core_more.gbps <= t.gbps) return out + "; one core more does not help";
   return out + fmt::format("; one core more raises that to {:.3g} Gb/s, limited by the {}",
-                           a.spread.gbps, a.spread.limit);
+                           a.one_core_more.gbps, a.one_core_more.limit);
 }
 
 std::string change_sentence(const Answer& a) {
