@@ -21,11 +21,12 @@ std::string time_text(double ns) {
   return ns < kMany ? us_text(ns) + " us" : us_text(ns / kNsPerUs) + " ms";
 }
 
-/// Returns "98.7 Gb/s with 0.96 us", the throughput and processor time of a way. `unit` follows the
-/// time.
+/// Returns "98.7 Gb/s (link) with 0.96 us": throughput, its limit and processor time of a way.
+/// `unit` follows the time.
 std::string result(const Way& way, std::string_view unit = "") {
   return fmt::format(
-      "{:.3g} Gb/s with {}{}{}", way.throughput.gbps, time_text(way.cost.total()), unit,
+      "{:.3g} Gb/s ({}) with {}{}{}", way.throughput.gbps, way.throughput.limit,
+      time_text(way.cost.total()), unit,
       way.standing == model::Standing::kUndecided ? " (within the uncertainty)" : "");
 }
 
