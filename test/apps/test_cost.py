@@ -143,6 +143,11 @@ class Cost(Case):
         self.assertEqual(value["before"], self.predicted()["ways"])
         self.assertEqual(value["what_if"], changes)
         self.assertEqual(self.predicted("--markers", "--what-if", "markers=off")["ways"], self.predicted()["ways"])
+        slow = {way["way"]: way for way in self.predicted("--what-if", "inline=on,pcie=gen1x1")["ways"]}
+        self.assertEqual(slow["RNIC, once"]["limit"], "PCI Express")
+        self.assertEqual(slow["TOE"], self.predicted()["ways"][2])
+        self.assertLess(slow["RNIC, once"]["gbps"], 2)
+        self.fails('--what-if: "pcie": "gen8x1" is not gen1x1 to gen7x32', "predict", "--what-if", "pcie=gen8x1")
         self.fails(r'--what-if: "speed": unknown key \(known keys: size, rate, cores, depth, .*, memory_bus\b.*\)', "predict",
                    "--what-if", "depth=1,speed=2")
         self.fails('--what-if: "depth": "0" is not a number from 1 to', "predict", "--what-if", "depth=0")

@@ -19,7 +19,7 @@ cli::Command predict_command() {
   command.flag("--json", *json, "Print everything that the text and the report show, as JSON");
   command.shown = {"iwarp cost predict --preset 2003 --size 4K",
                    "iwarp cost predict --host host.json --size 1M --rate 25 --cached",
-                   "iwarp cost predict --what-if depth=1,wait=interrupt,link=25",
+                   "iwarp cost predict --what-if inline=on,pcie=gen4x8,depth=1,wait=interrupt",
                    "iwarp cost predict --size 256K --reuse 100 --advertise 10 --json"};
   command.run = [options, json](const cli::Given&) {
     const auto found = answer(*options);

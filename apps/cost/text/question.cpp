@@ -7,7 +7,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <optional>
 #include <sstream>
 
 #include "common/base/error.hpp"
@@ -32,6 +34,23 @@ void flag(cli::Command& command, std::string name, bool& value, std::string help
   };
 }
 
+/// Parses "gen4x8" as the generation of PCI Express and the number of lanes.
+std::optional<std::array<double, 2>> parse_pcie(std::string_view word) {
+  constexpr unsigned kNewest = 7;
+  constexpr unsigned kWidest = 32;
+  unsigned generation = 0;
+  unsigned lanes = 0;
+  const auto* const end = word.data() + word.size();
+  if (!word.starts_with("gen")) return std::nullopt;
+  const auto first = std::from_chars(word.data() + 3, end, generation);
+  if (first.ptr == end || *first.ptr != 'x') return std::nullopt;
+  const auto second = std::from_chars(first.ptr + 1, end, lanes);
+  if (second.ptr != end || generation < 1 || generation > kNewest || lanes < 1 || lanes > kWidest) {
+    return std::nullopt;
+  }
+  return std::array<double, 2>{static_cast<double>(generation), static_cast<double>(lanes)};
+}
+
 /// Declares the options of a workload: one row for each. All of them are keys of --what-if.
 void add_workload_options(cli::Command& command, WorkloadOptions& options) {
   auto& w = options.rest;
@@ -49,6 +68,15 @@ void add_workload_options(cli::Command& command, WorkloadOptions& options) {
   command.choice(
       "--wait", options.wait, {"usual", "poll", "interrupt"},
       "How receivers wait: usual means that sockets and a TOE sleep while an RNIC polls");
+  command.number("--moderation", "N", w.moderation, {1, kLargestCount},
+                 "RNIC with --wait interrupt: completions per interrupt");
+  command.number("--signalled", "SHARE", w.signalled, {0, 1},
+                 "RNIC: share of the requests that complete visibly");
+  flag(command, "--inline", w.inlined, "RNIC: copy the payload into the work request");
+  command.text("--pcie", "genNxM", options.pcie, "PCI Express generation and lanes of the card")
+      .check([](const std::string& word) {
+        return parse_pcie(word) ? "" : fmt::format("\"{}\" is not gen1x1 to gen7x32", word);
+      });
   command.choice("--crc", options.crc, {"on", "off"}, "CRC32c in software iWARP");
   flag(command, "--markers", w.markers, "Use markers in software iWARP");
   command.size("--fpdu", options.fpdu, {1, 1U << 16},
@@ -65,6 +93,10 @@ void set_workload(Question& q, const WorkloadOptions& options) {
   w.sleeps = options.wait == "poll" ? 0 : 1;
   w.events = options.wait == "interrupt";
   w.crc = options.crc == "on";
+  if (const auto link = parse_pcie(options.pcie)) {
+    q.set.values["pcie_generation"].value = link->front();
+    q.set.values["pcie_lanes"].value = link->back();
+  }
   q.rate = options.rate > 0 ? options.rate : q.set.at("link");
   q.cores = options.cores;
   q.application = options.application;
