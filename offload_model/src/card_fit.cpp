@@ -87,6 +87,19 @@ double fastest(std::span<const CardSample> samples) {
   return stream > 0 ? std::max(stream, few) : 2 * few;
 }
 
+/// Returns whether a larger message lowers the rate of messages anywhere. If not, the samples do
+/// not tell the bandwidth.
+bool reached_link(std::span<const CardSample> samples) {
+  constexpr double kLower = 0.75;
+  return std::ranges::any_of(samples, [&](const CardSample& large) {
+    return std::ranges::any_of(samples, [&](const CardSample& small) {
+      return small.way == large.way && small.connections == large.connections &&
+             small.depth == large.depth && small.size < large.size &&
+             large.rate < kLower * small.rate;
+    });
+  });
+}
+
 RateLaw rate_law(const Searched& v, double bandwidth) {
   return {v[0], v[1], v[2], v[3], v[4], bandwidth};
 }
@@ -244,16 +257,17 @@ void FittedWay::cross_validate(double bandwidth, double round_trip) {
   cpu_errors_ = left_out(std::move(costs));
 }
 
-FittedWay::FittedWay(std::span<const CardSample> all, std::string way, double round_trip)
+FittedWay::FittedWay(std::span<const CardSample> all, std::string way, const UsualCard& usual)
     : way_(std::move(way)) {
   std::ranges::copy_if(all, std::back_inserter(samples_),
                        [&](const CardSample& s) { return s.way == way_; });
   // The link is the same for all ways of a file, unless a way came close to it and stopped there.
   const auto link = fastest(all);
   const auto own = fastest(samples_);
-  const auto bandwidth = own > link / 2 ? own : link;
-  fit(bandwidth, round_trip);
-  cross_validate(bandwidth, round_trip);
+  auto bandwidth = own > link / 2 ? own : link;
+  if (!reached_link(all)) bandwidth = std::max(bandwidth, usual.bandwidth);
+  fit(bandwidth, usual.round_trip);
+  cross_validate(bandwidth, usual.round_trip);
 }
 
 std::vector<CardSample> FittedWay::ignored() const {
@@ -285,11 +299,11 @@ CardPrediction FittedWay::predict(const CardLoad& load) const {
   return out;
 }
 
-std::vector<FittedWay> fit_ways(const CardSamples& samples, double round_trip) {
+std::vector<FittedWay> fit_ways(const CardSamples& samples, const UsualCard& usual) {
   std::vector<FittedWay> out;
   for (const auto& s : samples.rows) {
     if (std::ranges::find(out, s.way, &FittedWay::way) != out.end()) continue;
-    out.emplace_back(samples.rows, s.way, round_trip);
+    out.emplace_back(samples.rows, s.way, usual);
   }
   return out;
 }

@@ -43,12 +43,13 @@ model::CardSamples samples_of(const std::string& file) {
   return std::move(*samples);
 }
 
-/// Returns the time of a round trip with the card of the default preset, in us. It matters only for
-/// files that measure a single depth.
-double round_trip() {
+/// Returns the card of the default preset.
+model::UsualCard usual_card() {
+  constexpr double kOctetsPerUsAtOneGbps = 125;
   const auto host = usage::load_host("", "").resolve();
-  return 2 * model::latency_ns(model::Mode::kRnic, host, {.size = 1, .hit_rate = 1}) /
-         usage::kNsPerUs;
+  const auto one_way =
+      model::latency_ns(model::Mode::kRnic, host, {.size = 1, .hit_rate = 1}) / usage::kNsPerUs;
+  return {.round_trip = 2 * one_way, .bandwidth = host.link * kOctetsPerUsAtOneGbps};
 }
 
 struct FitRow {
@@ -227,7 +228,7 @@ std::string comparison_text(const std::vector<FittedWay>& ways, const model::Car
 
 int run_fit(const FitOptions& options) {
   const auto samples = samples_of(options.file);
-  const auto ways = model::fit_ways(samples, round_trip());
+  const auto ways = model::fit_ways(samples, usual_card());
   const auto& first = samples.rows.front();
   const auto or_first = [](std::uint64_t given, double otherwise) {
     return given > 0 ? static_cast<double>(given) : otherwise;

@@ -10,8 +10,6 @@ namespace iwarp::offload_model {
 
 namespace {
 
-constexpr double kRoundTrip = 3;
-
 /// A card that needs 0.4 us for a message, 20 us for a round trip and carries 12.5 GB/s. Its host
 /// needs 1 us for each message and 9 us for each wake-up of a connection that waits.
 CardSample made(double size, double connections, double depth) {
@@ -34,7 +32,7 @@ CardSamples grid(std::initializer_list<double> sizes, std::initializer_list<doub
 }
 
 TEST_CASE("other sizes and depths of a card that follows the law are predicted") {
-  const auto ways = fit_ways(grid({64, 4096, 65536}, {1, 16, 256}), kRoundTrip);
+  const auto ways = fit_ways(grid({64, 4096, 65536}, {1, 16, 256}), {});
   REQUIRE(ways.size() == 1);
   for (const auto size : {64.0, 512.0, 8192.0, 32768.0}) {
     for (const auto depth : {1.0, 4.0, 64.0, 256.0}) {
@@ -57,7 +55,7 @@ TEST_CASE("other sizes and depths of a card that follows the law are predicted")
 TEST_CASE("a measured row is predicted as it was measured, and bands grow with distance") {
   auto samples = grid({64, 65536}, {1, 256});
   samples.rows[0].rate *= 1.3;  // a card that does not follow the law
-  const auto way = fit_ways(samples, kRoundTrip).front();
+  const auto way = fit_ways(samples, {}).front();
   CHECK(way.predict({64, 1, 1}).rate.median == doctest::Approx(samples.rows[0].rate).epsilon(0.01));
   const auto width = [&](double size, double depth) {
     const auto band = way.predict({size, 1, depth}).rate;
@@ -69,19 +67,27 @@ TEST_CASE("a measured row is predicted as it was measured, and bands grow with d
 
 TEST_CASE("a row that is off by a factor of 100 moves no prediction") {
   auto samples = grid({64, 4096, 65536}, {1, 16, 256});
-  const auto before = fit_ways(samples, kRoundTrip).front().predict({64, 1, 256}).rate.median;
+  const auto before = fit_ways(samples, {}).front().predict({64, 1, 256}).rate.median;
   samples.rows.push_back(made(64, 1, 512));
   samples.rows.back().rate /= 100;
-  const auto way = fit_ways(samples, kRoundTrip).front();
+  const auto way = fit_ways(samples, {}).front();
   REQUIRE(way.ignored().size() == 1);
   CHECK(way.ignored()[0].depth == 512);
   CHECK(way.predict({64, 1, 256}).rate.median == doctest::Approx(before).epsilon(0.1));
 }
 
+TEST_CASE("small messages alone do not tell the bandwidth, so the usual card's is assumed") {
+  const auto way = fit_ways(grid({2, 8, 64}, {128}), {.bandwidth = 25000}).front();
+  const auto p = way.predict({4096, 1, 128});
+  CHECK(p.rate.median == doctest::Approx(made(64, 1, 128).rate).epsilon(0.1));
+  CHECK(p.limit == "messages");
+  CHECK(way.predict({1 << 20, 1, 128}).limit == "octets");
+}
+
 TEST_CASE("polling costs the same cores at every rate") {
   auto samples = grid({64, 4096, 65536}, {1, 16, 256});
   for (auto& s : samples.rows) s.cpu = 8 / s.rate * 1e6;
-  const auto way = fit_ways(samples, kRoundTrip).front();
+  const auto way = fit_ways(samples, {}).front();
   CHECK(way.polling_cores() == doctest::Approx(8));
   const auto p = way.predict({64, 1, 4});
   CHECK(p.cpu.median * p.rate.median / 1e6 == doctest::Approx(8));
@@ -102,7 +108,7 @@ TEST_CASE("every second row of a published table predicts the rows between") {
     known.rows.push_back(
         {.way = "send", .size = kPosted[i].first, .depth = 128, .rate = kPosted[i].second * 1e6});
   }
-  const auto way = fit_ways(known, kRoundTrip).front();
+  const auto way = fit_ways(known, {}).front();
   for (std::size_t i = 1; i < std::size(kPosted); i += 2) {
     CAPTURE(kPosted[i].first);
     const auto p = way.predict({kPosted[i].first, 1, 128});
@@ -142,7 +148,7 @@ CardSamples echo() {
 
 TEST_CASE(
     "a card gains with many small messages in flight, and not with one, nor with large ones") {
-  const auto ways = fit_ways(echo(), kRoundTrip);
+  const auto ways = fit_ways(echo(), {});
   REQUIRE(ways.size() == 2);
   const auto cpu = [&](const CardLoad& load) {
     return std::pair{ways[0].predict(load).cpu, ways[1].predict(load).cpu};

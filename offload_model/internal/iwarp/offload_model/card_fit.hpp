@@ -52,6 +52,12 @@ struct CpuLaw {
   double spread = 0;  ///< exponent of connections in `work`
 };
 
+/// What to assume if no sample tells.
+struct UsualCard {
+  double round_trip = 3;     ///< us for a single message of a single connection
+  double bandwidth = 12500;  ///< octets per us; matters if no size was large enough to reach it
+};
+
 /// Relative errors if each sample is predicted from the other samples; 0 with one sample.
 struct LeftOut {
   double median = 0;
@@ -61,9 +67,8 @@ struct LeftOut {
 /// One way of moving messages, fitted to the samples of it.
 class FittedWay {
  public:
-  /// Fits the samples of `all` whose way is `way`; there is at least one. `round_trip` is the time
-  /// in us that a single message of a single connection needs, in case no sample tells.
-  FittedWay(std::span<const CardSample> all, std::string way, double round_trip);
+  /// Fits the samples of `all` whose way is `way`; there is at least one.
+  FittedWay(std::span<const CardSample> all, std::string way, const UsualCard& usual);
 
   const std::string& way() const { return way_; }
   CardPrediction predict(const CardLoad& load) const;
@@ -100,6 +105,6 @@ class FittedWay {
 };
 
 /// Fits each way of the samples, in the order of the file.
-std::vector<FittedWay> fit_ways(const CardSamples& samples, double round_trip);
+std::vector<FittedWay> fit_ways(const CardSamples& samples, const UsualCard& usual);
 
 }  // namespace iwarp::offload_model
