@@ -73,19 +73,17 @@ Ledger sockets_rx(const Parameters& p, double n, double sleeps) {
 }
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:
-/// B_tx(n) = A_tx(n') + N_f (t_fp + 3 t_iov) + n' c_crc + N_m t_mk [+ n c_cp(L2) with markers]
-/// B_rx(n) = A_rx(n') + N_f t_fp + n' c_crc + N_m t_mk + kappa n c_cp(LLC)
+/// B_tx(n) = A_tx(n') + N_f t_fp + N_m t_mk + n c_cc      with CRC; k' instead of k
+/// B_rx(n) = A_rx(n') + N_f t_fp + N_m t_mk + n' c_crc + kappa n c_cp(LLC); k' instead of k
 Cost software(const Parameters& p, const Workload& w) {
-  const auto wire = wire_of(Mode::kSoftware, p, w);
-  Cost out{sockets_tx(p, wire.octets), sockets_rx(p, wire.octets, w.sleeps)};
-  out.tx[kProtocol] += wire.fpdus * (p.fpdu + kPiecesPerFpdu * p.iovec) + wire.markers * p.marker;
-  out.rx[kProtocol] += wire.fpdus * p.fpdu + wire.markers * p.marker;
-  if (w.crc) {
-    out.tx[kChecksum] += wire.octets * p.crc;
-    out.rx[kChecksum] += wire.octets * p.crc;
-  }
-  if (w.markers) out.tx[kCopy] += w.size * p.copy_l2;
-  out.rx[kCopy] += w.software_copies * w.size * p.copy_llc;
+  const auto octets = wire_of(Mode::kSoftware, p, w).octets;
+  const auto [tx, rx] = stack_work(p, w);
+  Cost out{sockets_tx(p, octets), sockets_rx(p, octets, w.sleeps)};
+  out.tx[kSyscall] = tx.calls * p.syscall_tx;
+  out.rx[kSyscall] = rx.calls * p.syscall_rx;
+  out.rx[kWakeup] = rx.calls * w.sleeps * p.wakeup;
+  out.tx += price(p, tx, true);
+  out.rx += price(p, rx, false);
   // Software iWARP keeps its queues in memory of the host, so posting needs no doorbell.
   out.tx[kPost] += p.post + p.completion;
   return out;
@@ -168,7 +166,7 @@ Ledger Cost::both() const {
   return out;
 }
 
-Wire wire_of(Mode mode, const Parameters& p, const Workload& w) {
+Wire wire_of(Mode mode, const Parameters& p, const Workload& w, double position) {
   Wire out{.octets = w.size, .packets = in_stream(w.size, p.mss)};
   if (mode == Mode::kSoftware || mode == Mode::kRnic) {
     const auto payload = fpdu_payload(p, w);
@@ -176,11 +174,80 @@ Wire wire_of(Mode mode, const Parameters& p, const Workload& w) {
     const auto rest = w.size - whole * payload;
     out.fpdus = whole + (rest > 0 ? 1 : 0);
     out.octets = whole * fpdu_octets(payload) + (rest > 0 ? fpdu_octets(rest) : 0);
-    if (w.markers) out.markers = std::floor(out.octets / (kMarkerDistance - kMarkerSize));
+    // A marker is due where the position is a multiple of the distance. [MPA-25]
+    const auto first = pieces(position, kMarkerDistance) * kMarkerDistance - position;
+    if (w.markers && out.octets > first)
+      out.markers = pieces(out.octets - first, kMarkerDistance - kMarkerSize);
     out.octets += out.markers * kMarkerSize;
     out.packets = pieces(out.octets, p.mss);
   }
   out.efficiency = w.size / (out.octets + out.packets * p.frame_overhead);
+  return out;
+}
+
+/// Limits of this stack, in octets, FPDUs and elements of a gather list. Their sources are
+/// verbs/connection_options.hpp, connection.cpp, framer.hpp, deframer.hpp and driven_io.cpp.
+constexpr double kRing = 1 << 20;
+constexpr double kStage = 512 << 10;
+constexpr double kQueuedFpdus = 256;
+constexpr double kGatherList = 256;
+constexpr double kCopyBelow = 2048;
+constexpr double kAssembledFirst = 512;
+constexpr double kReadExactly = 16 << 10;
+constexpr double kReadBeforePlacing = 12;
+
+std::array<Work, 2> stack_work(const Parameters& p, const Workload& w, double position) {
+  const auto wire = wire_of(Mode::kSoftware, p, w, position);
+  const auto payload = std::min(fpdu_payload(p, w), w.size);
+  const auto each = fpdu_octets(payload);
+  const auto fpdus = w.batch * wire.fpdus;
+  Work tx{.fpdus = wire.fpdus, .markers = wire.markers};
+  if (w.crc) tx.crced = wire.octets - kCrcField * wire.fpdus;
+  auto rx = tx;
+  const bool copies = w.crc || w.markers || payload <= kCopyBelow;
+  if (copies) {
+    tx.copied = w.size;
+    tx.calls = pieces(fpdus, std::min(kQueuedFpdus, std::floor(kRing / each)));
+  } else {
+    // The gather list of the last FPDU of a call ends with its payload.
+    tx.calls = pieces(fpdus, std::min(kGatherList / 2 - 1, pieces(kRing, each)));
+    tx.pieces = 2 * fpdus - (tx.calls - 1);
+  }
+  if (w.crc) {
+    const auto passes = [&w](double octets) {
+      const auto ulpdu = kTaggedHeader + octets;
+      if (octets == 0) return 0.0;
+      if (ulpdu <= kAssembledFirst && !w.markers) return 1.0;
+      return std::fmod(kLengthField + ulpdu, kAlignment) == 0 ? 2.0 : 3.0;
+    };
+    const auto whole = std::floor(w.size / payload);
+    tx.crc_passes = whole * passes(payload) + passes(w.size - whole * payload);
+    rx.crc_passes = wire.fpdus;
+  }
+  // The receiver stages as many FPDUs as fit. It moves the beginning of the FPDU that does not fit,
+  // or, if FPDUs are large, does not read it.
+  rx.copied = w.software_copies * w.size;
+  const auto staged = std::floor(kStage / each) * each;
+  const auto arrived = w.batch * wire.octets;
+  if (w.software_copies == 0) {
+    rx.calls = fpdus + 1;
+    rx.copied = kReadBeforePlacing * wire.fpdus;
+  } else if (each >= kReadExactly) {
+    rx.calls = pieces(arrived, staged);
+  } else {
+    rx.calls = 1 + std::max(0.0, pieces(arrived - kStage, staged));
+    rx.copied += (rx.calls - 1) * (kStage - staged) / w.batch;
+  }
+  for (auto* count : {&tx.calls, &tx.pieces, &rx.calls}) *count /= w.batch;
+  return {tx, rx};
+}
+
+Ledger price(const Parameters& p, const Work& work, bool sends) {
+  const auto joined = sends ? std::min(work.copied, work.crced) : 0;
+  Ledger out;
+  out[kCopy] = work.copied * p.copy_llc;
+  out[kChecksum] = (work.crced - joined) * p.crc + joined * std::max(0.0, p.copy_crc - p.copy_llc);
+  out[kProtocol] = work.fpdus * p.fpdu + work.pieces * p.iovec + work.markers * p.marker;
   return out;
 }
 

@@ -22,9 +22,33 @@ std::map<Kind, double> spreads(const std::vector<Record>& runs) {
   return out;
 }
 
-Ledger predicted(const Record& run, Parameters p, const Machine& machine) {
-  const auto crc = machine.crc.find(run.crc);
-  p.crc = crc == machine.crc.end() ? 0 : crc->second;
+/// Returns how much memory a stream of messages of this size uses at both ends together: the
+/// application's buffers, the transmit ring, the socket buffer and the staging area.
+double working_set(double size) {
+  constexpr double kInFlight = 16;
+  constexpr double kRing = 1 << 20;
+  const auto in_flight = std::min(kInFlight * size, kRing);
+  return 2 * size + 2 * in_flight + std::min(in_flight, kRing / 2);
+}
+
+/// Returns the costs of the passes of a run, between those of the two working sets.
+Parameters with_passes(Parameters p, const Record& run, const Machine& machine) {
+  const auto found = machine.passes.find(run.crc);
+  if (found == machine.passes.end()) return p;
+  const auto& [small, large] = found->second;
+  const auto set = working_set(static_cast<double>(run.size));
+  const auto share =
+      std::clamp(std::log(set / kWorkingSets[0]) /
+                     std::log(static_cast<double>(kWorkingSets[1] / kWorkingSets[0])),
+                 0.0, 1.0);
+  p.copy_llc = std::lerp(small.copy, large.copy, share);
+  p.crc = std::lerp(small.crc, large.crc, share);
+  p.copy_crc = std::lerp(small.copy_crc, large.copy_crc, share);
+  return p;
+}
+
+Ledger predicted(const Record& run, const Parameters& host, const Machine& machine) {
+  const auto p = with_passes(host, run, machine);
   auto out = account(p, run.tx);
   out += account(p, run.rx);
   return out;
@@ -45,7 +69,8 @@ std::vector<MarginalCrc> marginal_crc(const std::vector<Record>& kinds, const Ma
   constexpr std::uint64_t kLargeEnough = 16384;
   constexpr double kAlike = 0.1;
   std::vector<MarginalCrc> out;
-  for (const auto& [kernel, bench] : machine.crc) {
+  for (const auto& [kernel, sets] : machine.passes) {
+    if (kernel == "off") continue;
     std::vector<double> costs;
     for (const auto& with : kinds) {
       if (with.mode != "iwarp" || with.crc != kernel || with.size < kLargeEnough) continue;
@@ -58,7 +83,10 @@ std::vector<MarginalCrc> marginal_crc(const std::vector<Record>& kinds, const Ma
       costs.push_back((with.cpu_ns() - without->cpu_ns()) / octets_of(with));
     }
     if (costs.empty()) continue;
-    out.push_back({kernel, median(costs), bench, static_cast<int>(costs.size())});
+    // Half of the octets are those of the sender, which copies them in the same pass.
+    const auto& bench = sets.back();
+    const auto each = (bench.crc + std::max(0.0, bench.copy_crc - bench.copy)) / 2;
+    out.push_back({kernel, median(costs), each, static_cast<int>(costs.size())});
   }
   return out;
 }

@@ -7,7 +7,6 @@
 namespace iwarp::offload_model {
 
 inline constexpr double kBitsPerOctet = 8;
-inline constexpr double kPiecesPerFpdu = 3;  ///< header, payload, trailer
 /// The largest message, in octets, at which a search for a crossover looks.
 inline constexpr double kLargestMessage = 1 << 30;
 

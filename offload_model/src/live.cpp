@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "limits.hpp"
-
 namespace iwarp::offload_model {
 
 double segments_of(double octets, double calls, double limit) {
@@ -19,14 +17,23 @@ Ledger account(const Parameters& p, const Observed& run) {
   const auto number = [](std::uint64_t n) { return static_cast<double>(n); };
   const auto& c = run.counters;
   Ledger out;
-  out[kCopy] = number(c.octets_sent) * p.copy_tx + number(c.octets_received) * p.copy_rx +
-               number(c.octets_copied) * p.copy_llc;
-  out[kChecksum] =
-      number(c.octets_sent + c.octets_received) * p.checksum + number(c.octets_crced) * p.crc;
-  out[kProtocol] = run.segments_sent * p.segment_tx + run.segments_received * p.segment_rx +
-                   number(c.fpdus_sent) * (p.fpdu + kPiecesPerFpdu * p.iovec) +
-                   number(c.fpdus_received) * p.fpdu +
-                   number(c.markers_sent + c.markers_received) * p.marker;
+  out[kCopy] = number(c.octets_sent) * p.copy_tx + number(c.octets_received) * p.copy_rx;
+  out[kChecksum] = number(c.octets_sent + c.octets_received) * p.checksum;
+  out[kProtocol] = run.segments_sent * p.segment_tx + run.segments_received * p.segment_rx;
+  // The counters do not separate the directions. So assign the passes to them by octets.
+  const auto moved = number(c.octets_sent + c.octets_received);
+  const auto sent = moved > 0 ? number(c.octets_sent) / moved : 0;
+  const auto work = [&](double share, std::uint64_t fpdus, std::uint64_t markers) {
+    return Work{.copied = share * number(c.octets_copied),
+                .crced = share * number(c.octets_crced),
+                .fpdus = number(fpdus),
+                .markers = number(markers)};
+  };
+  auto tx = work(sent, c.fpdus_sent, c.markers_sent);
+  // Payload that was not copied is an element of a gather list, and so is what precedes it.
+  if (tx.copied < sent * moved / 2) tx.pieces = 2 * tx.fpdus;
+  out += price(p, tx, true);
+  out += price(p, work(1 - sent, c.fpdus_received, c.markers_received), false);
   out[kSyscall] =
       number(c.send_calls) * p.syscall_tx + number(c.receive_calls + c.wait_calls) * p.syscall_rx;
   out[kWakeup] = run.switches * p.wakeup;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/offload_model/judge.hpp"
 #include "iwarp/offload_model/statistics.hpp"
 
 namespace iwarp::apps::cost {
@@ -26,15 +27,14 @@ double time_of(const std::function<void()>& call, std::uint64_t times);
 // Memory ------------------------------------------------------------------------------------------
 /// Measures the cost per byte of copying 4 KiB pieces, over a working set of `octets` bytes.
 Sample bench_copy(std::size_t octets);
-/// Measures the cost per byte of CRC32c over pieces of 1448 bytes.
-Sample bench_crc(const crc32c::Kernel& kernel);
-/// Sizes of the second-level and third-level cache in bytes. The sizes are estimates if the system
-/// does not report them.
-struct CacheSizes {
-  std::size_t second;
-  std::size_t third;
+/// The cost per byte of each pass of this stack over payload.
+struct Passes {
+  Sample copy, crc, copy_crc;
+  offload_model::PassCosts costs() const { return {copy.value, crc.value, copy_crc.value}; }
 };
-CacheSizes cache_sizes();
+/// Measures the passes of this stack over pieces of 1448 bytes, over a working set of `octets`
+/// bytes.
+Passes bench_passes(const crc32c::Kernel& kernel, std::size_t octets);
 
 // The system --------------------------------------------------------------------------------------
 /// Measures the cheapest system call.
@@ -66,8 +66,10 @@ struct Framing {
   Sample message;  ///< cost of a message in addition to its FPDUs, for both ends together
 };
 Framing bench_framing();
+/// Number of small messages that are posted before the first of them completes, as in a stream.
+inline constexpr std::uint64_t kBatch = 16;
 /// Measures the cost of posting, driving and completing a request that sends nothing: a fast
-/// registration or a local invalidate on a live connection.
+/// registration or a local invalidate on a live connection, in batches of kBatch.
 Sample bench_request();
 /// Returns what a message costs both ends in addition to its FPDUs, in nanoseconds. `request` is
 /// the cost at the posting end; half of `framing.message` is the cost at the other end.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the cost per byte of copying and of CRC32c. Also contains code that all benchmarks use.
+// Measures the cost per byte of the passes over payload: copying, CRC32c, and both in one. Also
+// contains code that all benchmarks use.
 #include <time.h>
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 
 #include "cost/bench/bench.hpp"
 
@@ -18,14 +18,6 @@ constexpr double kRoundNs = 4e6;  // approximate duration of a round in ns
 
 /// Prevents the compiler from removing work whose result is not used.
 void keep(const void* pointer) { asm volatile("" : : "g"(pointer) : "memory"); }
-
-std::size_t read_cache(const char* path) {
-  std::ifstream in(path);
-  std::size_t number = 0;
-  char unit = 0;
-  in >> number >> unit;
-  return unit == 'K' ? number << 10 : unit == 'M' ? number << 20 : number;
-}
 
 }  // namespace
 
@@ -48,39 +40,46 @@ double time_of(const std::function<void()>& call, std::uint64_t times) {
   return (now() - start) / static_cast<double>(times);
 }
 
-Sample bench_copy(std::size_t octets) {
-  const auto half = std::max(octets / 2 / kPiece, std::size_t{1}) * kPiece;
+namespace {
+
+/// Measures the cost per byte of a pass, which reads `piece` bytes and may write them to another
+/// place. The passes go over `octets` bytes, half of them source.
+template <typename Pass>
+Sample bench_pass(std::size_t octets, std::size_t piece, Pass pass) {
+  const auto half = std::max(octets / 2 / piece, std::size_t{1}) * piece;
   const std::vector<std::byte> from(half, std::byte{1});
   std::vector<std::byte> to(half, std::byte{2});
-  const auto pass = [&] {
-    for (std::size_t at = 0; at < half; at += kPiece) {
-      std::memcpy(to.data() + at, from.data() + at, kPiece);
+  const auto all = [&] {
+    for (std::size_t at = 0; at < half; at += piece) {
+      const auto crc = pass(to.data() + at, bytes::View(from).subspan(at, piece));
+      keep(&crc);
       keep(to.data());
     }
   };
   const auto times =
-      static_cast<std::uint64_t>(std::max(1.0, kRoundNs / std::max(time_of(pass, 2), 1.0)));
-  return sample([&] { return time_of(pass, times) / static_cast<double>(half); });
+      static_cast<std::uint64_t>(std::max(1.0, kRoundNs / std::max(time_of(all, 2), 1.0)));
+  return sample([&] { return time_of(all, times) / static_cast<double>(half); });
 }
 
-Sample bench_crc(const crc32c::Kernel& kernel) {
-  const std::vector<std::byte> octets(kSegment, std::byte{0x5A});
+}  // namespace
+
+Sample bench_copy(std::size_t octets) {
+  return bench_pass(octets, kPiece, [](std::byte* to, bytes::View from) {
+    std::memcpy(to, from.data(), from.size());
+    return 0U;
+  });
+}
+
+Passes bench_passes(const crc32c::Kernel& kernel, std::size_t octets) {
+  // Each CRC continues the previous one, so that the processor cannot compute two at a time.
   std::uint32_t crc = 0;
-  const auto pass = [&] {
-    crc = kernel.extend(crc, octets);
-    keep(&crc);
-  };
-  const auto times =
-      static_cast<std::uint64_t>(std::max(1.0, kRoundNs / std::max(time_of(pass, 64), 1.0)));
-  return sample([&] { return time_of(pass, times) / static_cast<double>(kSegment); });
-}
-
-CacheSizes cache_sizes() {
-  constexpr std::size_t kUsualSecond = 512 << 10;
-  constexpr std::size_t kUsualThird = 8 << 20;
-  const auto second = read_cache("/sys/devices/system/cpu/cpu0/cache/index2/size");
-  const auto third = read_cache("/sys/devices/system/cpu/cpu0/cache/index3/size");
-  return {second > 0 ? second : kUsualSecond, third > 0 ? third : kUsualThird};
+  const auto alone = bench_pass(octets, kSegment, [&](std::byte* /*to*/, bytes::View from) {
+    return crc = kernel.extend(crc, from);
+  });
+  const auto with_copy = bench_pass(octets, kSegment, [&](std::byte* to, bytes::View from) {
+    return crc = kernel.copy_extend(crc, to, from);
+  });
+  return {bench_copy(octets), alone, with_copy};
 }
 
 }  // namespace iwarp::apps::cost

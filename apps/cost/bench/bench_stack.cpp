@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the cost of this stack without system calls: two ends are connected in memory, with CRC
-// off. The benchmark measures Writes of one small FPDU and Writes of many small FPDUs, and computes
-// from them the costs of an FPDU and of a message. The cost of a marker is the difference between
-// Writes with and without markers. The FPDUs of these Writes are larger, and their payload is
-// copied next to the header.
+// off. The benchmark measures batches of Writes of one small FPDU, and Writes of many FPDUs of two
+// sizes. It computes from them the costs of an FPDU and of a message. The cost of a marker is the
+// difference between Writes with and without markers. The FPDUs of these Writes are larger, and
+// their payload is copied next to the header.
 #include <algorithm>
 
 #include "common/base/error.hpp"
@@ -18,6 +18,7 @@ using verbs::Access;
 
 constexpr std::size_t kTaggedHeader = 14;
 constexpr std::size_t kSmallestUlpdu = 128;  // size of a small ULPDU
+constexpr std::size_t kFramed = 1440;        // payload of an FPDU that is not small
 constexpr std::size_t kMarked = 2048;        // size of a ULPDU with four markers
 constexpr std::size_t kMost = 256 * kSmallestUlpdu;
 
@@ -32,18 +33,22 @@ class Pair : sim::Pair {
     if (!establish()) throw Error("in-memory stack: the two ends did not connect");
   }
 
-  void write(std::size_t fpdus) {
+  void write(std::size_t fpdus, std::uint64_t messages = 1) {
     const auto octets = sim::sge(source, 0, fpdus * payload);
-    if (a->qp->post_send({.opcode = verbs::WrOpcode::kWrite,
-                          .flags = verbs::SendFlags::kSignaled,
-                          .sgl = {&octets, 1},
-                          .remote = sim::remote(target)})) {
-      throw Error("in-memory stack: a request was rejected");
+    for (std::uint64_t i = 0; i < messages; ++i) {
+      if (a->qp->post_send({.opcode = verbs::WrOpcode::kWrite,
+                            .flags = verbs::SendFlags::kSignaled,
+                            .sgl = {&octets, 1},
+                            .remote = sim::remote(target)})) {
+        throw Error("in-memory stack: a request was rejected");
+      }
     }
     while (move(*a, *b) || move(*b, *a)) {
     }
     verbs::WorkCompletion wc;
-    if (a->cq.poll({&wc, 1}) != 1) throw Error("in-memory stack: a request did not complete");
+    for (std::uint64_t i = 0; i < messages; ++i) {
+      if (a->cq.poll({&wc, 1}) != 1) throw Error("in-memory stack: a request did not complete");
+    }
   }
 
   /// Returns the number of FPDUs whose payload fills the memory.
@@ -84,10 +89,18 @@ Framing bench_framing() {
   const auto time_of_most = [](Pair& pair) {
     return sample([&] { return time_of([&] { pair.write(pair.most()); }, kTimes); });
   };
+  // The cost of an FPDU without its octets: twice the cost of an FPDU minus the cost of one with
+  // twice the payload.
+  const auto fpdu_of = [&](std::size_t payload) {
+    Pair pair(kTaggedHeader + payload, false);
+    const auto all = time_of_most(pair);
+    return Sample{all.value / static_cast<double>(pair.most()), all.spread};
+  };
+  const auto half = fpdu_of(kFramed / 2);
+  const auto each = std::max(0.0, 2 * half.value - fpdu_of(kFramed).value);
   Pair small(kSmallestUlpdu, false);
-  const auto one = sample([&] { return time_between_calls([&] { small.write(1); }, 10 * kTimes); });
-  const auto many = time_of_most(small);
-  const auto each = (many.value - one.value) / static_cast<double>(small.most() - 1);
+  const auto one =
+      sample([&] { return time_between_calls([&] { small.write(1, kBatch); }, kTimes) / kBatch; });
 
   Pair plain(kMarked, false);
   Pair marked(kMarked, true);
@@ -96,7 +109,7 @@ Framing bench_framing() {
   marked.write(marked.most());
   const auto markers = static_cast<double>(marked.markers() - before);
   const auto with = time_of_most(marked);
-  return {{each / kSides, many.spread},
+  return {{each / kSides, half.spread},
           {std::max(0.0, (with.value - without.value) / markers / kSides),
            with.spread + without.spread},
           {std::max(0.0, one.value - each), one.spread}};

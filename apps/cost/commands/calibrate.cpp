@@ -131,23 +131,19 @@ class Calibration {
   }
 
   void memory() {
-    const auto caches = cache_sizes();
-    attempt("copying in each cache level", {}, [&] {
+    attempt("copies and CRC32c", {}, [&] {
       constexpr std::size_t kLargest = 128 << 20;
-      const auto third = std::min(caches.third / 2, kLargest / 8);
-      set("copy_l2", bench_copy(caches.second / 2),
-          "memcpy of 4 KiB pieces within half of the L2 cache");
-      set("copy_llc", bench_copy(third), "memcpy of 4 KiB pieces within the last-level cache");
       set("copy_dram", bench_copy(kLargest), "memcpy of 4 KiB pieces across 128 MiB of memory");
-    });
-    attempt("CRC32c by kernel", {}, [&] {
-      set("crc", bench_crc(crc32c::active()),
-          fmt::format("CRC32c kernel {} over 1448 octets", crc32c::active().name));
-      set("crc_table", bench_crc(crc32c::kernels().front()),
-          "CRC32c slicing-by-8 over 1448 octets");
       for (const auto& kernel : crc32c::kernels()) {
         if (!kernel.supported()) continue;
-        crcs_.push_back(fmt::format("{} {:.3f}", kernel.name, bench_crc(kernel).value));
+        const auto passes = bench_passes(kernel, model::kWorkingSets.back());
+        crcs_.push_back(fmt::format("{} {:.3f}", kernel.name, passes.crc.value));
+        const auto source = fmt::format("{} over 1448 octets, in 4 MiB", kernel.name);
+        if (&kernel == crc32c::kernels().data()) set("crc_table", passes.crc, source);
+        if (kernel.extend != crc32c::active().extend) continue;
+        set("copy_llc", passes.copy, "memcpy of 4 KiB pieces in 4 MiB");
+        set("crc", passes.crc, source);
+        set("copy_crc", passes.copy_crc, source);
       }
     });
   }

@@ -67,13 +67,18 @@ std::vector<Job> all_jobs(const ValidateOptions& options) {
 /// results of the micro-benchmarks.
 Machine machine_of(const ValidateOptions& options) {
   Machine out{.host = usage::load_host(options.host.preset, options.host.host).resolve(),
-              .crc = {}};
+              .passes = {}};
   for (const auto& kernel : crc32c::kernels()) {
-    if (kernel.supported()) out.crc[kernel.name] = bench_crc(kernel).value;
+    if (kernel.supported()) {
+      std::ranges::transform(
+          model::kWorkingSets, out.passes[kernel.name].begin(),
+          [&](std::size_t octets) { return bench_passes(kernel, octets).costs(); });
+    }
   }
+  out.passes["off"] = out.passes.begin()->second;
   if (!options.host.host.empty()) return out;
   auto& p = out.host;
-  p.copy_llc = bench_copy(cache_sizes().third / 2).value;
+  p.copy_llc = bench_copy(model::kWorkingSets.back()).value;
   p.syscall_tx = p.syscall_rx = 2 * bench_syscall().value;
   p.copy_tx = p.copy_rx = p.copy_llc;
   p.wakeup = bench_wakeup(false).value;
@@ -97,8 +102,13 @@ Machine median_of(const std::vector<Machine>& machines) {
   for (const auto& field : model::fields()) {
     out.host.*field.member = middle([&](const Machine& m) { return m.host.*field.member; });
   }
-  for (auto& [kernel, cost] : out.crc) {
-    cost = middle([&kernel](const Machine& m) { return m.crc.at(kernel); });
+  using model::PassCosts;
+  for (auto& [kernel, sets] : out.passes) {
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      for (auto cost : {&PassCosts::copy, &PassCosts::crc, &PassCosts::copy_crc}) {
+        sets[i].*cost = middle([&](const Machine& m) { return m.passes.at(kernel)[i].*cost; });
+      }
+    }
   }
   return out;
 }

@@ -77,35 +77,45 @@ TEST_CASE("software iWARP costs as much as sockets with its longer stream, plus 
         Approx(message_cost(Mode::kSockets, p, longer).total()));
 
   p = free_of_cost();
-  p.crc = 0.1;
-  w.crc = true;
-  CHECK(message_cost(Mode::kSoftware, p, w).total() == Approx(2 * wire.octets * 0.1));
-  w.crc = false;
-  CHECK(message_cost(Mode::kSoftware, p, w).total() == 0);
-
-  p = free_of_cost();
   p.fpdu = 100;
-  p.iovec = 10;
-  CHECK(message_cost(Mode::kSoftware, p, w).tx.total() == Approx(wire.fpdus * 130));
-  CHECK(message_cost(Mode::kSoftware, p, w).rx.total() == Approx(wire.fpdus * 100));
-
+  CHECK(message_cost(Mode::kSoftware, p, w).total() == Approx(2 * wire.fpdus * 100));
   p = free_of_cost();
-  p.copy_llc = 0.25;
-  CHECK(message_cost(Mode::kSoftware, p, w).total() == 0);
-  w.software_copies = 1;
-  CHECK(message_cost(Mode::kSoftware, p, w).rx[kCopy] == Approx(25'000));
+  p.syscall_tx = 1000;
+  CHECK(message_cost(Mode::kSoftware, p, w).total() == 1000);
+  w.batch = 4;
+  CHECK(message_cost(Mode::kSoftware, p, w).total() == 500);
 }
 
-TEST_CASE("markers cost their own processing, their octets, and a copy through the staging area") {
+TEST_CASE("the sender copies and computes the CRC in one pass, the receiver in two") {
+  auto p = free_of_cost();
+  p.copy_llc = 0.25;
+  p.copy_crc = 0.3;
+  p.crc = 0.1;
+  Workload w{.size = 100'000};
+  const auto wire = wire_of(Mode::kSoftware, p, w);
+  const auto headers = wire.octets - w.size - 4 * wire.fpdus;
+  auto cost = message_cost(Mode::kSoftware, p, w);
+  CHECK(cost.tx[kCopy] == Approx(25'000));
+  CHECK(cost.tx[kChecksum] == Approx(5000 + 0.1 * headers));
+  CHECK(cost.rx[kCopy] == Approx(25'000));
+  CHECK(cost.rx[kChecksum] == Approx(10'000 + 0.1 * headers));
+  w = {.size = 100'000, .crc = false, .fpdu = 8192, .software_copies = 0};
+  p.iovec = 10;
+  cost = message_cost(Mode::kSoftware, p, w);
+  CHECK(cost.tx.total() == Approx(2 * 13 * 10));
+  CHECK(cost.rx[kCopy] == Approx(13 * 12 * 0.25));
+}
+
+TEST_CASE("markers cost their own processing, their octets, and a copy of the payload") {
   auto p = free_of_cost();
   p.marker = 5;
-  p.copy_l2 = 0.5;
-  const Workload w{.size = 100'000, .crc = false, .markers = true, .software_copies = 0};
+  p.copy_llc = 0.5;
+  const Workload w{.size = 100'000, .crc = false, .markers = true};
   const auto wire = wire_of(Mode::kSoftware, p, w);
   CHECK(wire.markers > 0);
   const auto cost = message_cost(Mode::kSoftware, p, w);
   CHECK(cost.tx.total() == Approx(wire.markers * 5 + 50'000));
-  CHECK(cost.rx.total() == Approx(wire.markers * 5));
+  CHECK(cost.rx.total() == Approx(wire.markers * 5 + 50'000));
 }
 
 TEST_CASE(

@@ -85,6 +85,7 @@ TEST_CASE("the ledger of a run: each count times its cost, in the right componen
   p.copy_tx = 1;
   p.copy_rx = 2;
   p.copy_llc = 3;
+  p.copy_crc = 7;
   p.crc = 4;
   p.syscall_tx = 5;
   p.syscall_rx = 6;
@@ -98,7 +99,7 @@ TEST_CASE("the ledger of a run: each count times its cost, in the right componen
   CHECK(ledger[Component::kCopy] == 1000 + 200 + 30);
   CHECK(ledger[Component::kChecksum] == 2000);
   CHECK(ledger[Component::kSyscall] == 15 + 18);
-  CHECK(ledger[Component::kProtocol] == 14 + 4 * 11 + 5 * 8 + 54);
+  CHECK(ledger[Component::kProtocol] == 14 + 4 * 10 + 5 * 8 + 54);
   CHECK(ledger[Component::kWakeup] == 90);
   CHECK(ledger[Component::kPost] == 77);
 }

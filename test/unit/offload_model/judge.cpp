@@ -52,7 +52,7 @@ std::vector<Record> runs(double factor, double noise = 0) {
 }
 
 Machine machine() {
-  Machine out{.host = free_of_cost(), .crc = {}};
+  Machine out{.host = free_of_cost(), .passes = {}};
   out.host.copy_llc = 0.02;
   return out;
 }

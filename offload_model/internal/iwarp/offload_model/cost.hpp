@@ -81,6 +81,7 @@ struct Workload {
   bool inlined = false;   ///< RNIC: the payload is in the work request, so it is not read by DMA
   bool crc = true;        ///< software iWARP: computes and checks CRCs
   bool markers = false;   ///< software iWARP: inserts and strips markers
+  double batch = 1;       ///< software iWARP: messages that one system call sends, at least 1
   double fpdu = 0;        ///< payload octets of an FPDU; 0: as many as fit into a TCP segment
   double depth = 0;       ///< messages in flight; 0: enough to keep the slowest resource busy
   /// Software iWARP: number of copies at the receiver, 1 if payload is staged and 0 if it is placed
@@ -99,8 +100,28 @@ struct Wire {
   double packets = 0;     ///< TCP segments on the link
   double efficiency = 0;  ///< message octets divided by all octets on the link
 };
-/// Returns the packets and octets on the wire for a message of the workload.
-Wire wire_of(Mode mode, const Parameters& p, const Workload& w);
+/// Returns the packets and octets on the wire for a message of the workload that begins at
+/// `position` of the stream, which determines where its markers are.
+Wire wire_of(Mode mode, const Parameters& p, const Workload& w, double position = 0);
+
+/// What software iWARP does for one message at one end, in addition to the work of TCP. A test
+/// compares these counts with those of the stack (test/unit/offload_model/work.cpp).
+struct Work {
+  double calls = 0;   ///< system calls that move octets, if TCP always accepts and has all octets
+  double pieces = 0;  ///< elements of gather lists, without the first one of each call
+  double copied = 0;  ///< octets copied inside the program
+  double crced = 0;   ///< octets over which a CRC is computed
+  /// Number of passes that compute a CRC. Markers cut the sender's passes; these are not counted.
+  double crc_passes = 0;
+  double fpdus = 0;
+  double markers = 0;
+};
+/// Returns the work for a message of the workload at the sender and at the receiver. If the batch
+/// is larger than 1, the counts are shares of the work for the batch.
+std::array<Work, 2> stack_work(const Parameters& p, const Workload& w, double position = 0);
+/// Returns the cost of the work. The sender copies and computes the CRC in one pass; the receiver
+/// first computes the CRC and then copies. Does not include the cost of the system calls.
+Ledger price(const Parameters& p, const Work& work, bool sends);
 
 /// Returns the cost of one message: A(n), B(n), C(n) or D(n) in rfc-notes/offload-model.md.
 Cost message_cost(Mode mode, const Parameters& p, const Workload& w);

@@ -11,10 +11,21 @@
 
 namespace iwarp::offload_model {
 
+/// The costs of the passes of this stack, in ns per octet: Parameters::copy_llc, crc and copy_crc.
+struct PassCosts {
+  double copy = 0;
+  double crc = 0;
+  double copy_crc = 0;
+};
+/// The sizes of memory over which PassCosts are measured: a stream of messages of 16 KiB uses about
+/// as much as the first size, and a stream of messages of 1 MiB as much as the second.
+inline constexpr std::array<std::size_t, 2> kWorkingSets{1 << 20, 4 << 20};
+
 /// The machine on which the runs were made.
 struct Machine {
-  Parameters host{};                  ///< costs according to micro-benchmarks
-  std::map<std::string, double> crc;  ///< ns per octet of CRC, by the name of the kernel
+  Parameters host{};  ///< costs according to micro-benchmarks
+  /// By the name of the CRC kernel, or "off"; one element for each of kWorkingSets.
+  std::map<std::string, std::array<PassCosts, kWorkingSets.size()>> passes;
 };
 
 /// The run with the median cost among all runs of one kind, and the prediction for that run.
