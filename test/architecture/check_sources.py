@@ -48,7 +48,7 @@ APPS = {
     "report": (),
     "judge": ("report",),
     "conform": ("common", "judge", "report"),
-    "cost": ("common", "usage", "measure"),
+    "cost": ("common", "usage", "measure", "run"),
     "frames": (),
     "explain": ("common", "frames"),
     "explain_error": ("common",),

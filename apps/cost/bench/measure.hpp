@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job of `iwarp cost run`: apps/measure transfers a number of messages between two new processes
-// on this machine. The messages go over loopback, by plain sockets or by this stack with RDMA
-// Writes. The record contains what both ends counted. Linux only.
+// A job of `iwarp cost validate` and `calibrate`: apps/measure transfers a number of messages
+// between two new processes on this machine. The messages go over loopback, by plain sockets or by
+// this stack with RDMA Writes. The record contains what both ends counted. Linux only.
 #pragma once
 
 #include <string>
@@ -34,6 +34,10 @@ struct Job {
   /// no restriction.
   std::string cpus = "same";
 };
+
+/// Returns jobs with several message sizes, to which the model of sockets is fitted. Some jobs use
+/// small receive calls, which let the fit distinguish the cost of a call from the cost of a byte.
+std::vector<Job> sweep(double seconds, const std::string& cpus);
 
 /// Runs the job. If one of the ends fails, throws Error with that end's reason.
 Record measure(const Job& job);

@@ -48,7 +48,8 @@ Record record_from(const Json& json) {
     out.rx = usage::observed_from_json(json.at("receiver"));
     return out;
   } catch (const Json::exception& error) {
-    throw Error(std::string("not in the format that iwarp cost run writes: ") + error.what());
+    throw Error(std::string("not in the format that iwarp cost validate --out writes: ") +
+                error.what());
   }
 }
 

@@ -9,8 +9,8 @@ cli::Command cost_command() {
   cli::Command command(
       "cost",
       "Predict the processor cost of moving data with sockets, software iWARP, a TOE or an RNIC");
-  command.commands = {cost::predict_command(),  cost::report_command(), cost::calibrate_command(),
-                      cost::validate_command(), cost::run_command(),    cost::fit_command()};
+  command.commands = {cost::predict_command(), cost::report_command(),   cost::calibrate_command(),
+                      cost::fit_command(),     cost::validate_command(), cost::record_command()};
   command.notes = "rfc-notes/offload-model.md explains the model.";
   command.shown = {"iwarp cost predict                            start here",
                    "iwarp cost calibrate --out host.json          measures this machine",

@@ -81,7 +81,8 @@ cli::Command report_command() {
   command.begin_group("");
   command
       .text("--measured", "runs.json", options->measured,
-            "With --html: file of runs that iwarp cost run wrote; also plot the share of processor "
+            "With --html: file of runs that iwarp cost validate --out wrote; also plot the share "
+            "of processor "
             "time that these runs spent copying")
       .completes(cli::Completion::kFile);
   command

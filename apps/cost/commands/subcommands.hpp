@@ -9,8 +9,8 @@ namespace iwarp::apps::cost {
 cli::Command predict_command();
 cli::Command report_command();
 cli::Command calibrate_command();
-cli::Command run_command();
 cli::Command fit_command();
+cli::Command record_command();
 cli::Command validate_command();
 
 }  // namespace iwarp::apps::cost

@@ -226,9 +226,12 @@ std::vector<ReusePoint> by_reuse_of(const Question& q) {
 
 std::vector<CrcPoint> crc_of(const Question& q) {
   std::vector<CrcPoint> out;
-  auto p = q.set.resolve();
+  const auto of_host = q.set.resolve();
+  const auto in_use = of_host.crc;
   const auto add = [&](const char* crc, bool on, double each, bool markers) {
+    auto p = of_host;
     p.crc = each;
+    if (each != in_use) p.copy_crc = p.copy_llc + each;  // as with tables, which cost the most
     auto w = q.workload;
     w.crc = on;
     w.markers = markers;
@@ -236,7 +239,6 @@ std::vector<CrcPoint> crc_of(const Question& q) {
     out.push_back({crc, markers, cost.total(), cost.both()[model::Component::kChecksum],
                    wire_of(Mode::kSoftware, p, w).efficiency});
   };
-  const auto in_use = p.crc;
   for (const bool markers : {false, true}) {
     add("off", false, 0, markers);
     add("tables", true, p.crc_table, markers);

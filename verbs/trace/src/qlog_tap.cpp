@@ -126,9 +126,10 @@ QlogRecord qlog_record(const LocalEvent& event) {
   return std::visit([](const auto& e) { return record_of(e); }, event);
 }
 
-QlogTap::QlogTap(std::shared_ptr<QlogFile> file, const CaptureEnds& ends)
+QlogTap::QlogTap(std::shared_ptr<QlogFile> file, const CaptureEnds& ends, bool frames)
     : file_(std::move(file)),
       group_(file_->next_group()),
+      frames_(frames),
       now_(file_->now()),
       decoder_([this](const Frame& frame) { write(frame); }) {
   file_->event(
@@ -150,7 +151,7 @@ std::shared_ptr<verbs::LocalObserver> QlogTap::observer() {
 
 void QlogTap::octets(bool outbound, bytes::View octets, mpa::TimePoint now) {
   now_ = now;
-  decoder_.octets(outbound ? Side::kNear : Side::kFar, octets);
+  if (frames_) decoder_.octets(outbound ? Side::kNear : Side::kFar, octets);
 }
 
 void QlogTap::closed(bool outbound, bool reset, mpa::TimePoint now) {

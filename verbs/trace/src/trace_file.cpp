@@ -20,6 +20,7 @@ std::expected<TraceFile, std::string> TraceFile::create(const std::string& path,
     auto log = QlogFile::create(path, clock, std::move(now));
     if (!log) return std::unexpected(log.error());
     out.log_ = std::move(*log);
+    out.frames_ = !path.ends_with(".work.qlog");
   } else {
     auto capture = CaptureFile::create(path, clock);
     if (!capture) return std::unexpected(capture.error());
@@ -29,7 +30,7 @@ std::expected<TraceFile, std::string> TraceFile::create(const std::string& path,
 }
 
 std::unique_ptr<verbs::WireTap> TraceFile::tap(const CaptureEnds& ends) const {
-  if (log_ != nullptr) return std::make_unique<QlogTap>(log_, ends);
+  if (log_ != nullptr) return std::make_unique<QlogTap>(log_, ends, frames_);
   return std::make_unique<CaptureTap>(capture_, ends);
 }
 

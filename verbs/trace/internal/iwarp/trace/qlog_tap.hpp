@@ -24,7 +24,8 @@ QlogRecord qlog_record(const verbs::LocalEvent& event);
 
 class QlogTap final : public verbs::WireTap {
  public:
-  QlogTap(std::shared_ptr<QlogFile> file, const CaptureEnds& ends);
+  /// If `frames` is false, writes only the local events.
+  QlogTap(std::shared_ptr<QlogFile> file, const CaptureEnds& ends, bool frames = true);
   /// Writes the octets of a frame that is still incomplete.
   ~QlogTap() override;
 
@@ -37,6 +38,7 @@ class QlogTap final : public verbs::WireTap {
 
   std::shared_ptr<QlogFile> file_;
   std::uint64_t group_;
+  const bool frames_;
   bool over_ = false;  ///< the connection was reset
   mpa::TimePoint now_;
   std::string data_;  ///< the data of one event; a member so that its memory is reused

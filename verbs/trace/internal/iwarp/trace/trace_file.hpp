@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TraceFile: the file that --trace FILE writes. Its name selects the format: a name that ends with
-// .qlog or .sqlog selects a log (QlogFile), and any other name selects a capture (CaptureFile).
-// Thread-safe.
+// .qlog or .sqlog selects a log (QlogFile), and any other name selects a capture (CaptureFile). A
+// log whose name ends with .work.qlog contains no frames. Thread-safe.
 #pragma once
 
 #include <expected>
@@ -35,6 +35,7 @@ class TraceFile {
  private:
   std::shared_ptr<CaptureFile> capture_;  ///< null for a log
   std::shared_ptr<QlogFile> log_;
+  bool frames_ = true;  ///< whether the log contains frames
 };
 
 }  // namespace iwarp::trace
