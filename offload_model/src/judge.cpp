@@ -54,43 +54,6 @@ Ledger predicted(const Record& run, const Parameters& host, const Machine& machi
   return out;
 }
 
-double octets_of(const Record& r) {
-  return static_cast<double>(r.tx.counters.octets_crced + r.rx.counters.octets_crced);
-}
-
-double copied(const Record& r) {
-  return static_cast<double>(r.tx.counters.octets_copied + r.rx.counters.octets_copied);
-}
-
-/// Compares runs of large messages that differ only in whether CRCs are used, and returns the cost
-/// that the CRC adds per octet. Without CRCs, large frames are placed directly. If two runs copy
-/// different numbers of octets for this reason, they are not compared.
-std::vector<MarginalCrc> marginal_crc(const std::vector<Record>& kinds, const Machine& machine) {
-  constexpr std::uint64_t kLargeEnough = 16384;
-  constexpr double kAlike = 0.1;
-  std::vector<MarginalCrc> out;
-  for (const auto& [kernel, sets] : machine.passes) {
-    if (kernel == "off") continue;
-    std::vector<double> costs;
-    for (const auto& with : kinds) {
-      if (with.mode != "iwarp" || with.crc != kernel || with.size < kLargeEnough) continue;
-      const auto without = std::ranges::find_if(kinds, [&with](const Record& r) {
-        return r.mode == "iwarp" && r.crc == "off" && r.size == with.size && r.fpdu == with.fpdu &&
-               r.markers == with.markers && r.messages == with.messages;
-      });
-      if (without == kinds.end() || octets_of(with) == 0) continue;
-      if (std::abs(copied(with) - copied(*without)) > kAlike * copied(with)) continue;
-      costs.push_back((with.cpu_ns() - without->cpu_ns()) / octets_of(with));
-    }
-    if (costs.empty()) continue;
-    // Half of the octets are those of the sender, which copies them in the same pass.
-    const auto& bench = sets.back();
-    const auto each = (bench.crc + std::max(0.0, bench.copy_crc - bench.copy)) / 2;
-    out.push_back({kernel, median(costs), each, static_cast<int>(costs.size())});
-  }
-  return out;
-}
-
 }  // namespace
 
 std::expected<Judgement, std::string> judge(const std::vector<Record>& runs,
@@ -121,7 +84,6 @@ std::expected<Judgement, std::string> judge(const std::vector<Record>& runs,
   }
   out.errors = summarise(errors);
   out.spread = median(all_spreads);
-  out.crc = marginal_crc(kinds, machine);
   out.copies = measured_shares(host, kinds);
   return out;
 }

@@ -49,11 +49,6 @@ Sample bench_wakeup(bool other);
 double time_between_calls(const std::function<void()>& call, std::uint64_t times);
 /// Measures the cost of one additional element in a gather list.
 Sample bench_iovec();
-/// The cost of registering memory with io_uring, which pins the pages as an RNIC's driver would.
-struct Pinning {
-  Sample fixed, page, release_fixed, release_page;
-};
-Pinning bench_pinning();
 /// Measures the processor time that the network driver of one end needs per packet. Sends the same
 /// data by TCP over a veth pair between two network namespaces, first in small and then in large
 /// packets, without segmentation offload. Requires permission to create namespaces.

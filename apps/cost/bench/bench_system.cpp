@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the cost of operating system services: system calls, wake-ups, gather lists, pinning.
+// Measures the cost of operating system services: system calls, wake-ups, gather lists.
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <linux/io_uring.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -114,30 +111,6 @@ double ping_pong(const Pinned& pinned, bool other) {
   return std::max(0.0, turn - calls);
 }
 
-class Ring {
- public:
-  Ring() {
-    io_uring_params params{};
-    fd_ = static_cast<int>(syscall(SYS_io_uring_setup, 1, &params));
-    if (fd_ < 0) throw Error("cannot set up io_uring: " + errno_text());
-  }
-  ~Ring() { close(fd_); }
-  Ring(const Ring&) = delete;
-  Ring& operator=(const Ring&) = delete;
-  void add(void* at, std::size_t octets) const {
-    const iovec piece{at, octets};
-    if (syscall(SYS_io_uring_register, fd_, IORING_REGISTER_BUFFERS, &piece, 1) != 0) {
-      throw Error("io_uring cannot register memory: " + errno_text());
-    }
-  }
-  void remove() const {
-    syscall(SYS_io_uring_register, fd_, IORING_UNREGISTER_BUFFERS, nullptr, 0);
-  }
-
- private:
-  int fd_;
-};
-
 /// A TCP connection over loopback; this process has both ends of it.
 class Echo {
  public:
@@ -176,28 +149,6 @@ class Echo {
   int far_ = -1;
   std::array<char, 1024> octets_{};
 };
-
-struct PinTimes {
-  Sample add, remove;
-};
-
-PinTimes pin_times(const Ring& ring, void* at, std::size_t octets) {
-  constexpr int kRepeats = 200;
-  std::vector<double> removals;
-  const auto once = [&] {
-    double adding = 0;
-    double removing = 0;
-    for (int i = 0; i < kRepeats; ++i) {
-      adding += time_of([&] { ring.add(at, octets); }, 1);
-      removing += time_of([&] { ring.remove(); }, 1);
-    }
-    removals.push_back(removing / kRepeats);
-    return adding / kRepeats;
-  };
-  const auto add = sample(once);
-  std::size_t next = 0;
-  return {add, sample([&] { return removals[next++]; }, static_cast<int>(removals.size()))};
-}
 
 }  // namespace
 
@@ -247,27 +198,6 @@ Sample bench_iovec() {
       [&] { return std::max(0.0, (call(list.data(), kMany) - call(&whole, 1)) / (kMany - 1)); });
   close(ends[0]);
   close(ends[1]);
-  return out;
-}
-
-Pinning bench_pinning() {
-  constexpr std::size_t kPage = 4096;
-  constexpr std::size_t kPages = 64;
-  const Ring ring;
-  void* const at = mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (at == MAP_FAILED) throw Error("mmap: " + errno_text());
-  // Use 4 KiB pages, which are the common case. The kernel would pin a huge page as one page.
-  madvise(at, kPages * kPage, MADV_NOHUGEPAGE);
-  const auto one = pin_times(ring, at, kPage);
-  const auto many = pin_times(ring, at, kPages * kPage);
-  munmap(at, kPages * kPage);
-  const auto page = [](const Sample& few, const Sample& lots) {
-    return Sample{std::max(0.0, (lots.value - few.value) / (kPages - 1)), lots.spread};
-  };
-  Pinning out{one.add, page(one.add, many.add), one.remove, page(one.remove, many.remove)};
-  out.fixed.value = std::max(0.0, out.fixed.value - out.page.value);
-  out.release_fixed.value = std::max(0.0, out.release_fixed.value - out.release_page.value);
   return out;
 }
 

@@ -102,7 +102,7 @@ class Calibration {
   }
 
  private:
-  static constexpr std::size_t kStepCount = 9;
+  static constexpr std::size_t kStepCount = 8;
 
   /// Sets a parameter to a measured value. `ns` is in nanoseconds per unit of the parameter, for
   /// example per byte or per piece.
@@ -160,19 +160,6 @@ class Calibration {
     });
     attempt("gather lists", {"iovec"}, [&] {
       set("iovec", bench_iovec(), "sendmsg() to a local socket, 64 iovec elements compared with 1");
-    });
-    // Only the cost of pinning can be measured. Registering memory costs more, because the driver
-    // also informs the card; the parameter for this cost keeps the preset's value.
-    attempt("pinning memory", {"pin_page"}, [&] {
-      const auto pin = bench_pinning();
-      pinning_ = fmt::format(
-          "pin: {:.2f} us plus {:.3f} us per page; unpin: {:.2f} us plus {:.3f} us per page",
-          pin.fixed.value / kNsPerUs, pin.page.value / kNsPerUs, pin.release_fixed.value / kNsPerUs,
-          pin.release_page.value / kNsPerUs);
-      set("pin_page",
-          {pin.page.value + pin.release_page.value,
-           std::max(pin.page.spread, pin.release_page.spread)},
-          "io_uring buffer registration, which pins pages without informing a card");
     });
     attempt("cost of packets over veth", {"packet_tx", "packet_rx"}, [&] {
       const auto packet = bench_packet();
@@ -271,7 +258,6 @@ class Calibration {
     out["processor time of other programs"] = others_text();
     if (syscall_.value > 0) out["ns per system call"] = std::to_string(std::lround(syscall_.value));
     if (!wakeups_.empty()) out["wake-up"] = wakeups_;
-    if (!pinning_.empty()) out["pinning"] = pinning_;
     if (!crcs_.empty()) out["CRC32c ns/octet"] = fmt::format("{}", fmt::join(crcs_, ", "));
     if (!fit_.empty()) out["sockets"] = fit_;
     return out;
@@ -294,7 +280,6 @@ class Calibration {
   std::vector<std::string> skipped_;
   Sample syscall_;
   std::string wakeups_;
-  std::string pinning_;
   std::vector<std::string> crcs_;
   std::string fit_;
 };

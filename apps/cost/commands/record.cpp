@@ -17,9 +17,10 @@
 #include "common/base/error.hpp"
 #include "common/base/units.hpp"
 #include "cost/commands/subcommands.hpp"
-#include "cost/text/ways.hpp"
 #include "iwarp/bytes/parse_json.hpp"
+#include "iwarp/offload_model/cost.hpp"
 #include "run/watched.hpp"
+#include "usage/host.hpp"
 
 namespace iwarp::apps::cost {
 
@@ -27,6 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+namespace model = offload_model;
 
 /// The operations that a program has posted, and how it has used its connections.
 struct Recording {
@@ -120,21 +122,30 @@ class LogReader {
   std::map<std::string, std::deque<Request>> outstanding_;  ///< by group_id
 };
 
-/// Returns whether the peer of this operation is a receive or a request of this end that the log of
-/// the other end contains, or whether the operation moves no octets between the ends.
+/// Returns whether the operation has a cost of its own. A receive is part of the cost of the Send,
+/// and local operations move no octets.
 bool is_priced(const Recording::Kind& kind) {
-  const auto local = {"receive", "local_invalidate", "fast_register", "bind_window"};
-  return std::ranges::find(local, kind.verb) == local.end();
+  const auto others = {"receive", "local_invalidate", "fast_register", "bind_window"};
+  return std::ranges::find(others, kind.verb) == others.end();
 }
 
-model::Workload workload_of(const Recording::Kind& kind, model::Workload w) {
-  w.size = static_cast<double>(std::max<std::uint64_t>(kind.octets, 1));
-  w.one_sided = kind.verb == "write" || kind.verb.starts_with("read") || kind.verb == "fetch_add" ||
-                kind.verb == "cmp_swap";
-  return w;
+/// Returns the processor time of both hosts, in ns, if an RNIC finds the share `cached` of the
+/// registrations in a cache.
+double cost_of(const Recording& r, const model::Parameters& p, model::Mode mode, double cached) {
+  double out = 0;
+  for (const auto& [kind, count] : r.operations) {
+    if (!is_priced(kind)) continue;
+    const bool one_sided = kind.verb == "write" || kind.verb.starts_with("read") ||
+                           kind.verb == "fetch_add" || kind.verb == "cmp_swap";
+    const model::Workload each{.size = static_cast<double>(std::max<std::uint64_t>(kind.octets, 1)),
+                               .hit_rate = cached,
+                               .one_sided = one_sided};
+    out += static_cast<double>(count) * message_cost(mode, p, each).total();
+  }
+  return out;
 }
 
-Json json_of(const Recording& r, const Question& question) {
+Json json_of(const Recording& r, const model::ParameterSet& host) {
   Json out = Json::object();
   out["connections"] = r.connections;
   out["most_outstanding"] = r.depth;
@@ -147,18 +158,16 @@ Json json_of(const Recording& r, const Question& question) {
     one["count"] = count;
     out["operations"].push_back(std::move(one));
   }
-  out["host"] = title_of(question.set);
-  const auto p = question.set.resolve();
-  out["us"] = Json::object();
-  for (const auto& way : ways(question)) {
-    double ns = 0;
-    for (const auto& [kind, count] : r.operations) {
-      if (!is_priced(kind)) continue;
-      const auto cost = message_cost(way.mode, p, workload_of(kind, way.workload)).total();
-      ns += static_cast<double>(count) * cost;
-    }
-    out["us"][way.name] = ns / kNsPerUs;
-  }
+  out["host"] = usage::title_of(host);
+  auto& us = out["us"] = Json::object();
+  const auto p = host.resolve();
+  const auto add = [&](const std::string& name, model::Mode mode, double cached) {
+    us[name] = cost_of(r, p, mode, cached) / usage::kNsPerUs;
+  };
+  using enum model::Mode;
+  for (const auto mode : {kSockets, kSoftware, kToe}) add(std::string(to_string(mode)), mode, 0);
+  add("RNIC, each time", kRnic, 0);
+  add("RNIC, once", kRnic, 1);
   return out;
 }
 
@@ -182,7 +191,7 @@ std::string text_of(const Json& recording) {
   const auto sockets = us.begin()->get<double>();
   for (const auto& [way, value] : us.items()) {
     const auto ns =
-        std::chrono::nanoseconds(static_cast<std::int64_t>(value.get<double>() * kNsPerUs));
+        std::chrono::nanoseconds(static_cast<std::int64_t>(value.get<double>() * usage::kNsPerUs));
     out += fmt::format("  {:<16}{:>12}", way, format_duration(ns));
     if (sockets > 0) out += fmt::format("{:>8.0f} %", 100 * value.get<double>() / sockets);
     out += '\n';
@@ -202,7 +211,7 @@ int become_run(const std::vector<std::string>& words, const std::string& folder)
   return kExitFailure;
 }
 
-int run_record(const std::vector<std::string>& words, const Question& question, bool json) {
+int run_record(const std::vector<std::string>& words, const model::ParameterSet& host, bool json) {
   if (words.empty()) throw UsageError("CMD is missing (see iwarp cost record --help)");
   const Folder folder;
   const auto ending = run_in_child([&] { return become_run(words, folder.path()); });
@@ -210,7 +219,7 @@ int run_record(const std::vector<std::string>& words, const Question& question, 
   for (const auto& file : fs::directory_iterator(folder.path())) {
     LogReader(recording).read(file.path());
   }
-  const auto result = json_of(recording, question);
+  const auto result = json_of(recording, host);
   std::fputs(json ? (result.dump(1) + "\n").c_str() : text_of(result).c_str(), stdout);
   return end_as(ending);
 }
@@ -218,13 +227,17 @@ int run_record(const std::vector<std::string>& words, const Question& question, 
 }  // namespace
 
 cli::Command record_command() {
-  auto options = std::make_shared<QuestionOptions>();
+  auto preset = std::make_shared<std::string>();
+  auto file = std::make_shared<std::string>();
   auto json = std::make_shared<bool>(false);
   cli::Command command("record",
                        "Run an RDMA program and print what its operations would cost otherwise");
   command.usage = "iwarp cost record [OPTION...] CMD [ARG...]";
   command.takes_command = true;
-  add_host_options(command, *options);
+  command.text("--preset", "NAME", *preset, "Built-in host; the default is 100g")
+      .suggests(model::preset_names());
+  command.text("--host", "host.json", *file, "File that iwarp cost calibrate wrote")
+      .completes(cli::Completion::kFile);
   command.flag("--json", *json, "Print the operations and costs as JSON");
   command.notes =
       "CMD runs under iwarp run; the options of iwarp run are given as variables, for example\n"
@@ -233,8 +246,8 @@ cli::Command record_command() {
       "Requests of queue pairs of type UD are not listed. The exit status is that of CMD.";
   command.shown = {"iwarp cost record rping -c -a 192.0.2.7 -C 100",
                    "iwarp cost record --host host.json --json ib_write_bw -R 192.0.2.7"};
-  command.run = [options, json](const cli::Given& given) {
-    return run_record(given.rest, question_of(*options), *json);
+  command.run = [preset, file, json](const cli::Given& given) {
+    return run_record(given.rest, usage::load_host(*preset, *file), *json);
   };
   return command;
 }

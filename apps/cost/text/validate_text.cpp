@@ -64,7 +64,7 @@ std::string points_text(const model::Judgement& j) {
 /// Formats the share of processor time that copying took on this machine, and the published claim
 /// about this share.
 std::string copies_text(const model::Judgement& j) {
-  std::string out = "  share of processor time that sockets spend copying on this machine:\n";
+  std::string out = "\n  share of processor time that sockets spend copying on this machine:\n";
   double most = 0;
   for (const auto& c : j.copies) {
     if (c.size != 64 && c.size != 4096 && c.size != 65536 && c.size != 1048576) continue;
@@ -84,19 +84,6 @@ std::string copies_text(const model::Judgement& j) {
              "    (Wikipedia, TCP offload engine).\n",
              most >= kClaim ? "plausible for at least one of these sizes"
                             : "wrong for all of these sizes");
-}
-
-std::string components_text(const model::Judgement& j) {
-  std::string out = "\nComponents\n";
-  for (const auto& c : j.crc) {
-    // Print the numbers even if the cost is below the noise of the runs, where it cannot be
-    // distinguished from zero.
-    out += fmt::format(
-        "  CRC32c {}: {:.3f} ns/octet in the stack, {:.3f} in isolation, {:+.0f} % (pairs of "
-        "runs: {})\n",
-        c.kernel, c.in_place, c.bench, 100 * (c.in_place / c.bench - 1), c.pairs);
-  }
-  return out + copies_text(j);
 }
 
 std::string head_of(const model::PublishedRow& row) {
@@ -158,7 +145,7 @@ std::string predictions_text(const std::vector<model::PublishedRow>& rows) {
 }  // namespace
 
 std::string judgement_text(const model::Judgement& j) {
-  return fitted_text(j) + points_text(j) + components_text(j);
+  return fitted_text(j) + points_text(j) + copies_text(j);
 }
 
 std::string published_text(const std::vector<model::PublishedRow>& rows) {

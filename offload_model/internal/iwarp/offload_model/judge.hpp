@@ -44,20 +44,10 @@ struct FittedRun {
   double fitted = 0;  ///< processor time according to the fit, in ns
 };
 
-/// The cost of a CRC kernel in complete runs, compared with its micro-benchmark.
-struct MarginalCrc {
-  std::string kernel;
-  double in_place = 0;  ///< ns per octet in complete runs
-  double bench = 0;     ///< ns per octet in the micro-benchmark
-  int pairs = 0;        ///< number of compared pairs of runs, one with and one without CRC
-};
-
 /// The accuracy that the model promises: upper limits of relative errors.
 struct Bounds {
   double mean = 0.10, p90 = 0.20, max = 0.30;  ///< limits of ErrorSummary
   double spread = 0.15;                        ///< limit of Judgement::spread
-  /// Limit of the relative distance of MarginalCrc::in_place from MarginalCrc::bench.
-  double crc = 0.20;
 };
 
 /// The result of judge().
@@ -69,7 +59,6 @@ struct Judgement {
   std::vector<Point> points;  ///< runs of software iWARP, mode (b)
   ErrorSummary errors;        ///< errors of `points`
   double spread = 0;          ///< median of Point::spread over all kinds of runs of both modes
-  std::vector<MarginalCrc> crc;
   std::vector<MeasuredShare> copies;
   Bounds bounds;
 
