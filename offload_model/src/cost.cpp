@@ -112,14 +112,14 @@ Cost toe(const Parameters& p, const Workload& w) {
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:
 /// D(n) = t_post + t_db/b + s t_cq + (1-h) R(n)/u + h t_rc + 1/v (t_post + t_db/b + t_cq)
-///        + e (t_int + t_wk) / m [+ n c_cp(L2) inlined]
+///        + e (t_int + t_wk) / m [+ n c_cp(LLC) inlined]
 Cost rnic(const Parameters& p, const Workload& w) {
   const auto posted = p.post + p.doorbell / p.doorbell_batch;
   const auto request = posted + p.completion;
   const auto memory =
       (1 - w.hit_rate) * registration_ns(p, w.size) / w.reuse + w.hit_rate * p.cache_lookup;
   Cost out;
-  out.tx[kPost] = posted + w.signalled * p.completion + (w.inlined ? w.size * p.copy_l2 : 0);
+  out.tx[kPost] = posted + w.signalled * p.completion + (w.inlined ? w.size * p.copy_llc : 0);
   // The target posts one request to advertise its STag. Unless the transfer is one-sided, it also
   // consumes a receive, because a Send or an Immediate notifies it.
   out.rx[kPost] = request / w.advertise + (w.one_sided ? 0 : request);

@@ -291,13 +291,12 @@ TEST_CASE("memory is unmapped before it is deregistered, while requests are in p
       source.lose(Loss::kUnmapped);
     }
     // With a CRC, framing has already copied the data, so the sender accesses the lost memory only
-    // after the peer has consumed the first message. A receive lets the peer consume that message.
-    // The connection may also end before the sender accesses the lost memory.
-    if (crc) {
-      const verbs::Sge one = two.pair.b.sge(0, 64);
-      (void)two.pair.b.qp->post_recv({.sgl = std::span(&one, 1)});
-    }
-    two.check_end(two.pair.a, two.pair.b, false, crc ? 0 : 1);
+    // after the peer has consumed the first message. Without a CRC, TCP may just have accepted all
+    // framed data, because the peer reads behind a waiting message. A receive lets the peer consume
+    // that message. The connection may also end before the sender accesses the lost memory.
+    const verbs::Sge one = two.pair.b.sge(0, 64);
+    (void)two.pair.b.qp->post_recv({.sgl = std::span(&one, 1)});
+    two.check_end(two.pair.a, two.pair.b, false, 0);
   }
 }
 

@@ -241,7 +241,7 @@ std::vector<CrcPoint> crc_of(const Question& q) {
   };
   for (const bool markers : {false, true}) {
     add("off", false, 0, markers);
-    add("tables", true, p.crc_table, markers);
+    add("tables", true, of_host.crc_table, markers);
     add("in use", true, in_use, markers);
   }
   return out;

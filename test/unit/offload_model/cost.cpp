@@ -188,7 +188,7 @@ TEST_CASE("unsignalled requests save completions, moderation saves interrupts, i
   p.completion = 3;
   p.interrupt = 10;
   p.wakeup = 20;
-  p.copy_l2 = 0.5;
+  p.copy_llc = 0.5;
   const auto of = [&](const Workload& w) { return message_cost(Mode::kRnic, p, w); };
   CHECK(of({.one_sided = true}).tx.total() == 4);
   CHECK(of({.signalled = 0.25, .one_sided = true}).tx.total() == 1.75);
