@@ -106,7 +106,7 @@ bool Connection::is_held() const {
 }
 
 bool Connection::delays_fin() {
-  if (full_ == nullptr || !is_held()) return false;
+  if (state_ == ConnectionState::kOver || full_ == nullptr || !is_held()) return false;
   full_->fin_waits = true;
   return true;
 }
