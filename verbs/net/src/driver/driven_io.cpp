@@ -303,9 +303,11 @@ bool DrivenConnection::flush_carrier() {
       socket_failed();
       return false;
     }
-    if (a.carrier->holds_output()) step(OutputEvent::kFull);
   }
-  return !a.carrier->holds_output();
+  // Ask only once, because a carrier may begin to hold its output at any time.
+  const bool holds = a.carrier->holds_output();
+  if (holds && output() == OutputState::kIdle) step(OutputEvent::kFull);
+  return !holds;
 }
 
 // Half-closes the carrier. Returns false if the carrier's close message has not been sent yet.
