@@ -24,8 +24,9 @@ rdmap::RtrKind rtr_kind(mpa::Rtr rtr) {
   return rtr == mpa::Rtr::kSend ? rdmap::RtrKind::kSend : rdmap::RtrKind::kWrite;
 }
 
-rdmap::Ulp& ulp_of(StreamPort& port, Observed* observed) {
-  return observed != nullptr ? observed->between(port.ulp()) : port.ulp();
+rdmap::Ulp& ulp_of(StreamPort& port, LooseUlp* loose, Observed* observed) {
+  rdmap::Ulp& ulp = loose != nullptr ? *loose : port.ulp();
+  return observed != nullptr ? observed->between(ulp) : ulp;
 }
 
 }  // namespace
@@ -146,8 +147,10 @@ void Connection::enter_full_operation(TimePoint now) {
   const mpa::DeframerOptions deframer{
       .markers = n.rx_markers, .crc = n.crc, .stage = options_.stage};
   StreamPort& port = stream_port(*qp_);
-  full_ = std::make_unique<Full>(doomed ? nullptr : &port, ulp_of(port, observed_.get()), stream,
-                                 framer, deframer);
+  auto loose = options_.latitude ? std::make_unique<LooseUlp>(port, options_.latitude()) : nullptr;
+  rdmap::Ulp& ulp = ulp_of(port, loose.get(), observed_.get());
+  full_ = std::make_unique<Full>(doomed ? nullptr : &port, ulp, stream, framer, deframer);
+  full_->loose = std::move(loose);
   update_mulpdu();
   step(ConnectionCause::kFullOperation);
   if (role_ == mpa::Role::kInitiator) {

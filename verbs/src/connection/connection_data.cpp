@@ -212,8 +212,9 @@ void Connection::begin_early() {
                          options_.placement == Placement::kDirect;  // Deviation: see Placement
   // Do not place the first FPDU while it arrives: if this end had to refuse the FPDU, it would not
   // be permitted to send a Terminate yet. [MPA-93] If there is a tap, octets have to be received
-  // into a buffer of the connection.
-  if (!permitted || is_gated(state_) || tap_ != nullptr || length < kPlaceAbove) return;
+  // into a buffer of the connection. A Latitude takes only whole segments.
+  if (!permitted || is_gated(state_) || tap_ != nullptr || f.loose != nullptr) return;
+  if (length < kPlaceAbove) return;
   if (!f.stream.begin(f.deframer.prefix(), length)) return;
   const auto& [header, payload, target, hold] = f.stream.arrival();
   if (hold) return;

@@ -16,6 +16,7 @@
 #include "iwarp/rdmap/stream.hpp"
 #include "iwarp/verbs/connection.hpp"
 #include "iwarp/verbs/connection_options.hpp"
+#include "queue_pair/loose_ulp.hpp"
 #include "queue_pair/stream_port.hpp"
 
 namespace iwarp::verbs {
@@ -87,6 +88,7 @@ struct Connection::Full {
   /// Null if set-up failed and only a Terminate has to be sent. `stream` then calls no function of
   /// its Ulp, because it has ended before the first message.
   StreamPort* port;
+  std::unique_ptr<LooseUlp> loose;  ///< null without a Latitude; used by `stream`
   rdmap::Stream stream;
   mpa::Framer framer;
   mpa::Deframer deframer;

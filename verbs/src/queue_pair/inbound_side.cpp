@@ -73,10 +73,8 @@ std::expected<bytes::View, AccessError> InboundSide::read_source(Stag stag, rdma
   return bytes::View(source_.memory());
 }
 
-// Executes an atomic of the peer. The compare-exchange makes reading and writing one atomic step
-// with respect to all connections and to threads of the application. [EXT-4] [EXT-40] [EXT-42]
-// [EXT-67] [IBV-515, IBV-516, IBV-517]
-std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::AtomicRequest& request) {
+std::expected<std::byte*, AccessError> InboundSide::atomic_word(
+    const rdmap::AtomicRequest& request) {
   const auto refused_for = [&](AccessError why) {
     return refused(RefusedMemory::User::kAtomic, request.stag, request.to, rdmap::kAtomicWord, why);
   };
@@ -90,7 +88,16 @@ std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::Atomi
     source_.release();
     return refused_for(AccessError::kMisaligned);
   }
-  const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory));
+  return memory;
+}
+
+// Executes an atomic of the peer. The compare-exchange makes reading and writing one atomic step
+// with respect to all connections and to threads of the application. [EXT-4] [EXT-40] [EXT-42]
+// [EXT-67] [IBV-515, IBV-516, IBV-517]
+std::expected<std::uint64_t, AccessError> InboundSide::atomic(const rdmap::AtomicRequest& request) {
+  const auto memory = atomic_word(request);
+  if (!memory) return std::unexpected(memory.error());
+  const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(*memory));
   bytes::begin_touch();
   std::uint64_t original = word.load();
   std::uint64_t next = 0;

@@ -34,10 +34,15 @@ class InboundSide {
   std::expected<void, AccessError> write_target(Stag stag, rdmap::TaggedOffset to,
                                                 std::uint32_t length, bytes::Span& out);
   void release_target() { target_.release(); }
+  /// Returns the right to the memory of write_target(), which remains pinned.
+  Grant take_target() { return std::move(target_); }
   std::expected<bytes::View, AccessError> read_source(Stag stag, rdmap::TaggedOffset to,
                                                       std::uint32_t length);
   void release_source() { source_.release(); }
   std::expected<std::uint64_t, AccessError> atomic(const rdmap::AtomicRequest& request);
+  /// Returns the aligned word of an atomic of the peer, which remains pinned until
+  /// release_source().
+  std::expected<std::byte*, AccessError> atomic_word(const rdmap::AtomicRequest& request);
   bytes::Check receive_buffer(ddp::UntaggedBuffer& out);
   bytes::Check send_received(const rdmap::ReceivedSend& send);
 

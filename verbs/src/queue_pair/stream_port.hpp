@@ -120,6 +120,10 @@ class StreamPort final : private rdmap::Ulp {
   bool is_acknowledged() const { return send_.is_acknowledged(); }
   bool is_mid_message() const { return inbound_.is_mid_message(); }
   bool finish_invalidate() { return inbound_.finish_invalidate(); }
+  Grant take_target() { return inbound_.take_target(); }
+  std::expected<std::byte*, AccessError> atomic_word(const rdmap::AtomicRequest& request) {
+    return inbound_.atomic_word(request);
+  }
 
   // unreliable.hpp documents the following functions.
   void make_unreliable() { qp_.is_unreliable = true; }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <memory>
 
 #include "iwarp/mpa/startup_types.hpp"
 
@@ -10,6 +12,8 @@ namespace iwarp::verbs {
 
 using mpa::Duration;
 using mpa::TimePoint;
+
+class Latitude;
 
 /// When inbound payload is copied to application memory.
 enum class Placement : std::uint8_t {
@@ -79,6 +83,10 @@ struct ConnectionOptions {
   /// application has not polled its completion queues empty since the previous request. 0 means
   /// that it delays no request.
   Duration gather_delay = std::chrono::microseconds(50);
+  /// Makes the object that chooses when and in which order the connection accesses memory, within
+  /// the limits of RFC 5040; see latitude.hpp. If empty, the connection accesses memory in the
+  /// order of the stream.
+  std::function<std::unique_ptr<Latitude>()> latitude{};
 };
 
 }  // namespace iwarp::verbs
