@@ -18,6 +18,9 @@ std::string absolute(const std::string& path) {
 
 std::string value_of(const options::Option& option, const std::string& word) {
   if (option.value.kind == options::Kind::kFlag) return "on";
+  // The command line has "true" in place of a text that was omitted.
+  const bool is_omitted = word == "true" && !option.value.if_omitted.empty();
+  if (is_omitted) return std::string(option.value.if_omitted);
   const bool is_path = option.value.is_opened_late &&
                        std::ranges::find(option.value.words, word) == option.value.words.end();
   return is_path ? absolute(rereadable(word)) : spelled_out(option, word);

@@ -109,13 +109,14 @@ ROOMS = {
         "cm": ("process", "device", "objects", "qp", "bring_up", "cm/sidr"),
         "faults": ("hooks.hpp", "process", "device", "objects", "qp", "cm"),
         "careful": ("hooks.hpp", "process", "objects", "qp"),
+        "adversary": ("hooks.hpp", "process", "objects", "qp"),
         "rsockets/common": ("process",),
         "rsockets/streams": ("process", "device", "qp", "cm", "rsockets/common"),
         "rsockets/datagrams": ("process", "device", "objects", "cm", "rsockets/common"),
         "rsockets/service": ("process", "device", "rsockets/common", "rsockets/streams", "rsockets/datagrams"),
         "netlink": (),
         "presence": ("process", "device", "netlink"),
-        "assembly.cpp": ("process", "device", "objects", "qp", "bring_up", "cm", "faults", "careful"),
+        "assembly.cpp": ("process", "device", "objects", "qp", "bring_up", "cm", "faults", "careful", "adversary"),
     },
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "adversary/hooks.hpp"
 #include "bring_up/out_of_band.hpp"
 #include "careful/checker.hpp"
 #include "cm/datagrams.hpp"
@@ -33,13 +34,15 @@ std::vector<std::unique_ptr<Service>> make_services(Core& core, const Settings& 
   return out;
 }
 
-/// Makes the chain of hooks. The hooks of careful mode come before those of fault injection, so
-/// that careful mode sees the same results as the program.
+/// Makes the chain of hooks. The hooks of careful mode come first, so that careful mode sees the
+/// same results as the program. Those of the adversary come before those of fault injection, which
+/// counts what the device does.
 std::unique_ptr<Hooks> make_hooks(Core& core, const Settings& chosen,
                                   std::optional<fault::Demand>& faults) {
-  if (!faults && !chosen.careful) return nullptr;
+  if (!faults && !chosen.careful && !chosen.adversary) return nullptr;
   auto hooks = make_library_hooks();
   if (faults) hooks = fault::make_hooks(core, std::move(*faults), std::move(hooks));
+  if (chosen.adversary) hooks = adversary::make_hooks(chosen, std::move(hooks));
   if (chosen.careful) hooks = std::make_unique<careful::Checker>(core, chosen, std::move(hooks));
   return hooks;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hooks: the only interface through which fault injection and careful mode observe and intercept
-// the calls of a program. If neither of them is on, the process has no Hooks, and a call of the
-// program directly calls the function that implements it.
+// Hooks: the only interface through which fault injection, careful mode and the adversary observe
+// and intercept the calls of a program. If none of them is on, the process has no Hooks, and a call
+// of the program directly calls the function that implements it.
 //
 // Objects of this class form a chain. By default, each function calls the same function of the next
 // object in the chain; derived classes override some functions. The last object in the chain is
@@ -17,6 +17,8 @@
 #include <memory>
 #include <type_traits>
 
+#include "iwarp/net/carrier.hpp"
+#include "iwarp/verbs/connection_options.hpp"
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::rdma_core {
@@ -81,6 +83,16 @@ class Hooks {
   virtual void sending_private_data(const char* call, std::size_t size, std::size_t limit) {
     on(&Hooks::sending_private_data, call, size, limit);
   }
+
+  /// Changes the options and the carrier of a new connection or listener.
+  virtual void configuring(verbs::ConnectionOptions& options,
+                           std::shared_ptr<const net::CarrierFactory>& carrier) {
+    on<verbs::ConnectionOptions&, std::shared_ptr<const net::CarrierFactory>&>(&Hooks::configuring,
+                                                                               options, carrier);
+  }
+  /// Called before events of connections and asynchronous events are reported. Blocks for some
+  /// milliseconds and returns true if they may be late, also after completions.
+  virtual bool delays_events() { return behind_ && behind_->delays_events(); }
 
   // The library calls each of the following functions after the event that its name states, or
   // before the event if the name ends in -ing.

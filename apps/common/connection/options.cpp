@@ -46,7 +46,9 @@ std::string take(const options::Option& option, const cli::Option::Words& words,
     return fmt::format("accepts only the value {}, not {}", value.title,
                        cli::excerpt(words.back()));
   }
-  std::string word = is_flag ? "on" : words.back();
+  std::string word = is_flag         ? "on"
+                     : words.empty() ? std::string(value.if_omitted)
+                                     : words.back();
   if (value.is_opened_late) word = rereadable(word);
   if (auto fault = fault_here(option.variable, word); !fault.empty()) return fault;
   if (options::set(option, spelled_out(option, word), settings)) return "";
@@ -67,7 +69,7 @@ void add_row(cli::Command& command, const options::Option& option, CommonOptions
        .default_text = is_nothing ? "" : now,
        .choices = has_list ? cli::Option::Words(value.words.begin(), value.words.end())
                            : cli::Option::Words(),
-       .is_value_optional = is_flag && !value.title.empty(),
+       .is_value_optional = (is_flag && !value.title.empty()) || !value.if_omitted.empty(),
        .completion = value.kind == Kind::kFile ? cli::Completion::kFile : cli::Completion::kNothing,
        .take = [&option, &settings](const cli::Option::Words& words) {
          return take(option, words, settings);

@@ -155,6 +155,21 @@ constexpr Value devices() {
               }};
 }
 
+constexpr Value adversary() {
+  return {.title = "SEED|FIRST..LAST[,FREEDOM...]",
+          .expected = "a seed or FIRST..LAST, and names of freedoms, each after a comma",
+          .set =
+              [](Settings& settings, std::string_view text) {
+                settings.adversary = parse_adversary(text);
+                return settings.adversary.has_value();
+              },
+          .show =
+              [](const Settings& settings) {
+                return settings.adversary ? to_string(*settings.adversary) : "";
+              },
+          .if_omitted = "on"};
+}
+
 constexpr auto kRevision = [](auto& settings) {
   return std::tie(settings.connection.startup.revision, settings.fall_back_to_revision_1);
 };
@@ -273,6 +288,12 @@ constexpr std::array kTable{
            one_of<kOnOff, &Settings::careful>().of_kind(Kind::kFlag).titled("fail"),
            "Report each action of CMD that works here but can fail on hardware or in another run, "
            "and where in CMD it happens; with =fail, the exit status is 99 if there was a report"},
+    Option{"--adversary", "IWARP_ADVERSARY", Group::kProgram, adversary(),
+           "Make the device do what the standards permit and most devices never do: late "
+           "completions, other orders, Writes that become visible octet by octet. A seed chooses; "
+           "with FIRST..LAST, CMD runs once for each seed until it fails, and the freedoms that "
+           "the failure needs are determined"},
+    Option{"", "IWARP_ADVERSARY_RECORD", Group::kProgram, file<&Settings::adversary_record>(), ""},
     Option{"", "IWARP_CAREFUL_REPORTS", Group::kProgram, file<&Settings::careful_reports>(), ""},
     Option{"--fault", "IWARP_FAULT", Group::kProgram, file<&Settings::fault>().opened_late(),
            "Inject faults. Each line of FILE is a rule that says when to inject which fault, for "

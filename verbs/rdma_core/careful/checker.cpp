@@ -238,6 +238,7 @@ void Checker::sending_private_data(const char* call, std::size_t size, std::size
 }
 
 void Checker::registered(Mr& mr) {
+  Hooks::registered(mr);  // may change the key that the program uses
   const auto key = mr.abi.lkey;
   const std::span memory(static_cast<const std::byte*>(mr.abi.addr), mr.abi.length);
   const auto lock = enter();

@@ -5,12 +5,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <memory>
+#include <mutex>
 #include <thread>
+#include <utility>
 
 #include "cm/datagrams.hpp"
 #include "cm/events.hpp"
 #include "cm/id.hpp"
 #include "device/limits.hpp"
+#include "iwarp/net/insist.hpp"
 #include "iwarp/verbs/queue_pair_port.hpp"
 #include "process/call_site.hpp"
 #include "process/connection_options.hpp"
@@ -245,6 +249,40 @@ int connect(CmId& id, const rdma_conn_param* param) {
   return wait_for_event(id);
 }
 
+/// Queues ESTABLISHED after the delay that the hooks choose. Completions can be polled before it.
+void report_late(Core& core, verbs::QpNum num, std::unique_ptr<CmEventRecord> established) {
+  const auto announce = [&] {
+    net::insist([&] {
+      core.with_qp(num, [](RcQp& qp) {
+        verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kUnflushed);
+      });
+    });
+  };
+  while (core.hooks()->delays_events()) announce();
+  {
+    const std::lock_guard lock(cm().mutex);
+    queue_event(std::move(established));
+  }
+  announce();
+}
+
+/// Accepts the request. As RoCE, the hooks may delay ESTABLISHED, also beyond the first
+/// completions, because an adapter reports it only when the client's RTU or first message arrives.
+/// The dispatcher pauses meanwhile, so that no other event of the connection comes before it.
+int begin_accept(CmId& id, verbs::QpNum num, const rdma_conn_param* param,
+                 const PrivateData& data) {
+  Core& core = *id.core;
+  const bool is_held = core.hooks() != nullptr && cm().persona == Persona::kRoce;
+  std::unique_lock<std::recursive_mutex> pause;
+  if (is_held) pause = core.pause_dispatcher();
+  std::unique_ptr<CmEventRecord> held;
+  const int code = begin(id, num, param, [&](RcQp& qp) {
+    return accept_request(id, qp, data, is_held ? &held : nullptr);
+  });
+  if (code == 0 && is_held) report_late(core, num, std::move(held));
+  return code;
+}
+
 // [RCM-6, RCM-149, RCM-152, RCM-174]
 int accept(CmId& id, const rdma_conn_param* param) {
   if (is_datagram(id)) return accept_datagrams(id, param);
@@ -269,8 +307,7 @@ int accept(CmId& id, const rdma_conn_param* param) {
     const auto said = encode(mpa::FrameKind::kReply, own);
     data.insert(data.end(), said.begin(), said.end());
   }
-  const int code = begin(id, num, param, [&](RcQp& qp) { return accept_request(id, qp, data); });
-  if (code != 0) {
+  if (const int code = begin_accept(id, num, param, data)) {
     undo(id, IdEvent::kAcceptFailed);
     id.numbers = asked;
     return code;

@@ -370,7 +370,8 @@ class CmEvents final : public Service {
 std::unique_ptr<Service> make_cm_events(Core& core) { return std::make_unique<CmEvents>(core); }
 
 // [RCM-120, RCM-127, RCM-145]
-int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_data) {
+int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_data,
+                   std::unique_ptr<CmEventRecord>* held) {
   const std::lock_guard lock(cm().mutex);
   auto record = make_event(id, RDMA_CM_EVENT_ESTABLISHED);
   const auto error = id.request->accept(*qp.core, id.numbers.responder_resources,
@@ -384,6 +385,10 @@ int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_dat
     log_outcome(id, qp, established);
   });
   net::insist([&] { describe_connection(id, qp, id.request->local(), *record); });
+  if (held != nullptr) {
+    *held = std::move(record);
+    return 0;
+  }
   queue_event(std::move(record));
   net::insist([&] { verbs::QueuePairPort::announce(*qp.core, verbs::Announce::kUnflushed); });
   return 0;

@@ -19,8 +19,11 @@ std::unique_ptr<Service> make_cm_events(Core& core);
 /// Accepts the request for which the id was made, with the numbers of Reads in CmId::numbers, and
 /// queues ESTABLISHED. The program reads this event before any request that the client sends after
 /// it has received the Reply: Cm::mutex is locked from before the Reply is sent until the event is
-/// queued. Returns 0 or an errno. Call with Core's queue pairs locked.
-int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_data);
+/// queued. If `held` is not null, stores ESTABLISHED there and does not queue it; the caller has to
+/// queue it, with the dispatcher paused since before this call. Returns 0 or an errno. Call with
+/// Core's queue pairs locked.
+int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_data,
+                   std::unique_ptr<CmEventRecord>* held);
 
 // cm/outcome.cpp defines the functions below, which convert an event of a connection to the rdma_cm
 // event that the program gets, and to a log line.

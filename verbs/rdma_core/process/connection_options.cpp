@@ -53,6 +53,13 @@ net::TapFactory tap() {
   };
 }
 
+/// Lets the hooks change the options.
+template <typename Options>
+void configure(Options& options) {
+  Hooks* const hooks = Core::get().hooks();
+  if (hooks != nullptr) hooks->configuring(options.connection, options.carrier);
+}
+
 }  // namespace
 
 // [RCM-138, RCM-139]
@@ -64,6 +71,7 @@ net::ConnectOptions connect_options() {
   out.retry_refused_for = kRetryRefusedFor;
   out.tap = tap();
   out.carrier = Core::get().carriers().connecting();
+  configure(out);
   return out;
 }
 
@@ -74,6 +82,7 @@ net::ListenOptions listen_options() {
   out.tap = tap();
   out.carrier = Core::get().carriers().listening();
   out.setup_failed = log_refused_peers();
+  configure(out);
   return out;
 }
 

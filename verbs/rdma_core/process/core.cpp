@@ -135,6 +135,7 @@ void Core::dispatch(std::span<pollfd> watched) {
   auto until = Service::TimePoint::max();
   for (;;) {
     ::poll(watched.data(), watched.size(), poll_timeout(until));
+    if (hooks_ != nullptr) (void)hooks_->delays_events();
     const std::lock_guard lock(dispatching_);
     while (auto event = cm_channel_.poll()) dispatch(std::move(*event));
     while (const auto event = async.poll()) {

@@ -136,6 +136,11 @@ class Core {
   /// the address of an object that was removed before the call may be used for a new object.
   void await_dispatcher() { const std::lock_guard lock(dispatching_); }
 
+  /// Prevents the dispatcher from handling events until the returned lock is destroyed.
+  std::unique_lock<std::recursive_mutex> pause_dispatcher() {
+    return std::unique_lock(dispatching_);
+  }
+
   Core(const Core&) = delete;
   Core& operator=(const Core&) = delete;
 

@@ -55,6 +55,9 @@ struct Value {
   /// The program opens the file some time after its start, and may have changed its working
   /// directory by then. So `iwarp run` makes the path absolute.
   bool is_opened_late = false;
+  /// The text if a command line names the option without a text; if empty, only a kFlag may be
+  /// named so.
+  std::string_view if_omitted;
 
   /// Returns whether all values are numbers.
   bool is_number() const { return kind == Kind::kNumber && words.empty(); }

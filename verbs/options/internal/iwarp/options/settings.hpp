@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "iwarp/options/adversary.hpp"
 #include "iwarp/profiles/profile.hpp"
 #include "iwarp/verbs/connection_options.hpp"
 #include "iwarp/verbs/log_record.hpp"
@@ -82,7 +83,11 @@ struct Settings {
   OutOfBandPeers out_of_band = OutOfBandPeers::kLoopback;
   bool careful = false;         ///< report calls that would fail on hardware or with other timing
   std::string careful_reports;  ///< path of a file for the reports; may be empty
-  std::string fault;            ///< path of a fault plan; may be empty
+  /// What the device does that the standards permit and that programs rarely see; if empty,
+  /// nothing.
+  std::optional<Adversary> adversary;
+  std::string adversary_record;  ///< path of a file for what the adversary did; may be empty
+  std::string fault;             ///< path of a fault plan; may be empty
   std::optional<std::uint64_t> fault_seed;  ///< seed that replaces the seed in the fault plan
   std::string fault_socket;  ///< path of a socket that accepts fault rules; may be empty
   std::string metrics;       ///< address at which to serve statistics; may be empty
