@@ -3,10 +3,11 @@
 // in place of the system's libraries. LD_PRELOAD loads these libraries, and IWARP_* variables pass
 // the options to them. A variable is set only if its option is given, so variables that the user
 // has set remain in effect. Then execvp() replaces this process by the program, so the exit status
-// is the program's. With --careful=fail, however, the program runs in a child process, and this
-// process waits for it.
+// is the program's. With --careful=fail and with --adversary=FIRST..LAST, however, the program runs
+// in a child process, and this process waits for it.
 #include <arpa/inet.h>
 #include <elf.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <link.h>
 #include <net/if.h>
@@ -31,6 +32,7 @@
 #include "common/connection/options.hpp"
 #include "rdma_core/faults/plan.hpp"
 #include "rdma_core/process/session.hpp"
+#include "seeds.hpp"
 #include "variables.hpp"
 #include "watched.hpp"
 
@@ -228,11 +230,34 @@ int execute(std::vector<std::string> words, const Environment& variables) {
   return error == ENOENT ? kNotFound : kCannotRun;
 }
 
+/// Runs the program in child processes, once for each seed. Returns the exit status of the first
+/// run that failed. With `fails_on_report`, a report of careful mode counts as a failure.
+int execute_seeds(const std::vector<std::string>& words, const Environment& variables,
+                  const options::Adversary& adversary, bool fails_on_report, bool is_quiet) {
+  return try_seeds(adversary, words.front(), is_quiet, [&](const SeedRun& once) {
+    const Reports reports("iwarp-careful");
+    Environment with = variables;
+    with.push_back({"IWARP_ADVERSARY", once.adversary});
+    if (fails_on_report) with.push_back({"IWARP_CAREFUL_REPORTS", reports.path()});
+    if (!once.record.empty()) with.push_back({"IWARP_ADVERSARY_RECORD", once.record});
+    Ending ending = run_in_child([&] {
+      if (once.is_silent) {
+        const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+        ::dup2(nowhere, STDOUT_FILENO);
+        ::dup2(nowhere, STDERR_FILENO);
+      }
+      return execute(words, with);
+    });
+    if (reports.count() != 0) ending = {.status = kMistakes, .signal = 0};
+    return ending;
+  });
+}
+
 /// Runs the program in a child process that calls execute(). Returns kMistakes if careful mode has
 /// reported a mistake. Otherwise exits with the child's exit status, or ends by the signal that
 /// ended the child.
 int execute_watched(const std::vector<std::string>& words, Environment variables, bool is_quiet) {
-  const Reports reports;
+  const Reports reports("iwarp-careful");
   variables.push_back({"IWARP_CAREFUL_REPORTS", reports.path()});
   const Ending ending = run_in_child([&] { return execute(words, variables); });
   const auto count = reports.count();
@@ -294,8 +319,18 @@ int run_run(const cli::Given& given, RunOptions options) {
   if (fails && options.print_environment) {
     throw UsageError("--careful=fail waits for CMD, but --env runs no command (use --careful)");
   }
+  const bool tries_seeds =
+      settings.adversary && settings.adversary->first != settings.adversary->last;
+  if (tries_seeds && options.print_environment) {
+    throw UsageError(
+        "--adversary=FIRST..LAST runs CMD once for each seed, but --env runs no command "
+        "(use one seed)");
+  }
   const Environment variables = environment(given, options);
   const bool is_quiet = options.quiet || settings.log == verbs::LogLevel::kOff;
+  if (tries_seeds) {
+    return execute_seeds(words, variables, *settings.adversary, fails, is_quiet);
+  }
   if (fails) return execute_watched(words, variables, is_quiet);
   if (!options.print_environment) return execute(words, variables);
   for (const auto& [name, value] : variables) {

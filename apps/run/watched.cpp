@@ -41,20 +41,36 @@ Ending ending_of(int status) {
 
 }  // namespace
 
-Reports::Reports() : file_(::memfd_create("iwarp-careful", MFD_CLOEXEC)) {
-  if (!file_) throw Error("--careful=fail: " + errno_text());
+Reports::Reports(const char* name) : file_(::memfd_create(name, MFD_CLOEXEC)) {
+  if (!file_) throw Error(std::string(name) + ": memfd_create: " + errno_text());
 }
 
 std::string Reports::path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), file_.get()); }
 
-std::size_t Reports::count() const {
-  std::size_t out = 0;
+std::string Reports::text() const {
+  std::string out;
   std::array<char, 4096> piece{};
-  off_t at = 0;
-  for (ssize_t got = 0; (got = ::pread(file_.get(), piece.data(), piece.size(), at)) > 0;) {
-    out += static_cast<std::size_t>(std::count(piece.data(), piece.data() + got, '\n'));
-    at += got;
+  ssize_t got = 0;
+  while ((got = ::pread(file_.get(), piece.data(), piece.size(), std::ssize(out))) > 0) {
+    out.append(piece.data(), static_cast<std::size_t>(got));
   }
+  return out;
+}
+
+std::size_t Reports::count() const {
+  return static_cast<std::size_t>(std::ranges::count(text(), '\n'));
+}
+
+std::vector<std::string> Reports::last_lines(std::size_t most) const {
+  const std::string all = text();
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at < all.size();) {
+    const auto end = std::min(all.find('\n', at), all.size());
+    out.push_back(all.substr(at, end - at));
+    at = end + 1;
+  }
+  const auto surplus = out.size() - std::min(out.size(), most);
+  out.erase(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(surplus));
   return out;
 }
 

@@ -3,8 +3,10 @@
 // reports about the child and about the processes that it starts.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "iwarp/net/unique_fd.hpp"
 
@@ -13,19 +15,24 @@ namespace iwarp::apps {
 /// The exit status of `iwarp run --careful=fail` if careful mode has reported anything.
 inline constexpr int kMistakes = 99;
 
-/// A file to which the libraries append one line per report; the line is the name of the check. The
-/// file is in memory, so it disappears when the processes have ended.
+/// A file to which the libraries append lines. The file is in memory, so it disappears when the
+/// processes have ended.
 class Reports {
  public:
-  /// Creates the file. Throws Error if there is not enough memory or no free descriptor.
-  Reports();
+  /// Creates the file. Throws Error if there is not enough memory or no free descriptor. `name` is
+  /// for lists of open files.
+  explicit Reports(const char* name);
   /// Returns a path by which other processes of this user can open the file while this process
   /// runs.
   std::string path() const;
-  /// Returns the number of reports so far.
+  /// Returns the number of lines so far.
   std::size_t count() const;
+  /// Returns the last `most` lines, or all if there are fewer.
+  std::vector<std::string> last_lines(std::size_t most) const;
 
  private:
+  std::string text() const;
+
   net::UniqueFd file_;
 };
 
