@@ -104,6 +104,12 @@ std::string effect(Judge& j, ibv_wr_opcode opcode, bool is_built) {
   }
   const ibv_wc sent = expect_done(j, fmt::format("the request, {}", way), pair.a.send_cq, 2);
   std::string out = fmt::format("opcode {}", static_cast<int>(sent.opcode));
+  if (opcode == IBV_WR_RDMA_WRITE) {
+    // Only a later message that consumes a receive makes the octets visible at the peer.
+    j.require(fmt::format("ibv_post_send after {}", way),
+              pair.a.post_send(pair.a.request(3, IBV_WR_SEND, pair.b)));
+    expect_done(j, fmt::format("the receive after {}", way), pair.b.recv_cq, 1);
+  }
   if (opcode == IBV_WR_SEND || opcode == IBV_WR_SEND_WITH_IMM ||
       opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
     const ibv_wc wc = expect_done(j, fmt::format("the receive, {}", way), pair.b.recv_cq, 1);
