@@ -53,7 +53,7 @@ class Side : public End {
     region(kMemory, IBV_ACCESS_REMOTE_READ);
     region(kShort, kAllRights);
     region(kMemory, kAllRights);
-    stale_ = regions_.back()->rkey;
+    stale_ = *regions_.back().get();
     regions_.pop_back();
     for (std::size_t i = 0; i < kMemory; ++i) {
       *memory(i) = static_cast<char>((i * 131 + (i >> 8) * 17) ^ seed);
@@ -64,14 +64,12 @@ class Side : public End {
     chosen.cap = init.cap;
   }
 
-  std::uint32_t key(Region region) const {
-    if (region == kStale) return stale_;
-    return region == kUnknownKey ? regions_[kAll]->lkey ^ 0xFF00 : regions_[region]->lkey;
-  }
+  std::uint32_t lkey(Region region) const { return key(region, &ibv_mr::lkey); }
+  std::uint32_t rkey(Region region) const { return key(region, &ibv_mr::rkey); }
   std::vector<ibv_sge> list(const std::vector<Sge>& sges) const {
     std::vector<ibv_sge> out;
     out.reserve(sges.size());
-    for (const Sge& sge : sges) out.push_back({address(sge.at), sge.length, key(sge.region)});
+    for (const Sge& sge : sges) out.push_back({address(sge.at), sge.length, lkey(sge.region)});
     return out;
   }
   ibv_cq* queue(bool is_receive) const {
@@ -89,8 +87,14 @@ class Side : public End {
   }
 
  private:
+  std::uint32_t key(Region region, std::uint32_t ibv_mr::* which) const {
+    if (region == kStale) return stale_.*which;
+    return region == kUnknownKey ? regions_[kAll].get()->*which ^ 0xFF00
+                                 : regions_[region].get()->*which;
+  }
+
   std::vector<Mr> regions_;
-  std::uint32_t stale_ = 0;
+  ibv_mr stale_{};  ///< copy of a region that is gone
 };
 
 class Run {
@@ -166,7 +170,7 @@ class Run {
             .send_flags = one.flags};
       wr.imm_data = one.imm;
       const auto address = of(1 - end).address(one.remote_at);
-      const auto rkey = of(1 - end).key(one.remote_region);
+      const auto rkey = of(1 - end).rkey(one.remote_region);
       if (one.opcode >= IBV_WR_ATOMIC_CMP_AND_SWP) {
         const bool swaps = one.opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
         wr.wr.atomic = {.remote_addr = address,

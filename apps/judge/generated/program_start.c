@@ -21,7 +21,7 @@ struct end {
   char* memory;
   struct ibv_pd* pd;
   struct ibv_cq *send_cq, *recv_cq;
-  uint32_t keys[REGIONS];
+  uint32_t lkeys[REGIONS], rkeys[REGIONS];
   struct ibv_qp_init_attr init;
   struct ibv_qp* qp;
 };
@@ -67,7 +67,8 @@ static void open_device(const char* name) {
 static struct ibv_mr* region(struct end* end, int at, size_t length, int rights) {
   struct ibv_mr* const mr = ibv_reg_mr(end->pd, end->memory, length, rights);
   must(mr != NULL, "ibv_reg_mr");
-  end->keys[at] = mr->rkey;
+  end->lkeys[at] = mr->lkey;
+  end->rkeys[at] = mr->rkey;
   return mr;
 }
 
@@ -86,7 +87,8 @@ static void make(struct end* end, char name, int shares_cq, int signal_all, stru
   region(end, NO_LOCAL_WRITE, MEMORY, IBV_ACCESS_REMOTE_READ);
   region(end, SHORT_REGION, SHORT, ALL_RIGHTS);
   must(ibv_dereg_mr(region(end, STALE, MEMORY, ALL_RIGHTS)) == 0, "ibv_dereg_mr");
-  end->keys[UNKNOWN_KEY] = end->keys[ALL] ^ 0xFF00;
+  end->lkeys[UNKNOWN_KEY] = end->lkeys[ALL] ^ 0xFF00;
+  end->rkeys[UNKNOWN_KEY] = end->rkeys[ALL] ^ 0xFF00;
   end->init = (struct ibv_qp_init_attr){.send_cq = end->send_cq,
                                         .recv_cq = end->recv_cq,
                                         .cap = cap,
@@ -105,7 +107,7 @@ static void replace(struct end* end) {
 }
 
 static struct ibv_sge sge(struct end* end, size_t at, uint32_t length, int region) {
-  return (struct ibv_sge){(uintptr_t)end->memory + at, length, end->keys[region]};
+  return (struct ibv_sge){(uintptr_t)end->memory + at, length, end->lkeys[region]};
 }
 
 static struct ibv_send_wr request(struct end* end, uint64_t id, enum ibv_wr_opcode opcode,
@@ -120,7 +122,7 @@ static struct ibv_send_wr request(struct end* end, uint64_t id, enum ibv_wr_opco
                            .send_flags = flags,
                            .imm_data = imm};
   const uint64_t address = (uintptr_t)peer->memory + remote_at;
-  const uint32_t rkey = peer->keys[remote_region];
+  const uint32_t rkey = peer->rkeys[remote_region];
   if (opcode >= IBV_WR_ATOMIC_CMP_AND_SWP) {
     wr.wr.atomic.remote_addr = address;
     wr.wr.atomic.rkey = rkey;
