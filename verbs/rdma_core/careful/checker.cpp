@@ -145,6 +145,7 @@ Checker::Checker(Core& core, const Settings& settings, std::unique_ptr<Hooks> be
 }
 
 void Checker::abandon() noexcept {
+  Hooks::abandon();
   present.store(nullptr);
   if (wait_hook_ != nullptr) wait_hook_->store(nullptr);
   freed_.stop();
@@ -228,6 +229,7 @@ int Checker::req_notify_cq(ibv_cq* cq, int solicited_only) {
 }
 
 void Checker::sending_private_data(const char* call, std::size_t size, std::size_t limit) {
+  Hooks::sending_private_data(call, size, limit);
   if (size <= limit) return;
   const auto lock = enter();
   report({.check = check::kPrivateDataTooLong,
@@ -254,12 +256,14 @@ void Checker::registered(Mr& mr) {
 }
 
 void Checker::deregistering(Mr& mr) {
+  Hooks::deregistering(mr);
   const auto lock = enter();
   ledger_.deregistered(mr.abi.lkey, call_site());
   freed_.forget(mr.abi.lkey);
 }
 
 void Checker::destroying(Cq& cq) {
+  Hooks::destroying(cq);
   const auto taken = cq.comp_events.load();
   const auto acknowledged = cq.abi.comp_events_completed;
   ledger()->destroyed_cq(&cq, taken > acknowledged ? taken - acknowledged : 0, call_site());

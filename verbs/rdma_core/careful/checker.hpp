@@ -74,9 +74,16 @@ class Checker final : public Hooks {
 
   // Reports the registered memory that the program has freed before the state of a queue pair
   // changes, because a report depends on the state at the time when the memory was freed.
-  void changing_state() override { (void)enter(); }
-  void disconnecting(verbs::QpNum num) override { ledger()->ending_qp(num); }
+  void changing_state() override {
+    Hooks::changing_state();
+    (void)enter();
+  }
+  void disconnecting(verbs::QpNum num) override {
+    Hooks::disconnecting(num);
+    ledger()->ending_qp(num);
+  }
   void sleeping(CompChannel& channel, bool blocks) override {
+    Hooks::sleeping(channel, blocks);
     ledger()->sleeps(&channel.abi, blocks, call_site());
   }
   void sending_private_data(const char* call, std::size_t size, std::size_t limit) override;
@@ -84,9 +91,13 @@ class Checker final : public Hooks {
   void registered(Mr& mr) override;
   void deregistering(Mr& mr) override;
   void sized(Cq& cq, std::size_t capacity) override {
+    Hooks::sized(cq, capacity);
     ledger()->made_cq(&cq, cq.abi.channel, capacity);
   }
-  void took_event(Cq& cq) override { ledger()->took_event(&cq); }
+  void took_event(Cq& cq) override {
+    Hooks::took_event(cq);
+    ledger()->took_event(&cq);
+  }
   void destroying(Cq& cq) override;
   void destroying(Srq& srq) override {
     Hooks::destroying(srq);
@@ -97,8 +108,14 @@ class Checker final : public Hooks {
     Hooks::reset(qp);
     ledger()->stopped_qp(qp.num());
   }
-  void recovered(Qp& qp) override { ledger()->recovered_qp(qp.num()); }
-  void destroying(Qp& qp) override { ledger()->destroyed_qp(qp.num(), call_site()); }
+  void recovered(Qp& qp) override {
+    Hooks::recovered(qp);
+    ledger()->recovered_qp(qp.num());
+  }
+  void destroying(Qp& qp) override {
+    Hooks::destroying(qp);
+    ledger()->destroyed_qp(qp.num(), call_site());
+  }
   void abandon() noexcept override;
 
  private:
