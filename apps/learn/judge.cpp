@@ -121,8 +121,11 @@ std::string text_of(const Ended& ended) {
 
 class Judging {
  public:
-  Judging(const Exercise& exercise, const fs::path& source)
-      : exercise_(exercise), source_(contents_of(source)), folder_(scratch_.path() / "exercise") {
+  Judging(const Exercise& exercise, const fs::path& source, unsigned seeds)
+      : exercise_(exercise),
+        source_(contents_of(source)),
+        seeds_(seeds),
+        folder_(scratch_.path() / "exercise") {
     fs::create_directory(folder_);
     for (const auto& [name, text] : helpers()) write_file(scratch_.path() / name, text);
     write_file(folder_ / "exercise.c", source_);
@@ -146,7 +149,8 @@ class Judging {
     if (!exercise_.peer.empty() && !build("peer")) {
       throw Error("the reference peer does not compile: " + fmt::format("{}", evidence_.back()));
     }
-    const bool is_right = passes();
+    bool is_right = passes(0);
+    for (unsigned seed = 1; seed <= seeds_ && is_right; ++seed) is_right = passes(seed);
     if (is_right || verdict_.cause == "crash") find_memory_error();
     verdict_.has_passed = verdict_.cause.empty();
   }
@@ -189,7 +193,9 @@ class Judging {
     return conclude();
   }
 
-  Program program(const char* name, int socket) const {
+  /// Returns the program NAME under `iwarp run`. `seed` is that of the adversarial device; 0:
+  /// another device.
+  Program program(const char* name, int socket, unsigned seed) const {
     Program out{.words = {own_path().string(), "run"},
                 .environment = {{"LEARN_SOCKET", std::to_string(socket)},
                                 {"LEARN_ACTIVITY", activity_},
@@ -199,22 +205,23 @@ class Judging {
                 .seconds = kProcessorLimit};
     auto& words = out.words;
     words.insert(words.end(), exercise_.options.begin(), exercise_.options.end());
+    if (seed != 0) words.push_back(fmt::format("--adversary={}", seed));
     words.insert(words.end(), {"--careful", "--", (folder_ / name).string()});
     return out;
   }
 
   /// Runs the program with its peer. Returns how the program ended and, if there is a peer, how the
   /// peer ended.
-  std::vector<Ended> run_once(bool is_sanitized) {
+  std::vector<Ended> run_once(unsigned seed, bool is_sanitized) {
     std::array<int, 2> ends{-1, -1};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
       throw Error("socketpair: " + errno_text());
     }
-    std::vector<Program> programs{program("exercise", ends[0])};
+    std::vector<Program> programs{program("exercise", ends[0], seed)};
     if (exercise_.peer.empty()) {
       ::close(ends[1]);
     } else {
-      programs.push_back(program("peer", ends[1]));
+      programs.push_back(program("peer", ends[1], seed));
     }
     if (is_sanitized) {
       programs.front().memory = 0;  // the shadow memory of AddressSanitizer has 16 TiB
@@ -222,7 +229,8 @@ class Judging {
     }
     write_file(activity_, std::string(64, '\0'));
     ++verdict_.runs;
-    return run_together(programs, folder_, exercise_.limit);
+    const int patience = seed == 0 ? 1 : 4;  // the adversarial device delays whatever it may delay
+    return run_together(programs, folder_, patience * exercise_.limit);
   }
 
   /// Runs the program once more, with AddressSanitizer if the compiler has it. Finds writes and
@@ -231,7 +239,7 @@ class Judging {
   void find_memory_error() {
     const auto program = compilation("exercise", {"-g", "-Og", "-fsanitize=address"});
     if (run_together({program}, folder_, kBuildLimit).front().status != 0) return;
-    const auto output = run_once(true).front().output;
+    const auto output = run_once(0, true).front().output;
     static const std::regex error(R"(ERROR: AddressSanitizer: ([\w-]+))");
     static const std::regex place(R"(^ *#\d+ .* (line \d+))");
     std::string what;
@@ -246,12 +254,19 @@ class Judging {
     }
   }
 
-  /// Runs the program once. Returns whether it behaves as a correct program does.
-  bool passes() {
-    const auto ended = run_once(false);
+  /// Runs the program once, with the adversarial device if `seed` is not 0. Returns whether it
+  /// behaves as a correct program does.
+  bool passes(unsigned seed) {
+    const auto shown = verdict_.evidence;
+    const auto ended = run_once(seed, false);
+    if (seed != 0) evidence_ = {fmt::format("option: --adversary={}", seed)};
     add_student(ended.front());
     if (ended.size() > 1) add_peer(ended[1]);
-    return conclude();
+    const bool out = conclude();
+    if (seed == 0) return out;
+    if (!out) verdict_.says += fmt::format(" (seed {})", seed);
+    if (out) verdict_.evidence = shown;  // of the usual device
+    return out;
   }
 
   void add_student(const Ended& ended) {
@@ -295,6 +310,7 @@ class Judging {
 
   const Exercise& exercise_;
   const std::string source_;
+  const unsigned seeds_;
   const Scratch scratch_;
   const fs::path folder_;
   const fs::path activity_ = scratch_.path() / "activity";  ///< see learn.h
@@ -305,9 +321,9 @@ class Judging {
 
 }  // namespace
 
-Verdict judge(const Exercise& exercise, const fs::path& source) {
+Verdict judge(const Exercise& exercise, const fs::path& source, unsigned seeds) {
   library_folder();  // throws if iwarp run cannot work
-  return Judging(exercise, source).run();
+  return Judging(exercise, source, seeds).run();
 }
 
 }  // namespace iwarp::apps::learn

@@ -23,9 +23,10 @@ struct Verdict {
   std::chrono::milliseconds took{};
 };
 
-/// Judges `source`. Leaves no file and no process behind. Throws Error if the file cannot be read,
+/// Judges `source`: runs it once, and then on the adversarial device with the seeds 1 to `seeds`
+/// until it fails. Leaves no file and no process behind. Throws Error if the file cannot be read,
 /// or if this machine cannot run any exercise; the text says what is missing. Throws Interrupted on
 /// a stop signal.
-Verdict judge(const Exercise& exercise, const std::filesystem::path& source);
+Verdict judge(const Exercise& exercise, const std::filesystem::path& source, unsigned seeds);
 
 }  // namespace iwarp::apps::learn

@@ -31,6 +31,7 @@ struct CheckOptions {
   std::string gradescope;
   bool watch = false;
   bool all = false;
+  unsigned seeds = 5;
 };
 
 /// Returns the exercise that `word` names: "4", "04" or "04-write-and-tell".
@@ -107,8 +108,9 @@ class Watch {
   net::UniqueFd events_;
 };
 
-learn::Result checked(const Exercise& exercise, const std::filesystem::path& file) {
-  return {.exercise = &exercise, .file = file.string(), .verdict = learn::judge(exercise, file)};
+learn::Result checked(const Exercise& exercise, const std::filesystem::path& file, unsigned seeds) {
+  return {
+      .exercise = &exercise, .file = file.string(), .verdict = learn::judge(exercise, file, seeds)};
 }
 
 int run_check(const CheckOptions& options) {
@@ -138,8 +140,9 @@ int run_check(const CheckOptions& options) {
         space ? space->source_of(*exercise) : std::filesystem::path(options.file);
     std::optional<Watch> watch;
     if (options.watch) watch.emplace(file);
-    auto result = checked(*exercise, file);
-    for (; watch; result = checked(*exercise, file)) {
+    const auto judged = [&] { return checked(*exercise, file, options.seeds); };
+    auto result = judged();
+    for (; watch; result = judged()) {
       report::show(learn::as_text(result));
       if (result.verdict.has_passed) break;
       report::show("\nWaiting until the file changes (Ctrl-C ends this).\n\n");
@@ -187,6 +190,10 @@ cli::Command check_command() {
   command.flag("--all", options->all, "Judge all exercises");
   command.flag("--watch", options->watch,
                "Judge again each time the file changes, until it passes");
+  command.number(
+      "--seeds", "N", options->seeds, {0, 10'000},
+      "Run a program that passes N times more, each time with another seed of the device "
+      "of iwarp run --adversary");
   command
       .text("--file", "FILE", options->file,
             "Judge FILE as a solution of exercise N, and record nothing")

@@ -13,12 +13,14 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "apps"))
-from support import Case, finish, main, run  # noqa: E402
+from support import TIMEOUT, Case, finish, main, run  # noqa: E402
 
 EXERCISES = HERE.parent.parent / "apps/learn/exercises"
 SOLUTIONS = sorted((HERE / "solutions").iterdir())
 WRONG = sorted((HERE / "wrong").iterdir())
 ONLY = os.environ.get("LEARN_ONLY", "")  # "04": only the programs of exercise 4
+SEEDS = int(os.environ.get("LEARN_SEEDS", "5"))  # of the adversarial device, for right solutions
+SEEDS_OF_WRONG = 30  # of which the judge tries the first ones until the program fails
 JOBS = 6
 
 
@@ -56,10 +58,11 @@ def processes_in(folder):
     return out
 
 
-def judged(path):
+def judged(path, seeds):
     """Judges a program of the exercise with which its name begins. Returns the result, and what the judge has left."""
     with tempfile.TemporaryDirectory(prefix="iwarp-test-") as folder:
-        result = run("learn", "check", int(path.name[:2]), "--file", path, "--json", env={**os.environ, "TMPDIR": folder})
+        result = run("learn", "check", int(path.name[:2]), "--file", path, "--json", "--seeds", seeds,
+                     timeout=TIMEOUT + 10 * seeds, env={**os.environ, "TMPDIR": folder})
         return result, os.listdir(folder) + processes_in(folder)
 
 
@@ -89,10 +92,11 @@ class Learn(Case):
         expected = [(cause, self.misbehaving(i, code)) for i, (cause, code) in enumerate(MISBEHAVING)]
         for path in WRONG:
             expected.append((re.match(r"/\* cause: ([\w-]+) \*/\n", path.read_text())[1], self.wrong(path)))
-        expected += [(None, self.right(path.stem)) for path in SOLUTIONS]
+        expected = [(None, self.right(path.stem)) for path in SOLUTIONS] + expected
         expected = [one for one in expected if one[1].name.startswith(ONLY)]
         with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-            judgements = pool.map(judged, [path for _, path in expected])
+            judgements = pool.map(judged, [path for _, path in expected],
+                                  [SEEDS_OF_WRONG if cause else SEEDS for cause, _ in expected])
             for (cause, path), (result, left) in zip(expected, judgements):
                 with self.subTest(path.name):
                     self.assertEqual((result.stderr, left), ("", []))

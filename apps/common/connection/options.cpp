@@ -46,9 +46,7 @@ std::string take(const options::Option& option, const cli::Option::Words& words,
     return fmt::format("accepts only the value {}, not {}", value.title,
                        cli::excerpt(words.back()));
   }
-  std::string word = is_flag         ? "on"
-                     : words.empty() ? std::string(value.if_omitted)
-                                     : words.back();
+  std::string word = is_flag ? "on" : words.empty() ? std::string(value.if_omitted) : words.back();
   if (value.is_opened_late) word = rereadable(word);
   if (auto fault = fault_here(option.variable, word); !fault.empty()) return fault;
   if (options::set(option, spelled_out(option, word), settings)) return "";

@@ -88,6 +88,9 @@ static inline void learn_did_send(const char* path, int line, const struct ibv_q
     snprintf(more, sizeof more, " rkey=%#x bytes=%llu", wr->bind_mw.rkey,
              (unsigned long long)wr->bind_mw.bind_info.length);
   }
+  if (wr->opcode == IBV_WR_LOCAL_INV) {
+    snprintf(more, sizeof more, " rkey=%#x", wr->invalidate_rkey);
+  }
   if (wr->opcode == IBV_WR_ATOMIC_CMP_AND_SWP) {
     snprintf(more, sizeof more, " compare=%llu swap=%llu",
              (unsigned long long)wr->wr.atomic.compare_add, (unsigned long long)wr->wr.atomic.swap);
@@ -103,11 +106,16 @@ static inline void learn_did_send(const char* path, int line, const struct ibv_q
 static inline int learn_did_poll(const char* path, int line, int count, const struct ibv_wc* wc) {
   if (count == 0) learn_waits();
   for (int i = 0; i < count; i++) {
-    learn_did(path, line, "polled qp=%u wr_id=%llu status=%d%s", wc[i].qp_num,
+    char more[30] = "";
+    if (!wc[i].status && wc[i].wc_flags & IBV_WC_WITH_INV) {
+      snprintf(more, sizeof more, " invalidated=%#x", wc[i].invalidated_rkey);
+    }
+    learn_did(path, line, "polled qp=%u wr_id=%llu status=%d%s%s", wc[i].qp_num,
               (unsigned long long)wc[i].wr_id, wc[i].status,
               wc[i].status                 ? " failed"
               : wc[i].opcode & IBV_WC_RECV ? " receive"
-                                           : "");
+                                           : "",
+              more);
   }
   return count;
 }
