@@ -145,6 +145,8 @@ class Judging {
 
  private:
   void decide() {
+    if (source_ == exercise_.skeleton)
+      evidence_.emplace_back("unchanged: the file is the skeleton");
     if (!build("exercise")) return;
     if (!exercise_.peer.empty() && !build("peer")) {
       throw Error("the reference peer does not compile: " + fmt::format("{}", evidence_.back()));
@@ -193,6 +195,9 @@ class Judging {
     return conclude();
   }
 
+  /// The adversarial device delays whatever it may delay, so it gets four times the limits.
+  static unsigned patience(unsigned seed) { return seed == 0 ? 1 : 4; }
+
   /// Returns the program NAME under `iwarp run`. `seed` is that of the adversarial device; 0:
   /// another device.
   Program program(const char* name, int socket, unsigned seed) const {
@@ -202,7 +207,7 @@ class Judging {
                                 {"TMPDIR", scratch_.path()}},
                 .descriptor = socket,
                 .is_single = true,
-                .seconds = kProcessorLimit};
+                .seconds = kProcessorLimit * patience(seed)};
     auto& words = out.words;
     words.insert(words.end(), exercise_.options.begin(), exercise_.options.end());
     if (seed != 0) words.push_back(fmt::format("--adversary={}", seed));
@@ -229,8 +234,7 @@ class Judging {
     }
     write_file(activity_, std::string(64, '\0'));
     ++verdict_.runs;
-    const int patience = seed == 0 ? 1 : 4;  // the adversarial device delays whatever it may delay
-    return run_together(programs, folder_, patience * exercise_.limit);
+    return run_together(programs, folder_, patience(seed) * exercise_.limit);
   }
 
   /// Runs the program once more, with AddressSanitizer if the compiler has it. Finds writes and

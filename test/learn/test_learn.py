@@ -43,7 +43,7 @@ MISBEHAVING = [
     ("does-not-compile", '#include "/dev/zero"'),
     ("does-not-compile", "#error no"),
     ("does-not-link", "extern void nowhere(void); nowhere();"),
-    ("not-written", 'die("not written yet");'),
+    ("not-complete", 'die("not written yet");'),
 ]
 
 

@@ -39,15 +39,16 @@ int main(void) {
 
   /* From here on the program is complete. It uses the queue pair in all ways that need an attribute
    * to be right. */
-  struct ibv_qp_attr attr;
-  struct ibv_qp_init_attr init;
+  struct ibv_qp_attr reached;
+  struct ibv_qp_init_attr made;
   struct ibv_gid_entry used;
-  errno = ibv_query_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV, &init);
+  errno = ibv_query_qp(qp, &reached, IBV_QP_STATE | IBV_QP_AV, &made);
   if (errno) die("ibv_query_qp");
-  if (attr.qp_state != IBV_QPS_RTS) die("the queue pair is in state %d", (int)attr.qp_state);
+  if (reached.qp_state != IBV_QPS_RTS) die("the queue pair is in state %d", (int)reached.qp_state);
   learn_post_receive(qp, mr, buffer, LENGTH);
   learn_sync(peer); /* both queue pairs are in RTS */
-  if (ibv_query_gid_ex(context, 1, attr.ah_attr.grh.sgid_index, &used, 0)) die("ibv_query_gid_ex");
+  if (ibv_query_gid_ex(context, 1, reached.ah_attr.grh.sgid_index, &used, 0))
+    die("ibv_query_gid_ex");
   const uint64_t region[] = {(uintptr_t)buffer + LENGTH, mr->rkey, used.gid_type};
   uint64_t lent[2]; /* memory of the peer */
   learn_put(peer, region, sizeof region);
