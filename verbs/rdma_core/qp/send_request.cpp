@@ -190,7 +190,7 @@ int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bi
   out.opcode = WrOpcode::kBindWindow;
   out.bind = {.window = verbs::Stag{mw.rkey},
               .key = static_cast<std::uint8_t>(rkey),
-              .region = info.mr != nullptr ? Mr::of(info.mr).core.stag() : verbs::Stag{},
+              .region = verbs::Stag{info.mr != nullptr ? info.mr->rkey : 0},
               // NOLINTNEXTLINE(performance-no-int-to-ptr): addresses are integers in the C structs.
               .address = reinterpret_cast<std::byte*>(info.addr),
               .length = info.length,
