@@ -70,6 +70,8 @@ void parse_line(std::string_view key, const std::string& value, Exercise& exerci
   if (key == "run") {
     std::istringstream words(value);
     exercise.options.assign(std::istream_iterator<std::string>(words), {});
+  } else if (key == "freedoms") {
+    exercise.freedoms = "," + value;
   } else if (key == "seconds") {
     exercise.limit = std::chrono::seconds(std::stoi(value));
   } else if (key == "pass") {

@@ -39,6 +39,7 @@ struct Exercise {
   std::string_view peer;  ///< the source of the reference peer; empty if there is none
   std::vector<std::string_view> hints;
   std::vector<std::string> options;  ///< of iwarp run
+  std::string freedoms;  ///< of the adversarial device: names, each after a comma; empty: all
   std::chrono::milliseconds limit{10'000};
   /// A correct program causes a line of evidence for each of these expressions.
   std::vector<std::string> passes;

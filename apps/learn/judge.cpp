@@ -210,7 +210,7 @@ class Judging {
                 .seconds = kProcessorLimit * patience(seed)};
     auto& words = out.words;
     words.insert(words.end(), exercise_.options.begin(), exercise_.options.end());
-    if (seed != 0) words.push_back(fmt::format("--adversary={}", seed));
+    if (seed != 0) words.push_back(fmt::format("--adversary={}{}", seed, exercise_.freedoms));
     words.insert(words.end(), {"--careful", "--", (folder_ / name).string()});
     return out;
   }
@@ -263,7 +263,7 @@ class Judging {
   bool passes(unsigned seed) {
     const auto shown = verdict_.evidence;
     const auto ended = run_once(seed, false);
-    if (seed != 0) evidence_ = {fmt::format("option: --adversary={}", seed)};
+    if (seed != 0) evidence_ = {fmt::format("option: --adversary={}{}", seed, exercise_.freedoms)};
     add_student(ended.front());
     if (ended.size() > 1) add_peer(ended[1]);
     const bool out = conclude();
