@@ -30,7 +30,7 @@ EXCEPT = {
     "CONTRIBUTING.md": {
         "git grep": CHANGES,
         "cmake": BUILDS, ".ci/package": CI, "IWARP_PACKAGES=1 test/run.sh": CI, "test/portability.sh": CI,
-        "test/bench/": LONG, "build/release/test/chaos/chaos": LONG, "build/release/test/failing/failing": LONG,
+        "test/bench/": LONG, "test/litmus/adversary.py": LONG, "LEARN_SEEDS=200": LONG, "build/release/test/chaos/chaos": LONG, "build/release/test/failing/failing": LONG,
         "build/release/test/load/load": LONG, "build/release/apps/iwarp conform HOST": PEER,
         "build/release/apps/iwarp conform --device iwarp0 --as roce ": LONG,
         "IWARP=build/release/apps/iwarp test/interop": CI, "test/conform/compare.py": PEER,

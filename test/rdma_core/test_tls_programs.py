@@ -186,7 +186,7 @@ class NotInTheClear(Tls):
                                   statuses=(1,))
         self.assertIn("Couldn't create QP", result.err)
         self.assertIn("iwarp: a queue pair of type UD is not supported: TLS is on, but "
-                      "protects only connections (switch TLS off for datagrams)\n", result.err)
+                      "protects only connections (switch TLS off for datagrams; iwarp explain-error ibv_create_qp EOPNOTSUPP)\n", result.err)
         result = self.run_program("udaddy", "-b", "127.0.0.1", options=options,
                                   statuses=range(1, 256))
         self.assertIn("iwarp: rdma_create_id() for datagrams is not supported: TLS is on",

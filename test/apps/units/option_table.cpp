@@ -34,6 +34,7 @@ std::vector<const Option*> rows() {
 std::vector<std::string> good(const Option& option) {
   static const std::map<std::string_view, std::string> kForms{{"IWARP_CONGESTION", "reno"},
                                                               {"IWARP_PORT_RANGE", "20000-20999"},
+                                                              {"IWARP_ADVERSARY", "7,late,wire"},
                                                               {"IWARP_METRICS", "unix:/x"},
                                                               {"IWARP_LIKE", "mana"},
                                                               {"IWARP_DEVICE", "rxe0=lo,b-1"}};
@@ -70,6 +71,7 @@ std::vector<std::string> bad(const Option& option) {
 std::vector<std::string> words_of(const Option& option, const std::string& value) {
   const std::string name(option.long_name());
   if (option.value.kind == Kind::kFlag) return {name};
+  if (!option.value.if_omitted.empty()) return {name + "=" + value};
   return {name, value};
 }
 
