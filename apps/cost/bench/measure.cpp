@@ -26,6 +26,16 @@ std::uint64_t messages_for(const Job& job) {
   return static_cast<std::uint64_t>(std::clamp(job.seconds / each, 16.0, 1e6));
 }
 
+measure::Measurement run(const Job& job) {
+  try {
+    return measure::measure_apart(plan_of(job));
+  } catch (const Error& error) {
+    throw Error(fmt::format("{} of {} octets: {}", job.mode, job.size, error.what()));
+  }
+}
+
+}  // namespace
+
 measure::Plan plan_of(const Job& job) {
   const bool iwarp = job.mode == "iwarp";
   measure::Plan plan;
@@ -47,16 +57,6 @@ measure::Plan plan_of(const Job& job) {
   measure::validate(plan);
   return plan;
 }
-
-measure::Measurement run(const Job& job) {
-  try {
-    return measure::measure_apart(plan_of(job));
-  } catch (const Error& error) {
-    throw Error(fmt::format("{} of {} octets: {}", job.mode, job.size, error.what()));
-  }
-}
-
-}  // namespace
 
 std::vector<Job> sweep(double seconds, const std::string& cpus) {
   std::vector<Job> out;

@@ -7,12 +7,9 @@
 #include <string>
 
 #include "cost/bench/record.hpp"
-#include "usage/usage.hpp"
+#include "measure/basics/plan.hpp"
 
 namespace iwarp::apps::cost {
-
-using usage::difference;
-using usage::used_so_far;
 
 /// The congestion control of every measured connection. Reno does not pace, which suits the model:
 /// the model has no cost for a timer per segment. If the system default were bbr, which paces, and
@@ -38,6 +35,9 @@ struct Job {
 /// Returns jobs with several message sizes, to which the model of sockets is fitted. Some jobs use
 /// small receive calls, which let the fit distinguish the cost of a call from the cost of a byte.
 std::vector<Job> sweep(double seconds, const std::string& cpus);
+
+/// Returns the job in the terms of apps/measure. Throws Error if a value is out of range.
+measure::Plan plan_of(const Job& job);
 
 /// Runs the job. If one of the ends fails, throws Error with that end's reason.
 Record measure(const Job& job);

@@ -65,30 +65,12 @@ std::string read_all(int fd) {
   }
 }
 
-std::string result_text(const Plan& plan, const net::Address& server) {
-  try {
-    const auto result = take_measurement(plan, server);
-    return Json{{"messages", result.outcome.messages},
-                {"seconds", result.outcome.seconds},
-                {"client", usage::to_json(result.client)},
-                {"server", usage::to_json(result.server)}}
-        .dump();
-  } catch (const std::exception& error) {
-    return Json{{"error", error.what()}}.dump();
-  }
-}
-
-Measurement result_from(const Plan& plan, const std::string& text) {
-  const auto json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) throw Error("a measuring process ended early");
-  if (json.contains("error")) throw Error(json["error"].get<std::string>());
-  Measurement out;
-  out.plan = plan;
-  usage::read_number(json, "messages", out.outcome.messages);
-  usage::read_number(json, "seconds", out.outcome.seconds);
-  out.client = usage::observed_from_json(json.at("client"));
-  out.server = usage::observed_from_json(json.at("server"));
-  return out;
+Json result_json(const Plan& plan, const net::Address& server) {
+  const auto result = take_measurement(plan, server);
+  return {{"messages", result.outcome.messages},
+          {"seconds", result.outcome.seconds},
+          {"client", usage::to_json(result.client)},
+          {"server", usage::to_json(result.server)}};
 }
 
 }  // namespace
@@ -120,20 +102,40 @@ ServerProcess::ServerProcess(Listener listener, unsigned seconds, const options:
     : address_{.host = kLoopback, .port = listener.port()},
       process_([&] { return serve_parent(listener, tls); }, seconds) {}
 
-Measurement measure_apart(const Plan& plan) {
-  const ServerProcess server(kLongest);
+Json json_apart(const std::function<Json()>& work, unsigned seconds) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("cannot create a pipe: " + errno_text());
   const Descriptor in(ends[0]);
   Descriptor out(ends[1]);
-  const Process client(
+  const Process child(
       [&] {
-        write_all(out.get(), result_text(plan, server.address()));
+        Json result;
+        try {
+          result = work();
+        } catch (const std::exception& error) {
+          result = {{"error", error.what()}};
+        }
+        write_all(out.get(), result.dump());
         return 0;
       },
-      kLongest);
+      seconds);
   out.close();
-  return result_from(plan, read_all(in.get()));
+  auto json = Json::parse(read_all(in.get()), nullptr, false);
+  if (!json.is_object()) throw Error("a measuring process ended early");
+  if (json.contains("error")) throw Error(json["error"].get<std::string>());
+  return json;
+}
+
+Measurement measure_apart(const Plan& plan) {
+  const ServerProcess server(kLongest);
+  const auto json = json_apart([&] { return result_json(plan, server.address()); }, kLongest);
+  Measurement out;
+  out.plan = plan;
+  usage::read_number(json, "messages", out.outcome.messages);
+  usage::read_number(json, "seconds", out.outcome.seconds);
+  out.client = usage::observed_from_json(json.at("client"));
+  out.server = usage::observed_from_json(json.at("server"));
+  return out;
 }
 
 }  // namespace iwarp::apps::measure

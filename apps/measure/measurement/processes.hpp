@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 
 #include "measure/measurement/measurement.hpp"
 
@@ -39,6 +40,11 @@ class ServerProcess {
   net::Address address_;
   Process process_;
 };
+
+/// Runs `work` in a new process, which is killed after `seconds`, and returns its result, an
+/// object. Throws Error with the text of the exception that `work` throws, or if the process ends
+/// early.
+nlohmann::json json_apart(const std::function<nlohmann::json()>& work, unsigned seconds);
 
 /// Runs the client and the server in two new processes. Each process is killed after two minutes.
 Measurement measure_apart(const Plan& plan);
