@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <set>
 
 namespace iwarp::offload_model {
 
@@ -70,23 +69,6 @@ std::vector<double> fit_costs(std::span<const Observation> observations) {
     if (moved < kStill) break;
   }
   return costs;
-}
-
-ErrorSummary leave_one_group_out(std::span<const Observation> observations) {
-  std::set<double> groups;
-  for (const auto& o : observations) groups.insert(o.group);
-  std::vector<double> errors;
-  for (const auto group : groups) {
-    std::vector<Observation> others;
-    std::ranges::copy_if(observations, std::back_inserter(others),
-                         [group](const Observation& o) { return o.group != group; });
-    const auto costs = fit_costs(others);
-    if (costs.empty()) continue;
-    for (const auto& o : observations) {
-      if (o.group == group) errors.push_back(relative_error(costs, o));
-    }
-  }
-  return summarise(std::move(errors));
 }
 
 }  // namespace iwarp::offload_model

@@ -23,9 +23,6 @@ struct Observation {
   /// Element i says how often cost i was incurred. All observations have the same number of costs.
   std::vector<double> counts;
   double cost = 0;  ///< the measured total, above 0
-  /// leave_one_group_out() leaves out all observations of one group together. The group is a
-  /// message size, for example.
-  double group = 0;
   double weight = 1;  ///< factor by which this observation's squared relative error counts
 };
 
@@ -36,8 +33,5 @@ double relative_error(std::span<const double> costs, const Observation& observat
 
 /// Returns the non-negative costs that minimise the sum of squared relative errors.
 std::vector<double> fit_costs(std::span<const Observation> observations);
-
-/// Predicts each group with costs that were fitted to all other groups, and returns the errors.
-ErrorSummary leave_one_group_out(std::span<const Observation> observations);
 
 }  // namespace iwarp::offload_model
