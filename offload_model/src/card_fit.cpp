@@ -10,8 +10,6 @@
 #include <functional>
 #include <iterator>
 
-#include "iwarp/offload_model/statistics.hpp"
-
 namespace iwarp::offload_model {
 
 namespace {
@@ -177,7 +175,7 @@ double FittedWay::unmeasured(const CardLoad& load) const {
   return kForEachDoubling * doublings;
 }
 
-Band FittedWay::band_of(double value, const LeftOut& errors, const CardLoad& load) const {
+Band FittedWay::band_of(double value, const ErrorSummary& errors, const CardLoad& load) const {
   double near = INFINITY;
   for (const auto& s : samples_) near = std::min(near, distance(s, load));
   // A file with one sample says nothing about its errors: assume a factor of 2.
@@ -249,12 +247,8 @@ void FittedWay::cross_validate(double bandwidth, double round_trip) {
     rates.push_back(std::abs(prediction.rate.median / s.rate - 1));
     if (s.cpu > 0) costs.push_back(std::abs(prediction.cpu.median / s.cpu - 1));
   }
-  const auto left_out = [](std::vector<double> errors) {
-    const auto all = summarise(errors);
-    return errors.empty() ? LeftOut{} : LeftOut{median(std::move(errors)), all.p90};
-  };
-  rate_errors_ = left_out(std::move(rates));
-  cpu_errors_ = left_out(std::move(costs));
+  rate_errors_ = summarise(std::move(rates));
+  cpu_errors_ = summarise(std::move(costs));
 }
 
 FittedWay::FittedWay(std::span<const CardSample> all, std::string way, const UsualCard& usual)

@@ -15,7 +15,8 @@ ErrorSummary summarise(std::vector<double> errors) {
   std::ranges::sort(errors);
   const auto count = static_cast<double>(errors.size());
   const auto at = static_cast<std::size_t>(std::ceil(0.9 * count)) - 1;
-  return {std::accumulate(errors.begin(), errors.end(), 0.0) / count, errors[at], errors.back()};
+  return {std::accumulate(errors.begin(), errors.end(), 0.0) / count, errors[errors.size() / 2],
+          errors[at], errors.back()};
 }
 
 double predict(std::span<const double> costs, const Observation& observation) {

@@ -58,12 +58,6 @@ struct UsualCard {
   double bandwidth = 12500;  ///< octets per us; matters if no size was large enough to reach it
 };
 
-/// Relative errors if each sample is predicted from the other samples; 0 with one sample.
-struct LeftOut {
-  double median = 0;
-  double p90 = 0;  ///< 90th percentile
-};
-
 /// One way of moving messages, fitted to the samples of it.
 class FittedWay {
  public:
@@ -72,10 +66,10 @@ class FittedWay {
 
   const std::string& way() const { return way_; }
   CardPrediction predict(const CardLoad& load) const;
-  /// Returns the errors of rates if each sample is predicted from the others.
-  const LeftOut& rate_errors() const { return rate_errors_; }
+  /// Returns the errors of rates if each sample is predicted from the others; 0 with one sample.
+  const ErrorSummary& rate_errors() const { return rate_errors_; }
   /// Returns the errors of processor times if each sample is predicted from the others.
-  const LeftOut& cpu_errors() const { return cpu_errors_; }
+  const ErrorSummary& cpu_errors() const { return cpu_errors_; }
   /// Returns the cores that are busy at any rate because the way polls, or 0 if it does not poll.
   double polling_cores() const { return polling_; }
   /// Returns the samples that deviate from the law by more than a factor of 3. They are not used.
@@ -91,7 +85,7 @@ class FittedWay {
   double distance(const CardSample& s, const CardLoad& load) const;
   double corrected(double law, const std::vector<double>& deviations, const CardLoad& load) const;
   double unmeasured(const CardLoad& load) const;
-  Band band_of(double value, const LeftOut& errors, const CardLoad& load) const;
+  Band band_of(double value, const ErrorSummary& errors, const CardLoad& load) const;
   double relative(double connections) const;
 
   std::string way_;
@@ -101,7 +95,7 @@ class FittedWay {
   RateLaw rate_;
   CpuLaw cpu_;
   std::vector<double> rate_deviations_, cpu_deviations_;  // ln of measured / law, for each sample
-  LeftOut rate_errors_, cpu_errors_;
+  ErrorSummary rate_errors_, cpu_errors_;
 };
 
 /// Fits each way of the samples, in the order of the file.

@@ -11,9 +11,10 @@ namespace iwarp::offload_model {
 /// The relative errors of predictions: the distance of each prediction from its measurement,
 /// divided by the measurement. 0.1 is 10 %.
 struct ErrorSummary {
-  double mean = 0;  ///< mean absolute percentage error
-  double p90 = 0;   ///< 90th percentile of the absolute errors
-  double max = 0;   ///< largest absolute error
+  double mean = 0;    ///< mean absolute percentage error
+  double median = 0;  ///< median of the absolute errors
+  double p90 = 0;     ///< 90th percentile of the absolute errors
+  double max = 0;     ///< largest absolute error
 };
 /// Summarises relative errors, which must not be negative. Returns zeros if there are no errors.
 ErrorSummary summarise(std::vector<double> relative_errors);
@@ -22,7 +23,7 @@ ErrorSummary summarise(std::vector<double> relative_errors);
 struct Observation {
   /// Element i says how often cost i was incurred. All observations have the same number of costs.
   std::vector<double> counts;
-  double cost = 0;  ///< the measured total, above 0
+  double cost = 0;    ///< the measured total, above 0
   double weight = 1;  ///< factor by which this observation's squared relative error counts
 };
 
