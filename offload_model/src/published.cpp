@@ -71,6 +71,12 @@ PublishedRow row_of(const Json& json) {
 
 }  // namespace
 
+std::string_view Check::verdict() const {
+  if (at_most) return agrees() ? "kept" : "broken";
+  if (near()) return narrow() ? "agrees" : "band too wide";
+  return narrow() ? "missed" : "missed, band too wide";
+}
+
 std::string_view to_string(Use use) { return kUses[static_cast<std::size_t>(use)]; }
 
 std::expected<std::vector<PublishedRow>, std::string> published_rows() {

@@ -83,13 +83,6 @@ function ways() {
     row('limited by', (way) => way.limit)]);
 }
 
-function judged(check) {
-  if (check.holds) return [check.at_most ? 'kept' : 'agrees', 'good'];
-  if (check.at_most) return ['broken', 'miss'];
-  if (check.near) return ['band too wide', 'miss'];
-  return [check.narrow ? 'missed' : 'missed, band too wide', 'miss'];
-}
-
 function published() {
   const { criterion, tally, rows } = data.published;
   const of = (t) => `${t.hold} of ${t.figures}`;
@@ -102,8 +95,8 @@ function published() {
       `${row.number}`, check.what, [`${check.at_most ? 'below ' : ''}${number(check.published)} ${check.unit}`, 'number'],
       [`${number(check.model)} ${check.unit}`, 'number'],
       [check.at_most ? '' : `${check.miss > 0 ? '+' : ''}${Math.round(100 * check.miss)} %`, 'number'],
-      [`${number(check.band_low)} to ${number(check.band_high)}`, 'number'], judged(check), row.preset, row.mark,
-      i === 0 ? `${row.source}${row.reason ? `; ${row.reason}` : ''}` : 'as above'])));
+      [`${number(check.band_low)} to ${number(check.band_high)}`, 'number'], [check.verdict, check.holds ? 'good' : 'miss'],
+      row.preset, row.mark, i === 0 ? `${row.source}${row.reason ? `; ${row.reason}` : ''}` : 'as above'])));
   fill('published', ['', 'figure', 'used as', 'mark', 'model', 'bounds', ''],
     rows.filter((row) => row.use !== 'prediction').flatMap((row) => row.checks.map((check, i) => [
       i === 0 ? `${row.number}` : '', i === 0 ? `${row.figure} (${row.source})` : '', i === 0 ? row.use : '',

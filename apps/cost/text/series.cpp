@@ -82,8 +82,7 @@ Json check_json(const model::PublishedRow& row, const model::Check& c) {
            {"model", c.model}, {"miss", c.miss()}, {"holds", row.holds(c)}};
   if (row.use == model::Use::kPrediction) {
     out.update({{"at_most", c.at_most},
-                {"near", c.near()},
-                {"narrow", c.narrow()},
+                {"verdict", c.verdict()},
                 {"band_low", c.band.low},
                 {"band_high", c.band.high}});
   } else {

@@ -106,19 +106,12 @@ std::string tolerance_text(const std::vector<model::PublishedRow>& rows, Use use
   return out;
 }
 
-std::string judged(const model::Check& c) {
-  if (c.agrees()) return c.at_most ? "kept" : "agrees";
-  if (c.at_most) return "broken";
-  if (c.near()) return "band too wide";
-  return c.narrow() ? "missed" : "missed, band too wide";
-}
-
 std::string prediction_line(const model::PublishedRow& row, const model::Check& c) {
   const auto number = [&c](double value) { return fmt::format("{:.3g} {}", value, c.unit); };
   return fmt::format("  {:>2}  {:<29}{:<5}{:<5}{:>13}{:>13}{:>7}{:>15}  {}\n", row.number, c.what,
                      row.mark, row.preset, (c.at_most ? "< " : "") + number(c.published),
                      number(c.model), c.at_most ? "" : fmt::format("{:+.0f} %", 100 * c.miss()),
-                     fmt::format("{:.3g}..{:.3g}", c.band.low, c.band.high), judged(c));
+                     fmt::format("{:.3g}..{:.3g}", c.band.low, c.band.high), c.verdict());
 }
 
 std::string predictions_text(const std::vector<model::PublishedRow>& rows) {

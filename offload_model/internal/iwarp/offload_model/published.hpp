@@ -56,6 +56,8 @@ struct Check {
   bool narrow() const { return band.low > 0 && band.high / band.low <= kCriterion.band; }
   /// Returns whether a prediction agrees with the published value or limit.
   bool agrees() const { return at_most ? band.high <= published : near() && narrow(); }
+  /// Returns in a few words whether a prediction agrees, and if not, why.
+  std::string_view verdict() const;
 };
 
 /// One published figure with all its numbers.
