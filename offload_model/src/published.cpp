@@ -90,35 +90,19 @@ std::expected<std::vector<PublishedRow>, std::string> published_rows() {
   }
 }
 
-namespace {
-
-template <typename Counts>
-Tally count(const std::vector<PublishedRow>& rows, const Counts& counts) {
-  Tally out;
+Tallies tally(const std::vector<PublishedRow>& rows) {
+  Tallies out;
   for (const auto& row : rows) {
     for (const auto& check : row.checks) {
-      if (!counts(row, check)) continue;
-      out.figures += 1;
-      out.hold += row.holds(check) ? 1 : 0;
+      const auto count = [&](Tally& tally) {
+        tally.figures += 1;
+        tally.hold += row.holds(check) ? 1 : 0;
+      };
+      count(check.at_most ? out.limits : out.by_use[static_cast<std::size_t>(row.use)]);
+      if (row.held_out) count(out.held_out);
     }
   }
   return out;
-}
-
-}  // namespace
-
-Tally tally(const std::vector<PublishedRow>& rows, Use use) {
-  return count(rows, [use](const PublishedRow& row, const Check& check) {
-    return row.use == use && !check.at_most;
-  });
-}
-
-Tally tally_held_out(const std::vector<PublishedRow>& rows) {
-  return count(rows, [](const PublishedRow& row, const Check&) { return row.held_out; });
-}
-
-Tally tally_limits(const std::vector<PublishedRow>& rows) {
-  return count(rows, [](const PublishedRow&, const Check& check) { return check.at_most; });
 }
 
 }  // namespace iwarp::offload_model

@@ -138,7 +138,7 @@ Measured run_all(const ValidateOptions& options) {
 /// Prints the verdict as one line, and returns the exit status.
 int verdict(const std::vector<model::PublishedRow>& rows, const model::Judgement* j) {
   auto text = tally_text(rows);
-  const auto identities = tally(rows, model::Use::kIdentity);
+  const auto identities = tally(rows)[model::Use::kIdentity];
   int status = identities.hold == identities.figures ? 0 : kExitFailure;
   if (j != nullptr) {
     text += fmt::format("; mode (b) MAPE {:.1f} % p90 {:.1f} % max {:.1f} %", 100 * j->errors.mean,

@@ -108,11 +108,12 @@ Json published_json() {
     return Json{{"figures", t.figures}, {"hold", t.hold}};
   };
   Json out{{"criterion", {{"miss", model::kCriterion.miss}, {"band", model::kCriterion.band}}}};
+  const auto tallies = tally(*rows);
   for (const auto use : {model::Use::kIdentity, model::Use::kCalibrated, model::Use::kDerived,
                          model::Use::kPrediction}) {
-    out["tally"][std::string(to_string(use))] = tally_json(tally(*rows, use));
+    out["tally"][std::string(to_string(use))] = tally_json(tallies[use]);
   }
-  out["tally"]["limit"] = tally_json(model::tally_limits(*rows));
+  out["tally"]["limit"] = tally_json(tallies.limits);
   out["rows"] = list(*rows, row_json);
   return out;
 }

@@ -129,7 +129,7 @@ std::string predictions_text(const std::vector<model::PublishedRow>& rows) {
     sources += head_of(row);
     if (!row.reason.empty()) sources += fmt::format("      {}\n", row.reason);
   }
-  const auto held = model::tally_held_out(rows);
+  const auto held = tally(rows).held_out;
   out += fmt::format("Held out by a seed and compared once, at the end: {} of {} agree.\n",
                      held.hold, held.figures);
   return out + "Sources, and how to read the figures\n" + sources;
@@ -149,12 +149,13 @@ std::string published_text(const std::vector<model::PublishedRow>& rows) {
 }
 
 std::string tally_text(const std::vector<model::PublishedRow>& rows) {
+  const auto all = tally(rows);
   const auto of = [](const model::Tally& t) { return fmt::format("{} of {}", t.hold, t.figures); };
   return fmt::format(
       "identities: {} hold; predictions: {} agree; limits: {} kept; not evidence for the model: {} "
       "calibrated and {} derived figures agree",
-      of(tally(rows, Use::kIdentity)), of(tally(rows, Use::kPrediction)), of(tally_limits(rows)),
-      of(tally(rows, Use::kCalibrated)), of(tally(rows, Use::kDerived)));
+      of(all[Use::kIdentity]), of(all[Use::kPrediction]), of(all.limits), of(all[Use::kCalibrated]),
+      of(all[Use::kDerived]));
 }
 
 }  // namespace iwarp::apps::cost

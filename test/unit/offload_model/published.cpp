@@ -36,7 +36,7 @@ TEST_CASE("identities, calibrated rows and derived rows hold within their tolera
 }
 
 TEST_CASE("at least thirty figures are predicted by a preset, each with an uncertainty band") {
-  CHECK(tally(rows(), Use::kPrediction).figures >= 30);
+  CHECK(tally(rows())[Use::kPrediction].figures >= 30);
   for (const auto& row : rows()) {
     if (row.use != Use::kPrediction) continue;
     CAPTURE(row.number);
@@ -66,12 +66,13 @@ TEST_CASE("no prediction uses a value that was chosen to match its figure") {
 }
 
 TEST_CASE("figures are classified by what they prove, and counted by class") {
-  CHECK(tally(rows(), Use::kIdentity).figures == 7);
-  CHECK(tally(rows(), Use::kCalibrated).figures == 9);
-  CHECK(tally(rows(), Use::kDerived).figures == 4);
-  CHECK(tally_limits(rows()).figures == 1);
-  CHECK(tally_held_out(rows()).figures == 6);
-  const auto predictions = tally(rows(), Use::kPrediction);
+  const auto tallies = tally(rows());
+  CHECK(tallies[Use::kIdentity].figures == 7);
+  CHECK(tallies[Use::kCalibrated].figures == 9);
+  CHECK(tallies[Use::kDerived].figures == 4);
+  CHECK(tallies.limits.figures == 1);
+  CHECK(tallies.held_out.figures == 6);
+  const auto& predictions = tallies[Use::kPrediction];
   CHECK(predictions.hold > 0);
   CHECK(predictions.hold < predictions.figures);
 }

@@ -5,6 +5,7 @@
 // counted separately.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <expected>
 #include <string>
@@ -86,11 +87,14 @@ struct Tally {
   int figures = 0;
   int hold = 0;
 };
-/// Counts the checks of all rows with this `use`, except the checks of limits (`at_most`).
-Tally tally(const std::vector<PublishedRow>& rows, Use use);
-/// Counts the predictions that were held out.
-Tally tally_held_out(const std::vector<PublishedRow>& rows);
-/// Counts the checks of limits (`at_most`), for example "below 5 %".
-Tally tally_limits(const std::vector<PublishedRow>& rows);
+/// The checks of all rows, counted by what they prove.
+struct Tallies {
+  std::array<Tally, 4> by_use;  ///< by Use; without the checks of limits
+  Tally limits;                 ///< checks of limits (`at_most`), for example "below 5 %"
+  Tally held_out;               ///< predictions that were held out
+  /// Returns the tally of a use.
+  const Tally& operator[](Use use) const { return by_use[static_cast<std::size_t>(use)]; }
+};
+Tallies tally(const std::vector<PublishedRow>& rows);
 
 }  // namespace iwarp::offload_model
