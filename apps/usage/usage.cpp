@@ -8,14 +8,20 @@
 
 namespace iwarp::apps::usage {
 
-Observed used_so_far() {
+double processor_ns(int who) {
   rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
+  getrusage(who, &usage);
   const auto ns = [](const timeval& t) {
     return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_usec) * 1e3;
   };
+  return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+Observed used_so_far() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
   Observed out;
-  out.cpu_ns = ns(usage.ru_utime) + ns(usage.ru_stime);
+  out.cpu_ns = processor_ns(RUSAGE_SELF);
   out.switches = static_cast<double>(usage.ru_nvcsw + usage.ru_nivcsw);
   out.segments_sent = tcp_segments_sent();
   return out;

@@ -9,6 +9,8 @@ namespace iwarp::apps::usage {
 
 using Observed = offload_model::Observed;
 
+/// Returns user and system time in ns of `who`, for example RUSAGE_CHILDREN (getrusage(2)).
+double processor_ns(int who);
 /// Returns the usage so far. The caller must add the counters of its connections.
 Observed used_so_far();
 /// Returns `after` minus `before`, counter by counter.

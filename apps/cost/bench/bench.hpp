@@ -21,6 +21,9 @@ using offload_model::Sample;
 
 /// Calls `once` for each of `rounds` rounds, and returns the median and the spread of the results.
 Sample sample(const std::function<double()>& once, int rounds = 9);
+/// Runs a benchmark in a process of its own, whose settings end with it. Throws Error with the text
+/// of the benchmark's error, or if the benchmark takes longer than a minute.
+Sample apart(const std::function<Sample()>& benchmark);
 /// Makes `times` calls of `call`. Returns this thread's processor time per call, in nanoseconds.
 double time_of(const std::function<void()>& call, std::uint64_t times);
 

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures the cost of operating system services: system calls, wake-ups, gather lists.
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "common/base/error.hpp"
 #include "cost/bench/bench.hpp"
+#include "measure/basics/control.hpp"
+#include "measure/measurement/processes.hpp"
 
 namespace iwarp::apps::cost {
 
@@ -45,68 +44,29 @@ struct Pipe {
   std::array<int, 2> ends{};
 };
 
-/// Pins this process to the first or the last processor that it may use. The destructor restores
-/// the original set of processors.
-class Pinned {
- public:
-  Pinned() { sched_getaffinity(0, sizeof before_, &before_); }
-  ~Pinned() { sched_setaffinity(0, sizeof before_, &before_); }
-  Pinned(const Pinned&) = delete;
-  Pinned& operator=(const Pinned&) = delete;
-  int first() const {
-    int cpu = 0;
-    while (cpu < CPU_SETSIZE - 1 && !CPU_ISSET(cpu, &before_)) ++cpu;
-    return cpu;
-  }
-  int last() const {
-    int cpu = CPU_SETSIZE - 1;
-    while (cpu > 0 && !CPU_ISSET(cpu, &before_)) --cpu;
-    return cpu;
-  }
-  static void to(int cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(cpu, &set);
-    sched_setaffinity(0, sizeof set, &set);
-  }
-
- private:
-  cpu_set_t before_{};
-};
-
-double cpu_of(int who) {
-  rusage usage{};
-  getrusage(who, &usage);
-  const auto ns = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_usec) * 1e3;
-  };
-  return ns(usage.ru_utime) + ns(usage.ru_stime);
-}
-
-/// Returns the processor time of both processes per wake-up. The cost of the two system calls in
-/// each turn is subtracted.
-double ping_pong(const Pinned& pinned, bool other) {
+/// Returns the processor time of this process and of a child per wake-up, if the child runs on
+/// `other` and this process on the first processor. The cost of the two system calls in each turn
+/// is subtracted. Pins this process.
+double ping_pong(unsigned other) {
   const Pipe there;
   const Pipe back;
-  const auto children = cpu_of(RUSAGE_CHILDREN);
-  const auto pid = fork();
-  if (pid < 0) throw Error("fork: " + errno_text());
-  if (pid == 0) {
-    Pinned::to(other ? pinned.last() : pinned.first());
+  const auto children = usage::processor_ns(RUSAGE_CHILDREN);
+  double own = 0;
+  {
+    const measure::Process child([&] {
+      measure::run_on(other);
+      for (int i = 0; i < kTurns; ++i) {
+        if (!there.get() || !back.put()) return kExitFailure;
+      }
+      return 0;
+    });
+    const auto before = usage::processor_ns(RUSAGE_SELF);
     for (int i = 0; i < kTurns; ++i) {
-      if (!there.get() || !back.put()) _exit(1);
+      if (!there.put() || !back.get()) break;
     }
-    _exit(0);
+    own = usage::processor_ns(RUSAGE_SELF) - before;
   }
-  Pinned::to(pinned.first());
-  const auto own = cpu_of(RUSAGE_SELF);
-  for (int i = 0; i < kTurns; ++i) {
-    if (!there.put() || !back.get()) break;
-  }
-  const auto used = cpu_of(RUSAGE_SELF) - own;
-  int status = 0;
-  waitpid(pid, &status, 0);
-  const auto turn = (used + cpu_of(RUSAGE_CHILDREN) - children) / (2 * kTurns);
+  const auto turn = (own + usage::processor_ns(RUSAGE_CHILDREN) - children) / (2 * kTurns);
   const auto calls = time_of([&] { (void)(there.put() && there.get()); }, kTurns);
   return std::max(0.0, turn - calls);
 }
@@ -115,52 +75,46 @@ double ping_pong(const Pinned& pinned, bool other) {
 class Echo {
  public:
   Echo() {
-    const int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof at;
-    near_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    auto* const address = reinterpret_cast<sockaddr*>(&at);
-    const bool up = bind(listener, address, size) == 0 && listen(listener, 1) == 0 &&
-                    getsockname(listener, address, &size) == 0 &&
-                    connect(near_, address, size) == 0;
-    far_ = up ? accept4(listener, nullptr, nullptr, SOCK_CLOEXEC) : -1;
-    close(listener);
-    if (far_ < 0) throw Error("cannot connect over loopback: " + errno_text());
-    const int on = 1;
-    setsockopt(near_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (!far_) throw Error("cannot connect over loopback");
   }
-  ~Echo() {
-    close(near_);
-    close(far_);
-  }
-  Echo(const Echo&) = delete;
-  Echo& operator=(const Echo&) = delete;
   void once() {
-    if (::send(near_, octets_.data(), octets_.size(), 0) < 0 ||
-        recv(far_, octets_.data(), octets_.size(), 0) < 0) {
-      throw Error("cannot transfer data over loopback: " + errno_text());
-    }
+    near_.send(octets_, measure::Clock::time_point::max());
+    far_->receive(octets_, measure::Clock::time_point::max());
   }
 
  private:
-  int near_ = -1;
-  int far_ = -1;
-  std::array<char, 1024> octets_{};
+  const measure::Clock::time_point deadline_ = measure::Clock::now() + measure::kTimeout;
+  measure::Listener listener_{{.host = "127.0.0.1", .port = 0}};
+  measure::Socket near_ =
+      measure::Socket::connect({.host = "127.0.0.1", .port = listener_.port()}, deadline_);
+  std::optional<measure::Socket> far_ = listener_.accept(deadline_);
+  std::array<std::byte, 1024> octets_{};
 };
 
 }  // namespace
+
+Sample apart(const std::function<Sample()>& benchmark) {
+  constexpr unsigned kLongest = 60;  // in seconds
+  const auto result = measure::json_apart(
+      [&] {
+        const auto out = benchmark();
+        return nlohmann::json{{"value", out.value}, {"spread", out.spread}};
+      },
+      kLongest);
+  return {result["value"].get<double>(), result["spread"].get<double>()};
+}
 
 Sample bench_syscall() {
   return sample([] { return time_of([] { syscall(SYS_getppid); }, kCalls); });
 }
 
 Sample bench_wakeup(bool other) {
-  const Pinned pinned;
-  if (other && pinned.first() == pinned.last())
-    throw Error("this process is allowed to use only one processor");
-  return sample([&] { return ping_pong(pinned, other); }, 7);
+  const auto cpus = measure::allowed_cpus();
+  if (other && cpus.size() == 1) throw Error("this process is allowed to use only one processor");
+  return apart([&] {
+    measure::run_on(cpus.front());
+    return sample([&] { return ping_pong(other ? cpus.back() : cpus.front()); }, 7);
+  });
 }
 
 double time_between_calls(const std::function<void()>& call, std::uint64_t times) {

@@ -15,7 +15,6 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
 #include "cost/bench/bench.hpp"
@@ -31,8 +30,7 @@ constexpr const char* kNear = "192.0.2.1";
 constexpr const char* kFar = "192.0.2.2";
 constexpr std::uint64_t kMessage = 64 << 10;
 constexpr std::uint64_t kMessages = 768;
-constexpr double kHeaders = 52;         // size of the IP and TCP headers, including timestamps
-constexpr unsigned kVethPatience = 60;  // time limit of the benchmark in seconds
+constexpr double kHeaders = 52;  // size of the IP and TCP headers, including timestamps
 
 [[noreturn]] void fail(const std::string& what) { throw Error(what + ": " + errno_text()); }
 
@@ -84,7 +82,7 @@ Sample between_namespaces() {
   ip(fmt::format("link set cost0 netns /proc/{}/fd/{}", getpid(), near.get()));
   set_up("cost1", kFar);
   measure::Listener listener({.host = kFar});
-  const measure::Process server([&] { return serve(listener); }, kVethPatience);
+  const measure::Process server([&] { return serve(listener); });
   if (setns(near.get(), CLONE_NEWNET) != 0) fail("cannot enter the first network namespace");
   set_up("cost0", kNear);
   const auto plan = plan_of({.size = kMessage, .messages = kMessages, .cpus = "any"});
@@ -107,14 +105,7 @@ Sample between_namespaces() {
 }  // namespace
 
 Sample bench_packet() {
-  // In a process of its own, so that the namespaces disappear when that process ends.
-  const auto result = measure::json_apart(
-      [] {
-        const auto out = between_namespaces();
-        return nlohmann::json{{"value", out.value}, {"spread", out.spread}};
-      },
-      kVethPatience);
-  const Sample out{result["value"].get<double>(), result["spread"].get<double>()};
+  const auto out = apart(between_namespaces);
   if (out.value > 0) return out;
   throw Error("the measurement is too noisy: the cost of a packet is not positive");
 }

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "usage/usage.hpp"
+
 namespace iwarp::apps::cost {
 
 namespace {
@@ -27,17 +29,7 @@ std::optional<ProcessorTime> processor_time_now() {
 }
 
 /// Returns the processor time of this process and of the child processes for which it has waited.
-double own_ns() {
-  double out = 0;
-  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage usage{};
-    getrusage(who, &usage);
-    for (const auto& t : {usage.ru_utime, usage.ru_stime}) {
-      out += static_cast<double>(t.tv_sec) * kNsPerSecond + static_cast<double>(t.tv_usec) * 1e3;
-    }
-  }
-  return out;
-}
+double own_ns() { return usage::processor_ns(RUSAGE_SELF) + usage::processor_ns(RUSAGE_CHILDREN); }
 
 }  // namespace
 

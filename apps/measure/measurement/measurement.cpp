@@ -24,18 +24,6 @@ using Json = nlohmann::json;
 
 constexpr std::chrono::seconds kConnectPatience{10};
 
-/// Returns the processors that this process may use.
-std::vector<unsigned> allowed_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<unsigned> out;
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return {0};
-  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) out.push_back(cpu);
-  }
-  return out;
-}
-
 /// Raises the limit of descriptors if the connections of the plan need that. Throws UsageError if
 /// the limit cannot be raised so far.
 void allow_descriptors(const Plan& plan) {
@@ -62,12 +50,7 @@ void set_up_process(const Plan& plan, bool sender) {
   }
   if (plan.counted.cpus == "any") return;
   const auto cpus = allowed_cpus();
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(sender || plan.counted.cpus == "same" ? cpus.front() : cpus.back(), &set);
-  // Ignore a failure: some containers do not permit setting the affinity. The scheduler then
-  // selects the processor, although the record contains the requested one.
-  sched_setaffinity(0, sizeof set, &set);
+  run_on(sender || plan.counted.cpus == "same" ? cpus.front() : cpus.back());
 }
 
 Phase warm_up(const Plan& plan) { return {plan.warm_up, warm_up_messages(plan)}; }
@@ -220,6 +203,26 @@ void tell(Control& control, std::string_view what) {
 }
 
 }  // namespace
+
+std::vector<unsigned> allowed_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<unsigned> out;
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return {0};
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) out.push_back(cpu);
+  }
+  return out;
+}
+
+void run_on(unsigned cpu) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(cpu, &set);
+  // Ignore a failure: some containers do not permit setting the affinity. The scheduler then
+  // selects the processor, although the record contains the requested one.
+  sched_setaffinity(0, sizeof set, &set);
+}
 
 double Measurement::octets() const {
   return static_cast<double>(outcome.messages) * static_cast<double>(plan.size);

@@ -11,6 +11,11 @@
 
 namespace iwarp::apps::measure {
 
+/// Returns the processors that this process may use, at least one.
+std::vector<unsigned> allowed_cpus();
+/// Pins this process to a processor. Does nothing if the system does not permit that.
+void run_on(unsigned cpu);
+
 struct Measurement {
   Plan plan;
   Outcome outcome;
