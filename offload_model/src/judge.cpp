@@ -39,7 +39,7 @@ Parameters with_passes(Parameters p, const Record& run, const Machine& machine) 
   const auto set = working_set(static_cast<double>(run.size));
   const auto share =
       std::clamp(std::log(set / kWorkingSets[0]) /
-                     std::log(static_cast<double>(kWorkingSets[1] / kWorkingSets[0])),
+                     std::log(static_cast<double>(kWorkingSets[1]) / kWorkingSets[0]),
                  0.0, 1.0);
   p.copy_llc = std::lerp(small.copy, large.copy, share);
   p.crc = std::lerp(small.crc, large.crc, share);
