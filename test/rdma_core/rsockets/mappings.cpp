@@ -34,6 +34,35 @@ TEST_CASE("the peer can write to mapped memory, up to its end") {
   CHECK(error_of(riounmap(pair.server.get(), memory.data(), memory.size())) == EINVAL);
 }
 
+// [RCM-383]
+TEST_CASE("the peer cannot write to memory that is mapped with PROT_NONE") {
+  const Pair pair(allow_mappings);
+  std::vector<std::uint8_t> memory(100);
+  CHECK(riomap(pair.server.get(), memory.data(), memory.size(), PROT_NONE, 0, 1000) == 1000);
+  send_all(pair.server, pattern(1));
+  CHECK(receive_all(pair.client, 1) == pattern(1));
+  CHECK(riowrite(pair.client.get(), pattern(100).data(), 100, 1000, 0) == 0);
+  send_all(pair.client, pattern(1));
+  CHECK(receive_all(pair.server, 1) == pattern(1));
+  CHECK(memory == std::vector<std::uint8_t>(100));
+}
+
+// [RCM-387]
+TEST_CASE("a write to memory that is no longer mapped ends the connection and changes nothing") {
+  const Pair pair(allow_mappings);
+  std::vector<std::uint8_t> memory(100);
+  CHECK(riomap(pair.server.get(), memory.data(), memory.size(), PROT_WRITE, 0, 1000) == 1000);
+  send_all(pair.server, pattern(1));
+  CHECK(receive_all(pair.client, 1) == pattern(1));
+  CHECK(error_of(riounmap(pair.server.get(), memory.data(), 99)) == EINVAL);
+  CHECK(riounmap(pair.server.get(), memory.data(), memory.size()) == 0);
+  CHECK(riowrite(pair.client.get(), pattern(100).data(), 100, 1000, 0) == 100);
+  std::uint8_t in = 0;
+  CHECK(error_of(rrecv(pair.server.get(), &in, 1, 0)) == ECONNRESET);
+  CHECK(rrecv(pair.client.get(), &in, 1, 0) == -1);
+  CHECK(memory == std::vector<std::uint8_t>(100));
+}
+
 // [RCM-382, RCM-384]
 TEST_CASE("the peer's table limits the number of mappings") {
   const Pair pair(allow_mappings);

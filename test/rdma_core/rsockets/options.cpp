@@ -25,7 +25,7 @@ TEST_CASE("defaults are those of rsockets") {
   CHECK(get_number(socket, SOL_SOCKET, SO_DOMAIN) == AF_INET);
 }
 
-// [RCM-379]
+// [RCM-376, RCM-379]
 TEST_CASE("options can be read back as they were set") {
   const Socket socket = make_socket(AF_INET6);
   for (const auto& [level, name, value] : {std::tuple{SOL_SOCKET, SO_KEEPALIVE, 1},
@@ -43,8 +43,13 @@ TEST_CASE("options can be read back as they were set") {
     set_number(socket, level, name, value);
     CHECK(get_number(socket, level, name) == value);
   }
-  set_number(socket, SOL_SOCKET, SO_SNDBUF, 10'000);
-  CHECK(get_number(socket, SOL_SOCKET, SO_SNDBUF) == 20'000);
+  for (const int name : {SO_SNDBUF, SO_RCVBUF}) {
+    set_number(socket, SOL_SOCKET, name, 10'000);
+    CHECK(get_number(socket, SOL_SOCKET, name) == 20'000);
+  }
+  set_number(socket, IPPROTO_TCP, TCP_MAXSEG, 1000);
+  CHECK(get_number(socket, IPPROTO_TCP, TCP_MAXSEG) == 2048);  // RDMA segments messages by itself
+  CHECK(get_number(socket, SOL_SOCKET, SO_ERROR) == 0);
   const linger wanted{.l_onoff = 1, .l_linger = 3};
   REQUIRE(rsetsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &wanted, sizeof wanted) == 0);
   linger got{};
@@ -74,13 +79,16 @@ TEST_CASE("sizes cannot change once the socket is connected, and are inherited f
   CHECK(info.tcpi_state == TCP_ESTABLISHED);
 }
 
-// [RCM-377]
+// [RCM-377, RCM-380]
 TEST_CASE("unknown options are refused, and so are values that are too short") {
   const Socket socket = make_socket();
   int value = 1;
   socklen_t size = sizeof value;
-  for (const auto& [level, name] :
-       {std::pair{SOL_SOCKET, SO_MARK}, {SOL_RDMA, 99}, {IPPROTO_UDP, 1}, {IPPROTO_TCP, 99}}) {
+  for (const auto& [level, name] : {std::pair{SOL_SOCKET, SO_MARK},
+                                    {SOL_RDMA, RDMA_ROUTE},
+                                    {SOL_RDMA, 99},
+                                    {IPPROTO_UDP, 1},
+                                    {IPPROTO_TCP, 99}}) {
     CHECK(error_of(rsetsockopt(socket.get(), level, name, &value, sizeof value)) == ENOTSUP);
     CHECK(error_of(rgetsockopt(socket.get(), level, name, &value, &size)) == ENOTSUP);
   }

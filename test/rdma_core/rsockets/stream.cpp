@@ -195,6 +195,25 @@ TEST_CASE("calls on a socket in a wrong state fail with the right error") {
   CHECK(error_of(rlisten(pair.server.get(), 1)) == EINVAL);
 }
 
+// [RCM-378]
+TEST_CASE("a listener at :: accepts IPv4 unless IPV6_V6ONLY is set") {
+  for (const int only : {0, 1}) {
+    const Socket listener = make_socket(AF_INET6);
+    set_number(listener, IPPROTO_IPV6, IPV6_V6ONLY, only);
+    sockaddr_in6 any{};
+    any.sin6_family = AF_INET6;
+    bind(listener, any);
+    REQUIRE(rlisten(listener.get(), 8) == 0);
+    any.sin6_port = place_of<sockaddr_in6>(listener).sin6_port;
+    const Socket client = make_socket();
+    const int result = try_connect(client, loopback(ntohs(any.sin6_port)));
+    if (only != 0) CHECK(error_of(result) == ECONNREFUSED);
+    if (only == 0) CHECK(result == 0);
+    any.sin6_addr = in6addr_loopback;
+    connect(make_socket(AF_INET6), any);
+  }
+}
+
 // [RCM-363, RCM-388]
 TEST_CASE("calls on a descriptor that is not an rsocket fail with the right error") {
   CHECK(error_of(rclose(123456)) == EBADF);
