@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -15,6 +16,34 @@ from support import SANITIZER, Case, Program, free_port, has_udp, main
 from tried import tried
 
 PRELOAD = next(iter(sorted(glob.glob("/usr/lib/*/rsocket/librspreload.so.1"))), None)
+
+
+# The files that the administrator writes, with the level and the number of the option that shows each default.
+DEFAULTS = {"mem_default": (1_000_000, 1, 8), "wmem_default": (500_000, 1, 7), "sqsize_default": (100, 0x10000, 0),
+            "rqsize_default": (101, 0x10000, 1), "inline_default": (32, 0x10000, 2), "iomap_size": (5, 0x10000, 3)}
+SHOW_DEFAULTS = """
+import ctypes, sys
+lib = ctypes.CDLL("librdmacm.so.1")
+rsocket = lib.rsocket(2, 1, 0)
+for level, name in zip(*[map(int, sys.argv[1:])] * 2):
+    value, size = ctypes.c_int(), ctypes.c_uint32(4)
+    assert lib.rgetsockopt(rsocket, level, name, ctypes.byref(value), ctypes.byref(size)) == 0
+    print(value.value)
+"""
+
+
+@unittest.skipIf(SANITIZER, "Python is not built with the sanitizer")
+class Defaults(Case):
+    # [RCM-392]
+    def test_files_set_the_default_sizes(self):
+        files = "".join(f"&& echo {value} > /etc/rdma/rsocket/{name} " for name, (value, *_) in DEFAULTS.items())
+        alone = ("unshare", "-m", "sh", "-c",
+                 f"mount -t tmpfs none /etc && mkdir -p /etc/rdma/rsocket {files} && exec \"$@\"", "sh")
+        if subprocess.run([*alone, "true"], capture_output=True, check=False).returncode != 0:
+            self.skipTest("only root can mount another /etc, and only if mounts are permitted")
+        options = [word for _, *option in DEFAULTS.values() for word in option]
+        shown = self.run_program("python3", "-c", SHOW_DEFAULTS, *options, prefix=alone)
+        self.assertEqual(shown.out.split(), [str(value) for value, *_ in DEFAULTS.values()], shown)
 
 
 class Streams(Case):

@@ -21,8 +21,12 @@ struct Sizes {
   std::uint32_t mappings = 0;  ///< number of mappings that the peer may make
 };
 
+/// Returns the sizes of a new rsocket: those above, unless files in /etc/rdma/rsocket set others.
+/// Reads the files once. Thread-safe. Throws std::bad_alloc.
+const Sizes& default_sizes();
+
 struct Options {
-  Sizes sizes;
+  Sizes sizes = default_sizes();
   int family = 0;
   int status_flags = 0;      ///< file status flags that F_SETFL has set
   int descriptor_flags = 0;  ///< descriptor flags that F_SETFD has set

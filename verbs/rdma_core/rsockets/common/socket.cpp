@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <fstream>
 #include <limits>
+#include <string>
 
 #include "process/polling.hpp"
 
@@ -19,8 +21,16 @@ namespace iwarp::rdma_core::rsockets {
 namespace {
 
 template <typename T>
-T limited(int value) {
+T limited(std::int64_t value) {
   return static_cast<T>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<T>::max()));
+}
+
+/// Returns the number in a file with which the administrator sets a default. Returns `otherwise` if
+/// there is no such file, or if it does not begin with a number.
+std::int64_t configured(const char* name, std::int64_t otherwise) {
+  std::ifstream file(std::string("/etc/rdma/rsocket/") + name);
+  std::int64_t out = 0;
+  return file >> out ? out : otherwise;
 }
 
 /// Returns the size that an option of the level SOL_RDMA sets, or null if there is none.
@@ -45,12 +55,25 @@ timeval timeval_of(std::chrono::microseconds limit) {
   return {.tv_sec = limit.count() / 1'000'000, .tv_usec = limit.count() % 1'000'000};
 }
 
+std::uint32_t ring_of(std::int64_t size) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(size, 1 << 12, 1 << 29));
+}
+
 /// Sets the size of a ring from the value of the option SO_RCVBUF or SO_SNDBUF. Makes the ring
 /// twice as large as the value, as the kernel does for socket buffers. One half of the ring is
 /// filled while the other half is read.
-void set_buffer(std::uint32_t& ring, int value) {
-  constexpr int kMost = 1 << 28;
-  ring = static_cast<std::uint32_t>(std::clamp(value, 2048, kMost)) * 2;
+void set_buffer(std::uint32_t& ring, std::int64_t value) { ring = ring_of(value * 2); }
+
+/// Unlike the options, mem_default and wmem_default are the sizes of whole rings.
+Sizes configured_sizes() {
+  Sizes out;
+  out.receive_ring = ring_of(configured("mem_default", out.receive_ring));
+  out.send_ring = ring_of(configured("wmem_default", out.send_ring));
+  out.send_requests = limited<std::uint16_t>(configured("sqsize_default", out.send_requests));
+  out.receives = limited<std::uint16_t>(configured("rqsize_default", out.receives));
+  out.inline_octets = limited<std::uint16_t>(configured("inline_default", out.inline_octets));
+  out.mappings = rounded_mappings(limited<std::uint32_t>(configured("iomap_size", out.mappings)));
+  return out;
 }
 
 /// Sets an option of the level SOL_RDMA. Returns 0 or an errno.
@@ -74,6 +97,18 @@ std::expected<int, int> size_of_rdma(const Sizes& sizes, int name) {
 }
 
 }  // namespace
+
+// [RCM-392]
+const Sizes& default_sizes() {
+  static const Sizes kSizes = configured_sizes();
+  return kSizes;
+}
+
+std::chrono::microseconds looking_time() {
+  static const std::chrono::microseconds kTime(
+      limited<std::uint32_t>(configured("polling_time", 10)));
+  return kTime;
+}
 
 void Socket::wake() {
   for (net::EventFd* const waiter : waiters_) waiter->signal();

@@ -58,9 +58,10 @@ class ReservedFd {
   int fd_ = -1;
 };
 
-/// How long a thread busy-polls before it sleeps. An answer often arrives in less time than a
-/// thread needs to fall asleep and wake up.
-inline constexpr auto kLooking = std::chrono::microseconds(10);
+/// Returns how long a thread busy-polls before it sleeps. An answer often arrives in less time than
+/// a thread needs to fall asleep and wake up. The default is 10 us, unless the file
+/// /etc/rdma/rsocket/polling_time sets another. Reads the file once. Thread-safe.
+std::chrono::microseconds looking_time();
 
 /// Details of a received message.
 struct Arrival {
@@ -179,7 +180,7 @@ int Socket::await(Lock& lock, bool nonblocking, Deadline deadline, Ready ready) 
   progress();
   if (ready()) return 0;
   if (nonblocking) return EAGAIN;
-  for (const auto until = Clock::now() + kLooking; fd() >= 0 && Clock::now() < until;) {
+  for (const auto until = Clock::now() + looking_time(); fd() >= 0 && Clock::now() < until;) {
     lock.unlock();
     lock.lock();
     if (closed_) return EBADF;

@@ -106,7 +106,7 @@ int poll(std::span<pollfd> asked, int timeout) {
     if (count != 0) return count < 0 ? -errno : count;
     const auto now = Clock::now();
     if (end && now >= *end) return 0;
-    if (now < begin + kLooking) continue;
+    if (now < begin + looking_time()) continue;
     if (const int code = sleep_until(asked, sockets, end)) return -code;
   }
 }
