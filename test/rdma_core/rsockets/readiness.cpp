@@ -2,15 +2,25 @@
 // Tests non-blocking sockets, and rpoll() and rselect() with rsockets and other descriptors
 // together.
 #include <fcntl.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <thread>
 
 #include "sockets.hpp"
+
+// The headers of rdma-core before 65 do not declare these.
+extern "C" {
+int repoll_create(int flags);
+int repoll_ctl(int number, int operation, int fd, epoll_event* event);
+int repoll_wait(int number, epoll_event* events, int most, int timeout);
+}
 
 namespace {
 
@@ -188,6 +198,7 @@ TEST_CASE("rselect() reports the same events") {
 TEST_CASE("several threads wait for one rsocket, and each gets its part of the data") {
   const Pair pair;
   std::vector<std::jthread> readers;
+  readers.reserve(4);
   for (int i = 0; i < 4; ++i) {
     readers.emplace_back([&, i] {
       if (i % 2 == 0) CHECK(await(pair.server, POLLIN) == POLLIN);
@@ -215,6 +226,108 @@ TEST_CASE("blocking calls time out if the program sets a limit") {
   REQUIRE(rsetsockopt(pair.server.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit) == 0);
   std::array<char, 1> in{};
   CHECK(error_of(rrecv(pair.server.get(), in.data(), 1, 0)) == EAGAIN);
+}
+
+int watch(const Socket& poller, int operation, int fd, std::uint32_t events) {
+  epoll_event event{.events = events, .data = {.fd = fd}};
+  return repoll_ctl(poller.get(), operation, fd, &event);
+}
+
+/// Returns the descriptors that have events, in ascending order.
+std::vector<int> ready(const Socket& poller, int timeout, int most = 8) {
+  std::array<epoll_event, 8> events{};
+  const int count = repoll_wait(poller.get(), events.data(), most, timeout);
+  REQUIRE(count >= 0);
+  std::vector<int> out(static_cast<std::size_t>(count));
+  std::ranges::transform(std::span(events).first(out.size()), out.begin(),
+                         [](const epoll_event& event) { return event.data.fd; });
+  std::ranges::sort(out);
+  return out;
+}
+
+// [RCM-393]
+TEST_CASE("repoll_wait() reports rsockets and other descriptors") {
+  const Pair pair;
+  const Event event;
+  const Socket poller(repoll_create(EPOLL_CLOEXEC));
+  const int server = pair.server.get();
+  REQUIRE(watch(poller, EPOLL_CTL_ADD, server, EPOLLIN) == 0);
+  REQUIRE(watch(poller, EPOLL_CTL_ADD, event.fd, EPOLLIN) == 0);
+  CHECK(ready(poller, 0).empty());
+  send_all(pair.client, pattern(1));
+  CHECK(ready(poller, kTimeoutMs) == std::vector{server});
+  event.happen();
+  std::vector both{server, event.fd};
+  std::ranges::sort(both);
+  CHECK(ready(poller, kTimeoutMs) == both);
+  auto in_turn = ready(poller, kTimeoutMs, 1);
+  in_turn.push_back(ready(poller, kTimeoutMs, 1).at(0));
+  std::ranges::sort(in_turn);
+  CHECK(in_turn == both);
+  CHECK(watch(poller, EPOLL_CTL_DEL, event.fd, 0) == 0);
+  CHECK(watch(poller, EPOLL_CTL_MOD, server, EPOLLIN | EPOLLONESHOT) == 0);
+  CHECK(ready(poller, kTimeoutMs) == std::vector{server});
+  CHECK(ready(poller, 0).empty());
+  CHECK(watch(poller, EPOLL_CTL_MOD, server, EPOLLOUT) == 0);
+  CHECK(ready(poller, kTimeoutMs) == std::vector{server});
+}
+
+// [RCM-393]
+TEST_CASE("a descriptor that is closed leaves its poller") {
+  const Socket poller(repoll_create(0));
+  int before = -1;
+  {
+    const Socket socket = make_socket();
+    const Event event;
+    before = socket.get();
+    REQUIRE(watch(poller, EPOLL_CTL_ADD, socket.get(), EPOLLIN) == 0);
+    REQUIRE(watch(poller, EPOLL_CTL_ADD, event.fd, EPOLLIN) == 0);
+  }
+  CHECK(ready(poller, 0).empty());
+  // The first rsocket gets this number, unless other threads have closed descriptors meanwhile.
+  std::vector<Socket> later;
+  do {
+    later.push_back(make_socket());
+  } while (later.back().get() < before);
+  CHECK(watch(poller, EPOLL_CTL_ADD, later.back().get(), EPOLLIN) == 0);
+}
+
+// [RCM-393]
+TEST_CASE("another thread may change and close a poller in which a thread waits") {
+  Socket poller(repoll_create(0));
+  const Event event;
+  event.happen();
+  std::atomic<int> rounds = 0;
+  std::jthread waiter([&, number = poller.get()] {
+    epoll_event got{};
+    CHECK(repoll_wait(number, &got, 1, kTimeoutMs) == 1);
+    CHECK(int{got.data.fd} == event.fd);
+    CHECK(repoll_ctl(number, EPOLL_CTL_DEL, event.fd, nullptr) == 0);
+    ++rounds;
+    rounds.notify_one();
+    CHECK(error_of(repoll_wait(number, &got, 1, kTimeoutMs)) == EBADF);
+  });
+  CHECK(watch(poller, EPOLL_CTL_ADD, event.fd, EPOLLIN) == 0);
+  rounds.wait(0);
+  CHECK(rclose(poller.release()) == 0);
+}
+
+// [RCM-393]
+TEST_CASE("the calls for pollers fail with the errors of epoll(7)") {
+  const Socket poller(repoll_create(0));
+  const Event event;
+  CHECK(error_of(repoll_create(1)) == EINVAL);
+  CHECK(error_of(watch(poller, EPOLL_CTL_MOD, event.fd, EPOLLIN)) == ENOENT);
+  CHECK(error_of(watch(poller, EPOLL_CTL_DEL, event.fd, 0)) == ENOENT);
+  CHECK(watch(poller, EPOLL_CTL_ADD, event.fd, EPOLLIN) == 0);
+  CHECK(error_of(watch(poller, EPOLL_CTL_ADD, event.fd, EPOLLIN)) == EEXIST);
+  CHECK(error_of(watch(poller, EPOLL_CTL_ADD, poller.get(), EPOLLIN)) == EINVAL);
+  CHECK(error_of(watch(poller, EPOLL_CTL_ADD, 123456, EPOLLIN)) == EBADF);
+  CHECK(error_of(watch(poller, 99, event.fd, EPOLLIN)) == EINVAL);
+  CHECK(error_of(repoll_ctl(poller.get(), EPOLL_CTL_MOD, event.fd, nullptr)) == EFAULT);
+  epoll_event got{};
+  CHECK(error_of(repoll_wait(poller.get(), &got, 0, 0)) == EINVAL);
+  CHECK(error_of(repoll_wait(event.fd, &got, 1, 0)) == EBADF);
 }
 
 }  // namespace

@@ -62,12 +62,14 @@ Service& Service::get() {
   return *kService;
 }
 
-// Leaks the rsockets of the parent instead of destroying them, because their locks may be held by a
-// thread of the parent. That thread does not exist in the child, and so would never unlock them.
-// [RCM-390]
+// Leaks the rsockets and pollers of the parent instead of destroying them, because their locks may
+// be held by a thread of the parent. That thread does not exist in the child, and so would never
+// unlock them. [RCM-390]
 void Service::abandon_in_child() {
   for (auto& [number, socket] : by_number_) (void)new std::shared_ptr<Socket>(std::move(socket));
   for (auto& socket : answered_) (void)new std::shared_ptr<RSocket>(std::move(socket));
+  for (auto& [number, poller] : pollers_) (void)new std::shared_ptr<Poller>(std::move(poller));
+  pollers_.clear();
   answered_.clear();
   by_token_.clear();
   channel_ = nullptr;
@@ -225,6 +227,21 @@ bool Service::has_any() {
   return !by_number_.empty();
 }
 
+int Service::make_poller() {
+  auto number = ReservedFd::reserve();
+  const int out = number.get();
+  auto poller = std::make_shared<Poller>(std::move(number));
+  const std::lock_guard lock(mutex_);
+  pollers_[out] = std::move(poller);
+  return out;
+}
+
+std::shared_ptr<Poller> Service::find_poller(int number) {
+  const std::lock_guard lock(mutex_);
+  const auto it = pollers_.find(number);
+  return it != pollers_.end() ? it->second : nullptr;
+}
+
 int Service::adopt(std::shared_ptr<Socket> socket, ReservedFd number) {
   const int out = number.get();
   socket->take(std::move(number));
@@ -237,10 +254,16 @@ int Service::close(int number) {
   std::shared_ptr<Socket> socket;
   {
     const std::lock_guard lock(mutex_);
+    if (const auto poller = pollers_.extract(number)) {
+      poller.mapped()->close();
+      return 0;
+    }
     const auto it = by_number_.find(number);
     if (it == by_number_.end()) return EBADF;
     socket = std::move(it->second);
     by_number_.erase(it);
+    // A later rsocket may get the same number.
+    for (const auto& [_, poller] : pollers_) (void)poller->change(EPOLL_CTL_DEL, number, nullptr);
   }
   if (socket == nullptr) return ::close(number) == 0 ? 0 : errno;
   return socket->close();

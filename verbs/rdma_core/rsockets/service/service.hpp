@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Service: finds the rsockets of the process by their descriptor numbers. Its thread passes rdma_cm
-// events to rsockets, answers connect requests to listeners, and sends keepalives on idle
-// connections. The Service is never destroyed. The child of a fork can only close the rsockets of
-// its parent; all other calls on these rsockets fail.
+// Service: finds the rsockets and pollers of the process by their descriptor numbers. Its thread
+// passes rdma_cm events to rsockets, answers connect requests to listeners, and sends keepalives on
+// idle connections. The Service is never destroyed. The child of a fork can only close the rsockets
+// of its parent; all other calls on these rsockets fail.
 #pragma once
 
 #include <rdma/rdma_cma.h>
@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "rsockets/service/poller.hpp"
 #include "rsockets/streams/rsocket.hpp"
 
 namespace iwarp::rdma_core::rsockets {
@@ -29,11 +30,15 @@ class Service {
   /// process is the child of a fork and its parent made the rsocket.
   std::shared_ptr<Socket> find(int number);
   bool has_any();
+  /// Makes a Poller. Returns its descriptor number. Throws std::system_error if that fails.
+  int make_poller();
+  /// Returns the Poller with this descriptor number, or null if this process has not made one.
+  std::shared_ptr<Poller> find_poller(int number);
   /// Accepts the next connection of `listener`. Returns the descriptor number of the rsocket for
   /// the connection, or an errno. Stores the peer's address in `address` if `address` and `length`
   /// are not null. Throws std::system_error if no descriptor can be reserved.
   std::expected<int, int> accept(Socket& listener, sockaddr* address, socklen_t* length);
-  /// Closes the rsocket with this descriptor number. Returns 0 or an errno.
+  /// Closes the rsocket or the Poller with this descriptor number. Returns 0 or an errno.
   int close(int number);
   /// Wakes up the thread, so that it computes the time of the next keepalive again.
   void recheck();
@@ -63,6 +68,7 @@ class Service {
   /// The rsockets, by their descriptor numbers. The pointer is null if this process is the child of
   /// a fork, and its parent made the rsocket.
   std::unordered_map<int, std::shared_ptr<Socket>> by_number_;
+  std::unordered_map<int, std::shared_ptr<Poller>> pollers_;
   /// The rsockets, by their tokens. The token of an rsocket is the context of its id. Tokens are
   /// never reused.
   std::unordered_map<std::uintptr_t, std::weak_ptr<RSocket>> by_token_;
