@@ -86,10 +86,10 @@ const Field* find_field(std::string_view key) {
 }
 
 Parameters ParameterSet::resolve() const {
-  constexpr double kNsPerUs = 1000;
+  constexpr double kPerMicrosecond = 1000;
   Parameters out{};
   for (const auto& field : kFields) {
-    out.*field.member = at(field.key) * (field.unit == "us" ? kNsPerUs : 1);
+    out.*field.member = at(field.key) * (field.unit == "us" ? kPerMicrosecond : 1);
   }
   return out;
 }
