@@ -130,7 +130,6 @@ void Core::start_metrics(const std::string& where) {
 // The loop of the dispatcher thread. `watched` contains the descriptors of the two event channels,
 // followed by one descriptor for each service.
 void Core::dispatch(std::span<pollfd> watched) {
-  auto& async = rnic_->async_events();
   const auto of_services = watched.last(services_.size());
   auto until = Service::TimePoint::max();
   for (;;) {
@@ -138,9 +137,7 @@ void Core::dispatch(std::span<pollfd> watched) {
     if (hooks_ != nullptr) (void)hooks_->delays_events();
     const std::lock_guard lock(dispatching_);
     while (auto event = cm_channel_.poll()) dispatch(std::move(*event));
-    while (const auto event = async.poll()) {
-      net::insist([&] { dispatch(*event); });
-    }
+    dispatch_async_events();
     until = Service::TimePoint::max();
     for (std::size_t i = 0; i < services_.size(); ++i) {
       Service& service = *services_[i];
@@ -149,6 +146,13 @@ void Core::dispatch(std::span<pollfd> watched) {
       if (of_services[i].revents != 0) (void)guarded([&] { service.check(); });
       until = std::min(until, net::insist([&] { return service.finish_turn(); }));
     }
+  }
+}
+
+void Core::dispatch_async_events() {
+  const std::lock_guard lock(dispatching_);
+  while (const auto event = rnic_->async_events().poll()) {
+    net::insist([&] { dispatch(*event); });
   }
 }
 

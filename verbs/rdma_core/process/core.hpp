@@ -136,6 +136,10 @@ class Core {
   /// the address of an object that was removed before the call may be used for a new object.
   void await_dispatcher() { const std::lock_guard lock(dispatching_); }
 
+  /// Handles the asynchronous events that were raised before the call, in this thread. The
+  /// dispatcher may not have read them yet.
+  void dispatch_async_events();
+
   /// Prevents the dispatcher from handling events until the returned lock is destroyed.
   std::unique_lock<std::recursive_mutex> pause_dispatcher() {
     return std::unique_lock(dispatching_);

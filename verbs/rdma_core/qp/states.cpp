@@ -197,8 +197,8 @@ int reset(RcQp& qp) {
   abort(qp);
   give_up(qp);
   qp.to_itself.reset();
-  // Waits until the dispatcher has reported the end of this connection. Otherwise that report could
-  // later be mistaken for the end of the next connection.
+  // Waits until the dispatcher has reported the end of this connection, and then reports its
+  // events. Otherwise these reports could later be mistaken for those of the next connection.
   {
     std::unique_lock lock(qp.mutex);
     if (!qp.unlinked.wait_until(lock, until, [&] { return !qp.is_connected(); })) {
@@ -207,7 +207,7 @@ int reset(RcQp& qp) {
   }
   qp.bring_up.end_wait(qp.core->num());
   Core& core = qp.context.core;
-  core.await_dispatcher();
+  core.dispatch_async_events();
   // reset() of the core fails only while the queue pair is connected. It should not fail here,
   // because abort() has ended the connection.
   if (qp.core->reset()) return EBUSY;
