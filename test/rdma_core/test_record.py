@@ -83,7 +83,7 @@ class Record(Case):
         writes = [one for one in self.operations(client) if one[0] == "write"]
         self.assertEqual(writes, [("write", 256 << 10, job["write"]["total_ios"])])
         self.assertEqual(256 * job["write"]["total_ios"], job["write"]["io_kbytes"])
-        self.assertEqual(client["most_outstanding"], 8)
+        self.assertIn(client["most_outstanding"], range(1, 9))  # at most fio's iodepth
 
     def test_ucx(self):
         if shutil.which("ucx_perftest") is None:
