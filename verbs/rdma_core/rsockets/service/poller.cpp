@@ -69,9 +69,9 @@ int Poller::collect(std::span<const pollfd> polled, std::span<epoll_event> out) 
 
 // [RCM-393]
 std::expected<int, int> Poller::wait(std::span<epoll_event> out, int timeout) {
-  using Clock = std::chrono::steady_clock;
+  using Steady = std::chrono::steady_clock;
   const auto end =
-      timeout < 0 ? Clock::time_point::max() : Clock::now() + std::chrono::milliseconds(timeout);
+      timeout < 0 ? Steady::time_point::max() : Steady::now() + std::chrono::milliseconds(timeout);
   net::EventFd waiter;
   std::unique_lock lock(mutex_);
   waiters_.push_back(&waiter);
