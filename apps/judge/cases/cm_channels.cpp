@@ -121,7 +121,9 @@ void destroyed_below_reader(Judge& j) {
     rdma_get_cm_event(channel, &event);
   }).detach();
   rdma_destroy_event_channel(channel);
-  j.expect_true("the process", true, "goes on");
+  rdma_event_channel* const other = new_channel(j);
+  resolving(j, other);
+  expect_event(j, "event of another channel", other, {RDMA_CM_EVENT_ADDR_RESOLVED});
 }
 
 void acknowledged_in_any_order(Judge& j) {

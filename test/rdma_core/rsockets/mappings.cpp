@@ -48,7 +48,7 @@ TEST_CASE("the peer cannot write to memory that is mapped with PROT_NONE") {
 }
 
 // [RCM-387]
-TEST_CASE("a write to memory that is no longer mapped ends the connection and changes nothing") {
+TEST_CASE("riowrite() after riounmap() ends the connection and leaves the memory unchanged") {
   const Pair pair(allow_mappings);
   std::vector<std::uint8_t> memory(100);
   CHECK(riomap(pair.server.get(), memory.data(), memory.size(), PROT_WRITE, 0, 1000) == 1000);
