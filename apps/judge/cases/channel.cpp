@@ -322,10 +322,10 @@ void unread_event(Judge& j) {
 // clang-format off
 constexpr Case kCases[] = {
     {"channel/create", "IBV-210", "creates a channel with a descriptor", create},
-    {"channel/destroy/used", "IBV-212", "keeps a channel that has a queue", destroy_used},
+    {"channel/destroy/used", "IBV-212", "refuses to destroy a channel that a queue uses", destroy_used},
     {"channel/destroy/after-queue", "IBV-212", "destroys a channel after its queue", destroy_after_queue},
     {"channel/event/nonblocking", "IBV-214", "does not block with O_NONBLOCK", nonblocking},
-    {"channel/event/blocks", "IBV-215", "blocks until an event comes", blocks},
+    {"channel/event/blocks", "IBV-215", "blocks until an event arrives", blocks},
     {"channel/event/fields", "IBV-210 IBV-213", "reports the queue and its context", event_fields},
     {"channel/event/two-channels", "IBV-211 IBV-225", "reports an event to the channel of the queue", two_channels},
     {"channel/event/pingpong", "IBV-210 IBV-219", "has an event whenever the descriptor is readable", pingpong},
@@ -343,7 +343,7 @@ constexpr Case kCases[] = {
     {"channel/arm/solicited-error", "IBV-228", "counts an error as solicited", solicited_error},
     {"channel/arm/widened", "IBV-229", "widens a request for solicited events", widened},
     {"channel/arm/not-narrowed", "IBV-229", "does not narrow a request for all events", not_narrowed},
-    {"channel/arm/without-channel", "IBV-230 IBV-234", "permits to arm a queue without a channel", without_channel},
+    {"channel/arm/without-channel", "IBV-230 IBV-234", "arms a queue that has no channel", without_channel},
 };
 // clang-format on
 

@@ -202,14 +202,14 @@ void device_of_ids(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"cm/channel/new", "RCM-7", "makes channels with a descriptor that is not readable", new_descriptor, kCm},
+    {"cm/channel/new", "RCM-7", "creates channels with a descriptor that is not readable", new_descriptor, kCm},
     {"cm/channel/destroy", "RCM-17", "closes the descriptor of a destroyed channel", destroyed, kCm},
-    {"cm/channel/no-descriptors", "RCM-8", "fails with EMFILE without a free descriptor", no_descriptors, kCm},
+    {"cm/channel/no-descriptors", "RCM-8", "fails with EMFILE if no descriptor is free", no_descriptors, kCm},
     {"cm/channel/own-events", "RCM-9", "reports events on the channel of their id only", own_events, kCm},
     {"cm/channel/order", "RCM-16", "reports events in order", in_order, kCm},
     {"cm/channel/block", "RCM-12", "blocks until an event is queued", blocks, kCm},
     {"cm/channel/interrupt", "RCM-15", "is interrupted by signals", interrupted, kCm},
-    {"cm/channel/non-blocking", "RCM-13 RCM-10", "fails with EAGAIN without an event", non_blocking, kCm},
+    {"cm/channel/non-blocking", "RCM-13 RCM-10", "fails with EAGAIN if no event is queued", non_blocking, kCm},
     {"cm/channel/null-event", "RCM-14", "refuses a null pointer for the event", without_place, kCm},
     {"cm/channel/destroy-below-reader", "RCM-18", "survives a reader of a destroyed channel", destroyed_below_reader, kCm},
     {"cm/event/any-order", "RCM-42 RCM-44", "lets events be acknowledged in any order and thread", acknowledged_in_any_order, kCm},

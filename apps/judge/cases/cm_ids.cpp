@@ -153,7 +153,7 @@ void outlived_by_qp(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"cm/id/new", "RCM-25 RCM-26 RCM-45 RCM-46 RCM-47 RCM-48", "makes ids without a device, a queue pair or addresses", new_members, kCm},
+    {"cm/id/new", "RCM-25 RCM-26 RCM-45 RCM-46 RCM-47 RCM-48", "creates ids without a device, a queue pair or addresses", new_members, kCm},
     {"cm/id/unknown-space", "RCM-27", "refuses a port space that does not exist", unknown_space, kCm},
     {"cm/id/destroy-idle", "RCM-32", "destroys an idle id", destroy<State::kIdle>, kCm},
     {"cm/id/destroy-bound", "RCM-32", "destroys a bound id", destroy<State::kBound>, kCm},
@@ -164,14 +164,14 @@ constexpr Case kCases[] = {
     {"cm/id/destroy-requested", "RCM-32", "destroys the id of a request", destroy<State::kRequested>, kCm},
     {"cm/id/destroy-ended", "RCM-32", "destroys a disconnected id", destroy<State::kEnded>, kCm},
     {"cm/id/destroy-connected", "RCM-32 RCM-37", "ends the connection of a destroyed id", destroy_connected, kCm},
-    {"cm/id/destroy-rejects", "RCM-36", "rejects the request of a destroyed id", destroy_requested, kCm},
-    {"cm/id/destroy-cancels", "RCM-33", "reports nothing of a destroyed id", cancels, kCm},
-    {"cm/id/destroy-cancels-connect", "RCM-33", "reports nothing of a connecting id that is destroyed", cancels_connect, kCm},
+    {"cm/id/destroy-rejects", "RCM-36", "rejects the connection request of a destroyed id", destroy_requested, kCm},
+    {"cm/id/destroy-cancels", "RCM-33", "reports no event of a destroyed id", cancels, kCm},
+    {"cm/id/destroy-cancels-connect", "RCM-33", "reports no event of an id that was destroyed while it connected", cancels_connect, kCm},
     {"cm/id/destroy-discards", "RCM-35", "discards queued events with their id", discards_event, kCm},
     {"cm/id/listener-discards", "RCM-38", "discards the queued requests of a destroyed listener", listener_discards, kCm},
     {"cm/id/outlives-listener", "RCM-39", "keeps ids of a destroyed listener usable", outlives_listener, kCm},
     {"cm/id/frees-port", "RCM-40", "frees the port of a destroyed listener", frees_port, kCm},
-    {"cm/id/outlived-by-qp", "RCM-41", "keeps a queue pair that outlives its id", outlived_by_qp, kCm},
+    {"cm/id/outlived-by-qp", "RCM-41", "keeps a queue pair usable after its id is destroyed", outlived_by_qp, kCm},
 };
 // clang-format on
 

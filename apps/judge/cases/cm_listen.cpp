@@ -203,22 +203,22 @@ void ack_timeout(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"cm/bind/port", "RCM-93 RCM-94 RCM-100 RCM-101 RCM-40", "gives a port to one id", bind_port, kCm},
+    {"cm/bind/port", "RCM-93 RCM-94 RCM-100 RCM-101 RCM-40", "binds only one id to a port", bind_port, kCm},
     {"cm/bind/device", "RCM-95", "binds an id to the device of its address", bind_device, kCm},
     {"cm/bind/refused", "RCM-98 RCM-99", "refuses addresses of other hosts", bind_refused, kCm},
-    {"cm/bind/wildcard", "RCM-96", "binds to wildcards without a device", bind_wildcard, kCm},
-    {"cm/bind/privileged", "RCM-103", "refuses low ports without a privilege", privileged_port, kCm},
-    {"cm/listen/unbound", "RCM-109 RCM-110 RCM-107 RCM-105", "binds an id that listens", listen_alone, kCm},
+    {"cm/bind/wildcard", "RCM-96", "binds an id to a wildcard address without a device", bind_wildcard, kCm},
+    {"cm/bind/privileged", "RCM-103", "refuses ports below 1024 without a privilege", privileged_port, kCm},
+    {"cm/listen/unbound", "RCM-109 RCM-110 RCM-107 RCM-105", "binds an unbound id when it listens", listen_alone, kCm},
     {"cm/listen/late", "RCM-110", "refuses to listen on an id that resolves or is connected", listen_late, kCm},
-    {"cm/listen/elsewhere", "RCM-106", "rejects requests to other addresses", listen_elsewhere, kCm},
-    {"cm/listen/both-families", "RCM-108", "listens at :: by IPv4, too", listen_v6<true>, kCm},
-    {"cm/listen/one-family", "RCM-314 RCM-108", "limits a listener to IPv6", listen_v6<false>, kCm},
-    {"cm/listen/backlog", "RCM-112 RCM-113", "makes room in the backlog", backlog, kCm},
+    {"cm/listen/elsewhere", "RCM-106", "rejects requests to addresses on which no id listens", listen_elsewhere, kCm},
+    {"cm/listen/both-families", "RCM-108", "accepts IPv4 connections on a listener bound to ::", listen_v6<true>, kCm},
+    {"cm/listen/one-family", "RCM-314 RCM-108", "accepts only IPv6 connections with AFONLY", listen_v6<false>, kCm},
+    {"cm/listen/backlog", "RCM-112 RCM-113", "reports further requests with a small backlog", backlog, kCm},
     {"cm/option/afonly-state", "RCM-315", "sets AFONLY until the id listens", afonly_state, kCm},
     {"cm/option/afonly-bound", "RCM-315 RCM-314", "limits a bound id to IPv6", afonly_after_bind, kCm},
     {"cm/option/reuse", "RCM-310 RCM-311 RCM-312", "shares an address, but not a listener", reuse<false>, kCm},
     {"cm/option/reuse-late", "RCM-316", "sets REUSEADDR on a bound id", reuse<true>, kCm},
-    {"cm/option/size", "RCM-309 RCM-313 RCM-318 RCM-320", "refuses wrong options and sizes", option_sizes, kCm},
+    {"cm/option/size", "RCM-309 RCM-313 RCM-318 RCM-320", "refuses unknown options and wrong sizes", option_sizes, kCm},
     {"cm/option/ack-timeout", "RCM-317 RCM-318", "sets the timeout of the queue pair", ack_timeout, kCm},
 };
 // clang-format on

@@ -254,13 +254,13 @@ void registration_fails(Judge& j) {
 // clang-format off
 constexpr Case kCases[] = {
     {"cm/message/send", "RCM-31 RCM-256 RCM-257 RCM-266 RCM-271", "delivers one Send for each receive", messages, kCm},
-    {"cm/message/lists", "RCM-270 RCM-276 RCM-277", "sends and scatters lists in order", lists, kCm},
-    {"cm/message/remote-lists", "RCM-280 RCM-284", "writes from lists and reads into lists in order", remote_lists, kCm},
+    {"cm/message/lists", "RCM-270 RCM-276 RCM-277", "gathers and scatters lists of buffers in order", lists, kCm},
+    {"cm/message/remote-lists", "RCM-280 RCM-284", "writes from lists of buffers and reads into them in order", remote_lists, kCm},
     {"cm/message/read-write", "RCM-256 RCM-260 RCM-262 RCM-278 RCM-281", "reads and writes memory of the peer", uses_of_region, kCm},
     {"cm/message/too-long", "RCM-268", "refuses a message that is longer than its receive", too_long, kCm},
     {"cm/message/unsignaled", "RCM-273", "completes only signaled requests", unsignaled, kCm},
     {"cm/message/inline", "RCM-272 RCM-282", "sends inline data without a region", inline_data, kCm},
-    {"cm/message/too-early", "RCM-274", "refuses a Send before the connection", too_early, kCm | kByHand},
+    {"cm/message/too-early", "RCM-274", "refuses a Send before the connection is established", too_early, kCm | kByHand},
     {"cm/region/read-of-messages", "RCM-258", "refuses a Read of a region for messages", read_refused<Region::kMessages>, kCm},
     {"cm/region/write-of-messages", "RCM-258", "refuses a Write to a region for messages", write_fails<Region::kMessages>, kCm},
     {"cm/region/read-of-written", "RCM-263", "refuses a Read of a region for Writes", read_refused<Region::kWrite>, kCm},
@@ -268,9 +268,9 @@ constexpr Case kCases[] = {
     {"cm/region/write-ends", "RCM-258 RCM-261", "ends the connection after a refused Write", write_refused<Region::kRead>, kCm | kIwarp},
     {"cm/region/read-unknown", "RCM-279", "refuses a Read with an unknown key", read_refused<Region::kUnknown>, kCm},
     {"cm/region/write-unknown", "RCM-283", "refuses a Write with an unknown key", write_fails<Region::kUnknown>, kCm},
-    {"cm/region/deregistered", "RCM-264", "refuses a Write to a region that is gone", write_fails<Region::kDeregistered>, kCm},
-    {"cm/region/domain-in-use", "RCM-265", "keeps a domain with a region", registration_in_use, kCm},
-    {"cm/region/failed", "RCM-259", "refuses to register memory that is not there", registration_fails, kCm},
+    {"cm/region/deregistered", "RCM-264", "refuses a Write to a deregistered region", write_fails<Region::kDeregistered>, kCm},
+    {"cm/region/domain-in-use", "RCM-265", "refuses to deallocate a domain that has a region", registration_in_use, kCm},
+    {"cm/region/failed", "RCM-259", "refuses to register memory that is not mapped", registration_fails, kCm},
 };
 // clang-format on
 

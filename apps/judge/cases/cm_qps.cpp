@@ -226,19 +226,19 @@ void extra_options(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"cm/qp/create", "RCM-195 RCM-197 RCM-198 RCM-204 RCM-208 RCM-209 RCM-214 RCM-215", "makes one queue pair with its queues", created, kCm},
-    {"cm/qp/idle", "RCM-196 RCM-218", "refuses a queue pair without a device", without_device<false>, kCm, kDangerous},
-    {"cm/qp/wildcard", "RCM-196 RCM-218", "refuses a queue pair on a wildcard", without_device<true>, kCm, kDangerous},
-    {"cm/qp/domain", "RCM-201 RCM-202", "uses the domain that is passed", domains, kCm},
+    {"cm/qp/create", "RCM-195 RCM-197 RCM-198 RCM-204 RCM-208 RCM-209 RCM-214 RCM-215", "creates one queue pair with its completion queues", created, kCm},
+    {"cm/qp/idle", "RCM-196 RCM-218", "refuses a queue pair on an id without a device", without_device<false>, kCm, kDangerous},
+    {"cm/qp/wildcard", "RCM-196 RCM-218", "refuses a queue pair on an id bound to a wildcard", without_device<true>, kCm, kDangerous},
+    {"cm/qp/domain", "RCM-201 RCM-202", "uses the domain that the program passes", domains, kCm},
     {"cm/qp/foreign-domain", "RCM-203", "refuses the domain of another device", foreign_domain, kCm},
-    {"cm/qp/own-queues", "RCM-205 RCM-206 RCM-209 RCM-289", "makes only the queues that are missing", own_queues, kCm},
+    {"cm/qp/own-queues", "RCM-205 RCM-206 RCM-209 RCM-289", "creates only the completion queues that are missing", own_queues, kCm},
     {"cm/qp/contradicting-queues", "RCM-207", "refuses a queue other than that of the id", contradicting_queues, kCm},
     {"cm/qp/failed", "RCM-210", "leaves no object if it fails", failed, kCm},
     {"cm/qp/wrong-type", "RCM-211", "refuses a type other than that of the id", wrong_type, kCm},
-    {"cm/qp/extended", "RCM-213", "makes queue pairs with ibv_wr_*()", extended, kCm | kWrEx},
+    {"cm/qp/extended", "RCM-213", "creates queue pairs with ibv_wr_*()", extended, kCm | kWrEx},
     {"cm/qp/srq", "RCM-186 RCM-212 RCM-217 RCM-220 RCM-221 RCM-223 RCM-269", "uses the shared receive queue of the id", shared_queue, kCm | kSrq},
-    {"cm/qp/init-attr", "RCM-227 RCM-228", "refuses attributes for other states", attributes, kCm},
-    {"cm/qp/datagrams", "RCM-199 RCM-229 RCM-359", "makes queue pairs for datagrams ready to send", datagrams, kCm | kUd},
+    {"cm/qp/init-attr", "RCM-227 RCM-228", "refuses to return attributes for other states", attributes, kCm},
+    {"cm/qp/datagrams", "RCM-199 RCM-229 RCM-359", "creates queue pairs for datagrams in RTS", datagrams, kCm | kUd},
     {"cm/qp/ece", "RCM-231 RCM-233", "negotiates options only for the program's queue pairs", extra_options, kCm},
 };
 // clang-format on

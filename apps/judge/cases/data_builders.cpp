@@ -383,7 +383,7 @@ constexpr Case kCases[] = {
     {"data/wr/rdma-read", "IBV-558", "reads as ibv_post_send()", same_as_post_send<IBV_WR_RDMA_READ>, kByHand},
     {"data/wr/atomic-cmp-swp", "IBV-559", "swaps as ibv_post_send()", same_as_post_send<IBV_WR_ATOMIC_CMP_AND_SWP>, kByHand | kAtomics},
     {"data/wr/atomic-fetch-add", "IBV-560", "adds as ibv_post_send()", same_as_post_send<IBV_WR_ATOMIC_FETCH_AND_ADD>, kByHand | kAtomics},
-    {"data/wr/list", "IBV-545 IBV-551", "posts a list in order, before what is posted later", list_in_order, kByHand},
+    {"data/wr/list", "IBV-545 IBV-551", "executes the requests of a list in order, before later requests", list_in_order, kByHand},
     {"data/wr/abort", "IBV-546 IBV-547", "discards a list", aborted, kByHand},
     {"data/wr/empty-list", "IBV-572", "accepts an empty list", empty_list, kByHand},
     {"data/wr/too-many-buffers", "IBV-548 IBV-549 IBV-567", "refuses the whole list if one request has too many buffers", refused_list<Wrong::kBuffers>, kByHand},
@@ -398,7 +398,7 @@ constexpr Case kCases[] = {
     {"data/wr/bind-and-local-inv", "IBV-561 IBV-562", "binds and invalidates a window", window<false>, kByHand | kWindow2},
     {"data/wr/send-inv", "IBV-555", "invalidates the window of the peer", window<true>, kByHand | kWindow2},
     {"data/wr/datagram", "IBV-568", "sends a datagram to the address of ibv_wr_set_ud_addr()", datagram, kUd},
-    {"data/wr/plain-queue-pair", "IBV-409 IBV-571", "gives no builders to a plain queue pair", plain_queue_pair},
+    {"data/wr/plain-queue-pair", "IBV-409 IBV-571", "offers no builders on a queue pair without IBV_QP_INIT_ATTR_SEND_OPS_FLAGS", plain_queue_pair},
 };
 // clang-format on
 

@@ -342,13 +342,13 @@ constexpr Case kCases[] = {
     {"data/sqe/uc", "IBV-447 IBV-461", "stops the send queue after a failed request, until the step to RTS", stopped_and_resumed<IBV_QPT_UC>, kByHand | kUc},
     {"data/sqe/ud", "IBV-447 IBV-461", "stops the send queue after a failed request, until the step to RTS", stopped_and_resumed<IBV_QPT_UD>, kUd},
     {"data/sqd/drain", "IBV-448 IBV-449 IBV-484 IBV-603", "drains the send queue, and resumes it", drain, kByHand},
-    {"data/reset/outstanding", "IBV-310 IBV-453", "forgets what is outstanding", reset_drops, kByHand},
+    {"data/reset/outstanding", "IBV-310 IBV-453", "discards outstanding requests and receives", reset_drops, kByHand},
     {"data/reset/reused", "IBV-453 IBV-462", "can be connected again", reused<IBV_QPT_RC>, kByHand},
     {"data/reset/uc-reused", "IBV-453 IBV-462", "can be connected again", reused<IBV_QPT_UC>, kByHand | kUc},
-    {"data/reset/ud-reused", "IBV-453 IBV-462", "works again", reused<IBV_QPT_UD>, kUd},
-    {"data/reset/attributes", "IBV-453", "forgets its attributes", reset_attributes, kByHand},
+    {"data/reset/ud-reused", "IBV-453 IBV-462", "sends and receives again", reused<IBV_QPT_UD>, kUd},
+    {"data/reset/attributes", "IBV-453", "resets the attributes", reset_attributes, kByHand},
     {"data/itself", "", "connects a queue pair to itself", to_itself, kByHand},
-    {"data/neighbours", "", "is not disturbed when other queue pairs fail", neighbours},
+    {"data/neighbours", "", "works on while other queue pairs fail", neighbours},
 };
 // clang-format on
 

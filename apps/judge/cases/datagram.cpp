@@ -323,7 +323,7 @@ constexpr Case kCases[] = {
     {"ud/receive/header-apart", "IBV-541 IBV-578", "places the payload after 40 bytes, also in another SGE", header_apart, kUd},
     {"ud/receive/order", "IBV-538", "uses receives in order", in_order, kUd},
     {"ud/receive/srq", "IBV-373", "receives datagrams into an SRQ", with_srq, kUd | kSrq},
-    {"ud/receive/two", "IBV-585", "delivers each datagram to the queue pair that it names", two_receivers, kUd},
+    {"ud/receive/two", "IBV-585", "delivers each datagram to the queue pair with its number", two_receivers, kUd},
     {"ud/receive/in-rtr", "IBV-575", "receives datagrams in RTR", in_rtr, kUd},
     {"ud/qkey/wrong", "IBV-576", "drops a datagram with a wrong Q_Key", wrong_qkey, kUd},
     {"ud/qkey/counter", "IBV-89", "counts datagrams with a wrong Q_Key", qkey_counter, kUd},
@@ -332,12 +332,12 @@ constexpr Case kCases[] = {
     {"ud/drop/no-receive", "IBV-581", "drops a datagram without a receive", no_receive, kUd},
     {"ud/drop/short-receive", "IBV-580", "does not truncate a datagram", short_receive, kUd},
     {"ud/length/mtu", "IBV-582", "sends a datagram of the MTU", largest, kUd},
-    {"ud/length/above-mtu", "IBV-582", "does not send a datagram above the MTU", too_large, kUd},
-    {"ud/state/sqe", "IBV-447 IBV-461", "moves to SQE after a wrong Send, and back to RTS", sqe, kUd},
+    {"ud/length/above-mtu", "IBV-582", "refuses or fails a datagram larger than the MTU", too_large, kUd},
+    {"ud/state/sqe", "IBV-447 IBV-461", "moves to SQE after a failed Send, and back to RTS", sqe, kUd},
     {"ud/group/attach", "IBV-586 IBV-588 IBV-590", "attaches and detaches a queue pair", attach, kUd},
-    {"ud/group/detach-other", "IBV-590", "refuses to detach from a group that has not the queue pair", detach_other, kUd},
-    {"ud/group/attach-wrong", "IBV-589 IBV-590", "refuses a wrong group and a wrong type", attach_wrong, kUd},
-    {"ud/group/destroy", "IBV-495", "keeps a queue pair that is attached to a group", destroy_attached, kUd},
+    {"ud/group/detach-other", "IBV-590", "refuses to detach a queue pair that is not attached", detach_other, kUd},
+    {"ud/group/attach-wrong", "IBV-589 IBV-590", "refuses an invalid group and a wrong type of queue pair", attach_wrong, kUd},
+    {"ud/group/destroy", "IBV-495", "refuses to destroy a queue pair that is attached to a group", destroy_attached, kUd},
 };
 // clang-format on
 

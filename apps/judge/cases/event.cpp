@@ -242,9 +242,9 @@ void blocks(Judge& j) {
 // clang-format off
 constexpr Case kCases[] = {
     {"event/nonblocking", "IBV-594", "does not block with O_NONBLOCK", nonblocking},
-    {"event/blocks", "IBV-593", "blocks until an event comes", blocks, kSrq},
-    {"event/descriptor", "IBV-595", "has a readable descriptor while there is an event", descriptor, kSrq},
-    {"event/last-receive", "IBV-376 IBV-593", "reports that a failed queue pair takes no more receives of its SRQ", last_receive, kSrq},
+    {"event/blocks", "IBV-593", "blocks until an event arrives", blocks, kSrq},
+    {"event/descriptor", "IBV-595", "has a readable descriptor while an event is queued", descriptor, kSrq},
+    {"event/last-receive", "IBV-376 IBV-593", "reports that a failed queue pair consumes no more receives of its SRQ", last_receive, kSrq},
     {"event/last-receive-after-access", "IBV-376", "reports the last receive after an error that the peer caused", last_receive_of_peer_error, kSrq},
     {"event/cq-overflow", "IBV-290 IBV-605", "reports the overflow of a completion queue", cq_overflow},
     {"event/cq-overflow-keeps", "IBV-291", "keeps the completions of a queue that overflowed", cq_overflow_keeps},

@@ -193,7 +193,7 @@ void plain_poll(Judge& j) {
 // clang-format off
 constexpr Case kCases[] = {
     {"cq-ex/create", "IBV-244 IBV-245 IBV-251", "creates an extended queue", create, kCqEx},
-    {"cq-ex/create-wrong", "IBV-235 IBV-245 IBV-246 IBV-249", "refuses wrong attributes of an extended queue", create_wrong, kCqEx},
+    {"cq-ex/create-wrong", "IBV-235 IBV-245 IBV-246 IBV-249", "refuses invalid attributes of an extended queue", create_wrong, kCqEx},
     {"cq-ex/empty", "IBV-252", "returns ENOENT for an empty queue", empty, kCqEx},
     {"cq-ex/unknown-attribute", "IBV-253", "refuses an unknown comp_mask of ibv_start_poll", unknown_attr, kCqEx},
     {"cq-ex/batch", "IBV-254 IBV-255", "returns the completions of a batch in order", batch, kCqEx},

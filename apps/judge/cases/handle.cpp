@@ -191,7 +191,7 @@ constexpr Case kCases[] = {
     {"ah/create/flow-label", "IBV-338", "creates a handle with any flow label", any_value<std::uint32_t, &ibv_global_route::flow_label, 0xFFFFF>, kUd},
     {"ah/create/limit", "IBV-41", "creates handles up to its limit", limit, kUd},
     {"ah/destroy/used", "IBV-344", "destroys a handle that a request uses", destroy_used, kUd},
-    {"ah/none", "IBV-345", "has no handles on an iWARP device", none_on_rnic, kIwarp},
+    {"ah/none", "IBV-345", "refuses address handles on an iWARP device", none_on_rnic, kIwarp},
     {"ah/from-completion/attributes", "IBV-340 IBV-341", "fills the attributes of a handle to the sender", init_from_wc, kUd},
     {"ah/from-completion/answer", "IBV-342 IBV-583", "reaches the sender by a handle from the completion", answer, kUd},
     {"ah/from-completion/wrong", "IBV-343", "refuses a port that does not exist", from_wc_wrong, kUd},

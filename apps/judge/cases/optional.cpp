@@ -161,12 +161,12 @@ constexpr Case kCases[] = {
     {"optional/device-memory", "IBV-175", "allocates device memory if it reports any", device_memory},
     {"optional/dma-buf", "IBV-146", "refuses a dma-buf that does not exist", wrong_dmabuf},
     {"optional/advise", "IBV-170", "accepts advice about a region, or refuses", advise},
-    {"optional/moderation", "IBV-62 IBV-243", "moderates completion events if it reports it", moderation},
-    {"optional/srq-xrc", "IBV-352", "refuses an XRC SRQ if it has no XRC", special_srq<IBV_SRQT_XRC>, kSrq},
-    {"optional/srq-tags", "IBV-353", "refuses an SRQ that matches tags if it matches none", special_srq<IBV_SRQT_TM>, kSrq},
-    {"optional/time-stamps", "IBV-58 IBV-246", "gives completions time stamps if it reports it", timestamps, kCqEx},
-    {"optional/xrc-domain", "IBV-53", "opens XRC domains if it reports it", xrc_domain},
-    {"optional/versions", "IBV-78", "has its functions under the version IBVERBS_1.1", versions},
+    {"optional/moderation", "IBV-62 IBV-243", "moderates completion events if it reports so", moderation},
+    {"optional/srq-xrc", "IBV-352", "refuses an XRC SRQ if it does not support XRC", special_srq<IBV_SRQT_XRC>, kSrq},
+    {"optional/srq-tags", "IBV-353", "refuses an SRQ with tag matching if it reports none", special_srq<IBV_SRQT_TM>, kSrq},
+    {"optional/time-stamps", "IBV-58 IBV-246", "adds time stamps to completions if it reports so", timestamps, kCqEx},
+    {"optional/xrc-domain", "IBV-53", "opens XRC domains if it reports so", xrc_domain},
+    {"optional/versions", "IBV-78", "exports its functions with the version IBVERBS_1.1", versions},
 };
 // clang-format on
 

@@ -249,7 +249,7 @@ constexpr auto kRts = IBV_QPS_RTS;
 // clang-format off
 constexpr Case kCases[] = {
     {"qp/value/port-0", "IBV-427 IBV-465", "refuses port 0", refused<kInit, port_0>, kByHand},
-    {"qp/value/port-above", "IBV-427 IBV-465", "refuses a port after the last", refused<kInit, port_above>, kByHand},
+    {"qp/value/port-above", "IBV-427 IBV-465", "refuses a port number above the last", refused<kInit, port_above>, kByHand},
     {"qp/value/pkey-index-above", "IBV-427 IBV-466", "refuses an index outside of the P_Key table", refused<kInit, pkey_above>, kByHand},
     {"qp/value/ud-port-0", "IBV-427 IBV-465", "refuses port 0", refused<kInit, port_0, IBV_QPT_UD>, kUd},
     {"qp/value/ud-pkey-index-above", "IBV-427 IBV-466", "refuses an index outside of the P_Key table", refused<kInit, pkey_above, IBV_QPT_UD>, kUd},
@@ -261,7 +261,7 @@ constexpr Case kCases[] = {
     {"qp/value/min-rnr-timer-32", "IBV-479", "refuses a timer of 6 bits", refused<kRtr, rnr_timer_32>, kByHand},
     {"qp/value/sgid-index-above", "IBV-469", "refuses an index outside of the GID table", refused<kRtr, gid_index_above>, kByHand},
     {"qp/value/path-port-0", "IBV-427 IBV-465", "refuses a path through port 0", refused<kRtr, path_port_0>, kByHand},
-    {"qp/value/path-port-above", "IBV-427 IBV-465", "refuses a path through a port after the last", refused<kRtr, path_port_above>, kByHand},
+    {"qp/value/path-port-above", "IBV-427 IBV-465", "refuses a path through a port number above the last", refused<kRtr, path_port_above>, kByHand},
     {"qp/value/no-grh", "IBV-469", "refuses a path without GRH on Ethernet", refused<kRtr, no_grh>, kByHand},
     {"qp/value/rq-psn-25-bits", "IBV-472", "masks or refuses a PSN of 25 bits", psn_25_bits<kRtr, &ibv_qp_attr::rq_psn>, kByHand},
     {"qp/value/sq-psn-25-bits", "IBV-472", "masks or refuses a PSN of 25 bits", psn_25_bits<kRts, &ibv_qp_attr::sq_psn>, kByHand},
@@ -292,14 +292,14 @@ constexpr Case kCases[] = {
     {"qp/query/state-rts", "IBV-486", "returns RTS", read_back_state<kRts>, kByHand},
     {"qp/query/state-err", "IBV-486", "returns ERR", read_back_state<IBV_QPS_ERR>, kByHand},
     {"qp/query/state-ud-sqe", "IBV-486", "returns SQE", read_back_state<IBV_QPS_SQE, IBV_QPT_UD>, kUd},
-    {"qp/query/state-after-error", "IBV-308 IBV-492", "returns ERR once an error completion was polled", state_after_error},
-    {"qp/value/resize", "IBV-49 IBV-482", "resizes a queue pair if it announces so", optional_attribute<IBV_QP_CAP, IBV_DEVICE_RESIZE_MAX_WR>, kByHand},
-    {"qp/value/alternate-path", "IBV-50 IBV-467", "sets an alternate path if it announces so", optional_attribute<IBV_QP_ALT_PATH, IBV_DEVICE_AUTO_PATH_MIG>, kByHand},
-    {"qp/value/rate-limit", "IBV-426", "limits the rate, or says that it cannot", rate_limit, kByHand},
+    {"qp/query/state-after-error", "IBV-308 IBV-492", "returns ERR after an error completion was polled", state_after_error},
+    {"qp/value/resize", "IBV-49 IBV-482", "resizes a queue pair if it reports so", optional_attribute<IBV_QP_CAP, IBV_DEVICE_RESIZE_MAX_WR>, kByHand},
+    {"qp/value/alternate-path", "IBV-50 IBV-467", "sets an alternate path if it reports so", optional_attribute<IBV_QP_ALT_PATH, IBV_DEVICE_AUTO_PATH_MIG>, kByHand},
+    {"qp/value/rate-limit", "IBV-426", "limits the rate, or reports that it cannot", rate_limit, kByHand},
     {"qp/query/updates-field", "IBV-493", "stores the state in ibv_qp::state", query_updates_field},
     {"qp/query/twice", "IBV-490", "returns the same values again", query_twice, kByHand},
-    {"qp/query/data-in-order-send", "IBV-424 IBV-425", "says whether the data of a Send arrives in order", data_in_order<IBV_WR_SEND>},
-    {"qp/query/data-in-order-write", "IBV-424 IBV-425", "says whether the data of a Write arrives in order", data_in_order<IBV_WR_RDMA_WRITE>},
+    {"qp/query/data-in-order-send", "IBV-424 IBV-425", "reports whether the data of a Send arrives in order", data_in_order<IBV_WR_SEND>},
+    {"qp/query/data-in-order-write", "IBV-424 IBV-425", "reports whether the data of a Write arrives in order", data_in_order<IBV_WR_RDMA_WRITE>},
     {"qp/query/ece", "IBV-422 IBV-423", "returns vendor options and accepts them again", ece},
 };
 // clang-format on

@@ -215,7 +215,7 @@ constexpr Case kCases[] = {
     {"cq/create/hundred", "IBV-232", "creates a queue with 100 entries", capacity<100>},
     {"cq/create/many", "IBV-232", "creates a queue with 10,000 entries", capacity<10000>},
     {"cq/create/largest", "IBV-30", "creates a queue with max_cqe entries", largest},
-    {"cq/create/wrong", "IBV-30 IBV-235", "refuses a queue with no entry or too many", wrong_capacity},
+    {"cq/create/wrong", "IBV-30 IBV-235", "refuses a queue with no entry or more than max_cqe", wrong_capacity},
     {"cq/create/vector", "IBV-233", "refuses a vector that does not exist", vectors},
 
     {"cq/poll/empty", "IBV-271", "returns 0 for an empty queue", poll_empty},
@@ -226,12 +226,12 @@ constexpr Case kCases[] = {
 
     {"cq/resize/larger", "IBV-238 IBV-239", "keeps completions in a larger queue", resize_with_content<200>},
     {"cq/resize/smaller", "IBV-239 IBV-241", "keeps completions in a smaller queue", resize_with_content<kMessages>},
-    {"cq/resize/below-content", "IBV-240", "loses no completion when it is resized to fewer", resize_below_content},
-    {"cq/resize/wrong", "IBV-242", "refuses to resize to no entry or too many", resize_wrong},
-    {"cq/resize/fill", "IBV-238", "has the capacity after it was resized", resize_then_fill},
+    {"cq/resize/below-content", "IBV-240", "loses no completion when it is resized below their number", resize_below_content},
+    {"cq/resize/wrong", "IBV-242", "refuses to resize to no entry or to more than max_cqe", resize_wrong},
+    {"cq/resize/fill", "IBV-238", "holds as many completions as it was resized to", resize_then_fill},
 
-    {"cq/destroy/of-sends", "IBV-236", "keeps a queue of a send queue", destroy_used<true>},
-    {"cq/destroy/of-receives", "IBV-236", "keeps a queue of a receive queue", destroy_used<false>},
+    {"cq/destroy/of-sends", "IBV-236", "refuses to destroy the queue of a send queue", destroy_used<true>},
+    {"cq/destroy/of-receives", "IBV-236", "refuses to destroy the queue of a receive queue", destroy_used<false>},
     {"cq/destroy/content", "IBV-236", "destroys a queue that has completions", destroy_with_content},
 };
 // clang-format on

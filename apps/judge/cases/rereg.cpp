@@ -190,12 +190,12 @@ constexpr Case kCases[] = {
     {"mr/rereg/access-without-flag", "IBV-160 IBV-165", "refuses rights without their flag", refused_input<IBV_REREG_MR_CHANGE_PD, false, 0, IBV_ACCESS_LOCAL_WRITE>},
     {"mr/rereg/rights", "IBV-160 IBV-166 IBV-168", "refuses remote write without local write", refused_rights},
 
-    {"mr/dereg/remote-read", "IBV-147", "refuses a Read by the key of a region that is gone", stale_rkey},
-    {"mr/dereg/remote-write", "IBV-147 IBV-327", "refuses a Write by the key of a region that is gone", stale_rkey_of_write},
-    {"mr/dereg/send", "IBV-147", "does not send by the key of a region that is gone", stale_lkey},
-    {"mr/dereg/receive", "IBV-147 IBV-316", "does not receive into a region that is gone", under_receive},
-    {"mr/dereg/after-post", "IBV-147", "does not read the memory of a region that is gone", after_post},
-    {"mr/dereg/others", "IBV-154", "keeps the other regions of the domain", qp_remains},
+    {"mr/dereg/remote-read", "IBV-147", "refuses a Read by the key of a deregistered region", stale_rkey},
+    {"mr/dereg/remote-write", "IBV-147 IBV-327", "refuses a Write by the key of a deregistered region", stale_rkey_of_write},
+    {"mr/dereg/send", "IBV-147", "does not send by the key of a deregistered region", stale_lkey},
+    {"mr/dereg/receive", "IBV-147 IBV-316", "does not receive into a deregistered region", under_receive},
+    {"mr/dereg/after-post", "IBV-147", "does not read the memory of a deregistered region", after_post},
+    {"mr/dereg/others", "IBV-154", "keeps the other regions of the domain valid", qp_remains},
 };
 // clang-format on
 

@@ -256,13 +256,13 @@ void destroy_with_receives(Judge& j) {
 // clang-format off
 constexpr Case kCases[] = {
     {"srq/create/fields", "IBV-346 IBV-347 IBV-364", "fills the fields of a queue", fields, kSrq},
-    {"srq/create/wrong", "IBV-44 IBV-45 IBV-349", "refuses a queue of a wrong size", wrong_size, kSrq},
+    {"srq/create/wrong", "IBV-44 IBV-45 IBV-349", "refuses a queue of an invalid size", wrong_size, kSrq},
     {"srq/create/largest", "IBV-44 IBV-45", "creates a queue with the limits of the device", largest, kSrq},
     {"srq/create/limit", "IBV-348", "creates a queue whose limit is not armed", limit_at_creation, kSrq},
     {"srq/create/extended", "IBV-351 IBV-354 IBV-366", "creates a basic queue by ibv_create_srq_ex", extended, kSrq},
     {"srq/post/full", "IBV-370", "refuses a receive if the queue is full", post_full, kSrq},
     {"srq/post/sges", "IBV-369", "refuses a receive with too many SGEs", post_sges, kSrq},
-    {"srq/post/list", "IBV-367 IBV-368", "posts a list up to the first wrong receive", post_list, kSrq},
+    {"srq/post/list", "IBV-367 IBV-368", "posts a list up to the first invalid receive", post_list, kSrq},
     {"srq/post/to-queue-pair", "IBV-375", "refuses ibv_post_recv to a queue pair with an SRQ", post_recv_of_qp, kSrq},
     {"srq/queue-pair/capacities", "IBV-374", "ignores the capacities of a receive queue that is shared", caps_ignored, kSrq},
     {"srq/queue-pair/ud", "IBV-392", "creates a queue pair of type UD with an SRQ", type_ud, kSrq | kUd},
@@ -270,9 +270,9 @@ constexpr Case kCases[] = {
     {"srq/shared/domain", "IBV-381", "receives into a region of the domain of the SRQ", domain<true>, kSrq},
     {"srq/shared/other-domain", "IBV-381", "does not receive into a region of the domain of the queue pair", domain<false>, kSrq},
     {"srq/limit/wrong", "IBV-359", "refuses a limit above the size of the queue", limit_wrong, kSrq},
-    {"srq/modify/mask", "IBV-363", "changes what the mask names", modify_mask, kSrq},
-    {"srq/modify/resize", "IBV-48 IBV-361", "resizes a queue if it says that it can", resize, kSrq},
-    {"srq/modify/all-or-nothing", "IBV-362", "changes nothing if one attribute is wrong", all_or_nothing, kSrq},
+    {"srq/modify/mask", "IBV-363", "changes only the attributes that the mask names", modify_mask, kSrq},
+    {"srq/modify/resize", "IBV-48 IBV-361", "resizes a queue if it reports so", resize, kSrq},
+    {"srq/modify/all-or-nothing", "IBV-362", "changes no attribute if one of them is invalid", all_or_nothing, kSrq},
     {"srq/destroy/receives", "IBV-350", "destroys a queue that has receives", destroy_with_receives, kSrq},
 };
 // clang-format on
