@@ -16,39 +16,29 @@ namespace iwarp::apps::measure {
 
 namespace {
 
-class LatencyClient final : public ClientRole {
+class LatencyClient final : public TimedClient {
  public:
   LatencyClient(const Plan& plan, Endpoint& endpoint)
       : plan_(plan), endpoint_(endpoint), lane_(endpoint.lanes().front()) {
     endpoint_.on_idle([this](Clock::time_point now) { look(now); });
   }
 
-  Outcome run(const Phase& phase, Intervals& intervals) override {
-    outcome_ = {};
-    intervals_ = &intervals;
-    const auto before = lane_.posted;
+ private:
+  void begin() override {
+    before_ = lane_.posted;
     endpoint_.send_signal(lane_, {.mark = Mark::kBegin});
     await_receive();
-    const auto used_before = endpoint_.observed();
-    const auto start = Clock::now();
-    auto now = start;
-    intervals.begin(start, phase.duration);
-    try {
-      while (now - start < phase.duration && !finish_requested()) now = exchange(now);
-      repost();
-      endpoint_.send_signal(lane_, {.mark = Mark::kEnd, .count = lane_.posted - before});
-      await_receive();
-    } catch (const Interrupted&) {
-      outcome_.confirmed = false;
-      now = Clock::now();
-    }
-    intervals.end(now, outcome_.messages, outcome_.latency);
-    outcome_.seconds = std::chrono::duration<double>(now - start).count();
-    outcome_.used = usage::difference(endpoint_.observed(), used_before);
-    return outcome_;
   }
 
- private:
+  void move(Clock::time_point now, Clock::time_point end) override {
+    while (now < end && !finish_requested()) now = exchange(now);
+    repost();
+    endpoint_.send_signal(lane_, {.mark = Mark::kEnd, .count = lane_.posted - before_});
+    await_receive();
+  }
+
+  Observed observed() const override { return endpoint_.observed(); }
+
   bool is(Operation operation) const { return plan_.test->operation == operation; }
 
   /// Sends one message and waits for the answer. Returns the time at which the answer arrived.
@@ -68,12 +58,6 @@ class LatencyClient final : public ClientRole {
     ++outcome_.messages;
     look(now);
     return now;
-  }
-
-  void look(Clock::time_point now) {
-    if (intervals_->due(now)) {
-      intervals_->end_interval(now, outcome_.messages, outcome_.latency);
-    }
   }
 
   void prepare(bytes::Span slot, std::uint64_t number) {
@@ -128,8 +112,7 @@ class LatencyClient final : public ClientRole {
   Endpoint& endpoint_;
   Lane& lane_;
   std::optional<verbs::WorkCompletion> taken_;
-  Intervals* intervals_ = nullptr;  ///< reports the intervals of the phase that is running
-  Outcome outcome_;
+  std::uint64_t before_ = 0;  ///< number of messages posted before the phase
 };
 
 }  // namespace

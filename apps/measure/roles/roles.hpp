@@ -46,6 +46,31 @@ class ClientRole {
   virtual Outcome run(const Phase& phase, Intervals& intervals) = 0;
 };
 
+/// A client whose phases last for a time: has the clock, the intervals and the outcome.
+class TimedClient : public ClientRole {
+ public:
+  Outcome run(const Phase& phase, Intervals& intervals) final;
+
+ protected:
+  /// Announces a phase, and returns when the server is ready.
+  virtual void begin() = 0;
+  /// Moves messages until `end`, or finish_requested(). Returns when the server has confirmed that
+  /// all have arrived. `now` is the current time.
+  virtual void move(Clock::time_point now, Clock::time_point end) = 0;
+  virtual Observed observed() const = 0;
+  /// Returns the messages of each connection in this phase, or nothing if there is one connection.
+  virtual std::vector<std::uint64_t> counts() const { return {}; }
+  /// Reports the current interval if it is over. Call it between two messages.
+  void look(Clock::time_point now) {
+    if (intervals_->due(now)) intervals_->end_interval(now, outcome_.messages, outcome_.latency);
+  }
+
+  Outcome outcome_;
+
+ private:
+  Intervals* intervals_ = nullptr;  ///< reports the intervals of the phase that is running
+};
+
 class ServerRole {
  public:
   virtual ~ServerRole() = default;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-class StreamClient final : public ClientRole {
+class StreamClient final : public TimedClient {
  public:
   StreamClient(const Plan& plan, Endpoint& endpoint)
       : plan_(plan),
@@ -26,41 +26,32 @@ class StreamClient final : public ClientRole {
     endpoint_.on_idle([this](Clock::time_point now) { look(now); });
   }
 
-  Outcome run(const Phase& phase, Intervals& intervals) override {
-    outcome_ = {};
-    intervals_ = &intervals;
+ private:
+  void begin() override {
     before_.clear();
     for (const auto& lane : lanes()) before_.push_back(lane.posted);
     endpoint_.send_signal(lanes().front(), {.mark = Mark::kBegin});
     await_replies(1);
-    const auto used_before = endpoint_.observed();
-    const auto start = Clock::now();
-    intervals.begin(start, phase.duration);
-    try {
-      stream(start + phase.duration);
-      for (auto& lane : lanes()) {
-        const auto sent = lane.posted - before_[lane.index];
-        endpoint_.send_signal(lane, {.mark = Mark::kEnd, .count = sent});
-      }
-      await_replies(lanes().size());
-    } catch (const Interrupted&) {
-      outcome_.confirmed = false;
+  }
+
+  void move(Clock::time_point /*now*/, Clock::time_point end) override {
+    stream(end);
+    for (auto& lane : lanes()) {
+      const auto sent = lane.posted - before_[lane.index];
+      endpoint_.send_signal(lane, {.mark = Mark::kEnd, .count = sent});
     }
-    outcome_.messages = done();
-    outcome_.slowest_share = slowest_share(done_by_lane());
-    const auto end = Clock::now();
-    outcome_.seconds = std::chrono::duration<double>(end - start).count();
-    outcome_.used = usage::difference(endpoint_.observed(), used_before);
-    intervals.end(end, outcome_.messages, outcome_.latency);
-    return outcome_;
+    await_replies(lanes().size());
   }
 
- private:
+  Observed observed() const override { return endpoint_.observed(); }
+
+  std::vector<std::uint64_t> counts() const override {
+    std::vector<std::uint64_t> out;
+    for (const auto& lane : lanes()) out.push_back(lane.done - before_[lane.index]);
+    return out;
+  }
+
   std::vector<Lane>& lanes() const { return endpoint_.lanes(); }
-
-  void look(Clock::time_point now) {
-    if (intervals_->due(now)) intervals_->end_interval(now, done(), outcome_.latency);
-  }
 
   void stream(Clock::time_point end) {
     Clock::time_point now;
@@ -96,17 +87,6 @@ class StreamClient final : public ClientRole {
       endpoint_.post(lane, count, true);
       posted_at_[lane.index * plan_.depth + (lane.posted - 1) % plan_.depth] = now;
     }
-  }
-
-  std::uint64_t done() const {
-    const auto by_lane = done_by_lane();
-    return std::accumulate(by_lane.begin(), by_lane.end(), std::uint64_t{0});
-  }
-
-  std::vector<std::uint64_t> done_by_lane() const {
-    std::vector<std::uint64_t> out;
-    for (const auto& lane : lanes()) out.push_back(lane.done - before_[lane.index]);
-    return out;
   }
 
   bool all_done() const {
@@ -153,6 +133,7 @@ class StreamClient final : public ClientRole {
     outcome_.latency.add(Clock::now() - posted_at_[lane.index * plan_.depth + last % plan_.depth]);
     if (plan_.check && plan_.test->operation == Operation::kRead) check_reads(lane, count);
     lane.done += count;
+    outcome_.messages += count;
     to_fill_.push_back(lane.index);
   }
 
@@ -175,8 +156,6 @@ class StreamClient final : public ClientRole {
   std::vector<std::uint64_t> round_first_ = std::vector<std::uint64_t>(plan_.qps);
   std::vector<std::uint64_t> to_fill_;  ///< indices of lanes to fill() next; may repeat
   std::size_t replies_ = 0;
-  Intervals* intervals_ = nullptr;  ///< reports the intervals of the phase that is running
-  Outcome outcome_;
 };
 
 }  // namespace
@@ -185,6 +164,26 @@ double slowest_share(std::span<const std::uint64_t> counts) {
   const auto sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   if (sum == 0) return 0;
   return static_cast<double>(std::ranges::min(counts) * counts.size()) / static_cast<double>(sum);
+}
+
+Outcome TimedClient::run(const Phase& phase, Intervals& intervals) {
+  outcome_ = {};
+  intervals_ = &intervals;
+  begin();
+  const auto used_before = observed();
+  const auto start = Clock::now();
+  intervals.begin(start, phase.duration);
+  try {
+    move(start, start + phase.duration);
+  } catch (const Interrupted&) {
+    outcome_.confirmed = false;
+  }
+  if (const auto each = counts(); !each.empty()) outcome_.slowest_share = slowest_share(each);
+  const auto end = Clock::now();
+  outcome_.seconds = std::chrono::duration<double>(end - start).count();
+  outcome_.used = usage::difference(observed(), used_before);
+  intervals.end(end, outcome_.messages, outcome_.latency);
+  return outcome_;
 }
 
 std::unique_ptr<ClientRole> make_stream_client(const Plan& plan, Endpoint& endpoint) {

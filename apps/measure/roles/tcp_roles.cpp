@@ -13,7 +13,7 @@ namespace iwarp::apps::measure {
 
 namespace {
 
-class TcpClient final : public ClientRole {
+class TcpClient final : public TimedClient {
  public:
   TcpClient(const Plan& plan, Socket socket)
       : plan_(plan),
@@ -21,28 +21,16 @@ class TcpClient final : public ClientRole {
         buffer_(plan.size * plan.depth),
         answer_(plan.size) {}
 
-  Outcome run(const Phase& phase, Intervals& intervals) override {
-    outcome_ = {};
-    intervals_ = &intervals;
-    mark(Mark::kBegin);
-    const auto used_before = stream_.observed();
-    const auto start = Clock::now();
-    auto now = start;
-    intervals.begin(start, phase.duration);
-    try {
-      while (now - start < phase.duration && !finish_requested()) now = send_one(now);
-      mark(Mark::kEnd);
-    } catch (const Interrupted&) {
-      outcome_.confirmed = false;
-    }
-    const auto end = Clock::now();
-    outcome_.seconds = std::chrono::duration<double>(end - start).count();
-    outcome_.used = usage::difference(stream_.observed(), used_before);
-    intervals.end(end, outcome_.messages, outcome_.latency);
-    return outcome_;
+ private:
+  void begin() override { mark(Mark::kBegin); }
+
+  void move(Clock::time_point now, Clock::time_point end) override {
+    while (now < end && !finish_requested()) now = send_one(now);
+    mark(Mark::kEnd);
   }
 
- private:
+  Observed observed() const override { return stream_.observed(); }
+
   /// Sends one message, and waits for the answer if the test has answers. Returns the time at which
   /// the message was sent or the answer arrived.
   Clock::time_point send_one(Clock::time_point begun) {
@@ -62,12 +50,6 @@ class TcpClient final : public ClientRole {
     return now;
   }
 
-  void look(Clock::time_point now) {
-    if (intervals_->due(now)) {
-      intervals_->end_interval(now, outcome_.messages, outcome_.latency);
-    }
-  }
-
   // Sends a message that contains nothing but `mark`. Returns when the server has answered with one
   // byte.
   void mark(Mark mark) {
@@ -81,8 +63,6 @@ class TcpClient final : public ClientRole {
   std::vector<std::byte> buffer_;
   std::vector<std::byte> answer_;
   std::uint64_t number_ = 0;
-  Intervals* intervals_ = nullptr;  ///< reports the intervals of the phase that is running
-  Outcome outcome_;
 };
 
 class TcpServer final : public ServerRole {

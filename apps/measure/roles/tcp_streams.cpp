@@ -39,6 +39,7 @@ class Streams {
   }
 
   std::vector<Stream>& all() { return streams_; }
+  const std::vector<Stream>& all() const { return streams_; }
   Stream& operator[](std::size_t index) { return streams_[index]; }
   Stream& front() { return streams_.front(); }
 
@@ -93,44 +94,34 @@ class Streams {
 
 Clock::time_point deadline() { return Clock::now() + kTimeout; }
 
-class TcpStreamsClient final : public ClientRole {
+class TcpStreamsClient final : public TimedClient {
  public:
   TcpStreamsClient(const Plan& plan, std::vector<Socket> sockets)
       : plan_(plan), streams_(plan, std::move(sockets), EPOLLOUT) {}
 
-  Outcome run(const Phase& phase, Intervals& intervals) override {
-    outcome_ = {};
+ private:
+  void begin() override {
     send_mark(streams_.front(), Mark::kBegin);
     await_answer(streams_.front());
     for (auto& each : streams_.all()) each.sent = 0;
-    const auto used_before = streams_.observed();
-    const auto start = Clock::now();
-    intervals.begin(start, phase.duration);
-    try {
-      stream(start + phase.duration, intervals);
-      for (auto& each : streams_.all()) finish(each);
-      for (auto& each : streams_.all()) await_answer(each);
-    } catch (const Interrupted&) {
-      outcome_.confirmed = false;
-    }
-    std::vector<std::uint64_t> counts;
-    for (const auto& each : streams_.all()) counts.push_back(each.sent);
-    outcome_.slowest_share = slowest_share(counts);
-    const auto end = Clock::now();
-    outcome_.seconds = std::chrono::duration<double>(end - start).count();
-    outcome_.used = usage::difference(streams_.observed(), used_before);
-    intervals.end(end, outcome_.messages, outcome_.latency);
-    return outcome_;
   }
 
- private:
-  void stream(Clock::time_point end, Intervals& intervals) {
-    Clock::time_point now;
+  void move(Clock::time_point now, Clock::time_point end) override {
     do {
       for (const auto index : streams_.wait()) send_data(streams_[index]);
       now = Clock::now();
-      if (intervals.due(now)) intervals.end_interval(now, outcome_.messages, outcome_.latency);
+      look(now);
     } while (now < end && !finish_requested());
+    for (auto& each : streams_.all()) finish(each);
+    for (auto& each : streams_.all()) await_answer(each);
+  }
+
+  Observed observed() const override { return streams_.observed(); }
+
+  std::vector<std::uint64_t> counts() const override {
+    std::vector<std::uint64_t> out;
+    for (const auto& each : streams_.all()) out.push_back(each.sent);
+    return out;
   }
 
   void send_data(Stream& stream) {
@@ -174,7 +165,6 @@ class TcpStreamsClient final : public ClientRole {
 
   const Plan& plan_;
   Streams streams_;
-  Outcome outcome_;
 };
 
 class TcpStreamsServer final : public ServerRole {
