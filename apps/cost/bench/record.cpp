@@ -6,10 +6,10 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "common/base/error.hpp"
 #include "iwarp/bytes/parse_json.hpp"
+#include "usage/host.hpp"
 #include "usage/json_number.hpp"
 #include "usage/observed_json.hpp"
 
@@ -54,11 +54,7 @@ Record record_from(const Json& json) {
 }
 
 std::vector<Record> read_records(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw UsageError("cannot open " + path + ": " + errno_text());
-  std::ostringstream text;
-  text << in.rdbuf();
-  const auto root = bytes::parse_json<Json>(text.view());
+  const auto root = bytes::parse_json<Json>(usage::read_text(path));
   if (!root) throw UsageError(path + ": " + root.error());
   if (!root->is_array()) throw UsageError(path + ": not a JSON array of records");
   std::vector<Record> out;
@@ -73,8 +69,12 @@ std::vector<Record> read_records(const std::string& path) {
 void write_records(const std::string& path, const std::vector<Record>& records) {
   Json root = Json::array();
   for (const auto& record : records) root.push_back(to_json(record));
+  write_file(path, root.dump(1) + "\n");
+}
+
+void write_file(const std::string& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
-  out << root.dump(1) << "\n";
+  out << text;
   out.close();
   if (!out) throw Error("cannot write " + path + ": " + errno_text());
 }

@@ -26,5 +26,7 @@ Record record_from(const Json& json);
 /// records.
 std::vector<Record> read_records(const std::string& path);
 void write_records(const std::string& path, const std::vector<Record>& records);
+/// Writes a file. Throws Error if that fails.
+void write_file(const std::string& path, const std::string& text);
 
 }  // namespace iwarp::apps::cost

@@ -233,21 +233,13 @@ class Calibration {
     return otherwise;
   }
 
-  static bool virtualised() {
-    std::ifstream in("/proc/cpuinfo");
-    for (std::string line; std::getline(in, line);) {
-      if (line.starts_with("flags") && line.find(" hypervisor") != std::string::npos) return true;
-    }
-    return false;
-  }
-
   Json machine() const {
     utsname name{};
     uname(&name);
     Json out{{"kernel", fmt::format("{} {}", name.sysname, name.release)},
              {"processor", cpu_model()},
              {"processors", std::thread::hardware_concurrency()},
-             {"virtualised", virtualised()}};
+             {"virtualised", cpuinfo("flags", "").find(" hypervisor") != std::string::npos}};
     std::ifstream governor("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     std::string text;
     out["governor"] = governor >> text ? text : "unknown";
@@ -302,10 +294,7 @@ int run_calibrate(const CalibrateOptions& options) {
   const auto text = calibration.host().dump(1) + "\n";
   const auto set = model::parse_parameters(text, &base);
   if (!set) throw Error("the measured parameters are invalid: " + set.error());
-  std::ofstream out(options.out, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw Error("cannot write " + options.out + ": " + errno_text());
+  write_file(options.out, text);
   print_host(*set);
   for (const auto& skipped : calibration.skipped()) {
     fmt::print(stderr, "not measured and therefore marked \"preset\": {}\n", skipped);

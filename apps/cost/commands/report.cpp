@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
 
 #include "common/base/error.hpp"
 #include "common/base/html_page.hpp"
@@ -43,13 +42,6 @@ std::string page_text(std::string_view series) {
                                          {"@VEGA@", std::string(page_file("vega.js"))},
                                          {"@PLOTS@", std::string(page_file("plots.js"))},
                                          {"@PAGE@", std::string(page_file("page.js"))}});
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) throw Error("cannot write " + path + ": " + errno_text());
 }
 
 struct ReportOptions {
