@@ -82,10 +82,9 @@ Cost software(const Parameters& p, const Workload& w) {
   out.tx[kSyscall] = tx.calls * p.syscall_tx;
   out.rx[kSyscall] = rx.calls * p.syscall_rx;
   out.rx[kWakeup] = rx.calls * w.sleeps * p.wakeup;
-  out.tx += price(p, tx, true);
-  out.rx += price(p, rx, false);
-  // Software iWARP keeps its queues in memory of the host, so posting needs no doorbell.
-  out.tx[kPost] += p.post + p.completion;
+  const auto framing = framing_cost(p, w);
+  out.tx += framing.tx;
+  out.rx += framing.rx;
   return out;
 }
 
@@ -248,6 +247,14 @@ Ledger price(const Parameters& p, const Work& work, bool sends) {
   out[kCopy] = work.copied * p.copy_llc;
   out[kChecksum] = (work.crced - joined) * p.crc + joined * std::max(0.0, p.copy_crc - p.copy_llc);
   out[kProtocol] = work.fpdus * p.fpdu + work.pieces * p.iovec + work.markers * p.marker;
+  return out;
+}
+
+Cost framing_cost(const Parameters& p, const Workload& w) {
+  const auto [tx, rx] = stack_work(p, w);
+  Cost out{price(p, tx, true), price(p, rx, false)};
+  // Software iWARP keeps its queues in memory of the host, so posting needs no doorbell.
+  out.tx[kPost] = p.post + p.completion;
   return out;
 }
 

@@ -50,12 +50,14 @@ double host_path(Mode mode, const Parameters& p, const Workload& w, double first
     return calls + p.toe_descriptor + p.toe_completion + p.dma_latency + w.toe_copies * copies;
   }
   const auto stack = p.segment_tx + p.packet_tx + p.packet_rx + p.segment_rx;
-  auto out = calls + stack + copies + (first + last) * p.checksum;
-  if (mode == Mode::kSoftware) {
-    out += 2 * p.fpdu + (w.crc ? (first + last) * p.crc : 0) +
-           w.software_copies * last * p.copy_llc + p.post + p.completion;
-  }
-  return out;
+  const auto kernel = calls + stack + copies + (first + last) * p.checksum;
+  if (mode == Mode::kSockets) return kernel;
+  const auto framing = [&](double octets) {
+    auto piece = w;
+    piece.size = std::min(octets, w.size);
+    return framing_cost(p, piece);
+  };
+  return kernel + framing(first).tx.total() + framing(last).rx.total();
 }
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:

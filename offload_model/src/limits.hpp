@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal: constants, linear approximations of the costs, and the limit of the memory bus.
+// Internal: constants, linear approximations of the costs, and the cost of framing.
 #pragma once
 
 #include "iwarp/offload_model/cost.hpp"
@@ -10,9 +10,9 @@ inline constexpr double kBitsPerOctet = 8;
 /// The largest message, in octets, at which a search for a crossover looks.
 inline constexpr double kLargestMessage = 1 << 30;
 
-/// Returns the rate, in Gb/s, at which a host can receive data if its memory bus carries `bus` GB/s
-/// and each octet is copied `copies` times.
-double memory_limit(double bus, double copies);
+/// Returns what software iWARP costs in addition to system calls and TCP: the passes over payload,
+/// FPDUs and markers at both ends, and the request. Costs and latencies both contain it.
+Cost framing_cost(const Parameters& p, const Workload& w);
 
 /// A linear approximation of a cost, which ignores the steps of the cost: a message of n octets
 /// costs fixed + slope n.

@@ -52,12 +52,12 @@ RowResults clark(const Parameters&, const Inputs& in) {
   return {kPercent * copy_share(cost), kPercent * touching / cost.total()};
 }
 
-RowResults bus(const Parameters&, const Inputs& in) {
-  const auto free = memory_limit(in("bus"), 0);
-  const auto less = [&](double copies) {
-    return kPercent * (1 - memory_limit(in("bus"), copies) / free);
+RowResults bus(const Parameters& p, const Inputs& in) {
+  const auto octets = [&p](double copies) {
+    return bus_octets(Mode::kToe, p, {.size = 1, .toe_copies = copies}).rx;
   };
-  return {memory_limit(in("bus"), 1), less(1), less(2)};
+  const auto less = [&](double copies) { return kPercent * (1 - octets(0) / octets(copies)); };
+  return {in("bus") * kBitsPerOctet / octets(1), less(1), less(2)};
 }
 
 RowResults chase(const Parameters&, const Inputs& in) {

@@ -10,27 +10,26 @@
 
 namespace iwarp::offload_model {
 
-double memory_limit(double bus, double copies) {
-  // Each octet crosses the memory bus once by DMA, and twice for each copy, which reads and writes
-  // it.
-  return bus * kBitsPerOctet / (1 + 2 * copies);
-}
-
-namespace {
-
-double copies_of(Mode mode, const Workload& w) {
+BusOctets bus_octets(Mode mode, const Parameters& p, const Workload& w) {
+  const auto with_copies = [&w](double tx, double rx) {
+    return BusOctets{w.size + 2 * tx, w.size + 2 * rx};
+  };
   switch (mode) {
     case Mode::kSockets:
-      return 1;
-    case Mode::kSoftware:
-      return 1 + w.software_copies;
+      return with_copies(w.size, w.size);
+    case Mode::kSoftware: {
+      const auto [tx, rx] = stack_work(p, w);
+      return with_copies(w.size + tx.copied, w.size + rx.copied);
+    }
     case Mode::kToe:
-      return w.toe_copies;
+      return with_copies(w.toe_copies * w.size, w.toe_copies * w.size);
     case Mode::kRnic:
       break;
   }
-  return 0;
+  return with_copies(0, 0);
 }
+
+namespace {
 
 /// Returns the time from the post of a message until the next one may follow in its place: the
 /// receiver, or its card, answers with one octet.
@@ -59,19 +58,20 @@ double pcie_limit(const Parameters& p, const Workload& w) {
 }  // namespace
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:
-/// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + n / rate); M_bus / x; PCIe;
+/// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + n / rate); M_bus n / x; PCIe;
 ///         depth n / (L(n) + L(1)))
 Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
                       double application) {
   const auto cost = message_cost(mode, p, w);
   const auto bits = w.size * kBitsPerOctet;
   const auto own = w.size * application;
+  const auto bus = bus_octets(mode, p, w);
   const bool card = mode == Mode::kToe || mode == Mode::kRnic;
   std::array limits{
       Throughput{wire_of(mode, p, w).efficiency * p.link, "link"},
       Throughput{cores * bits / (cost.tx.total() + own), "sender's processor"},
       Throughput{cores * bits / (cost.rx.total() + own), "receiver's processor"},
-      Throughput{memory_limit(p.memory_bus, copies_of(mode, w)), "memory bus"},
+      Throughput{p.memory_bus * bits / std::max(bus.tx, bus.rx), "memory bus"},
       Throughput{w.depth > 0 ? w.depth * bits / round_trip_ns(mode, p, w) : INFINITY,
                  "number of messages in flight"},
       Throughput{card ? bits / (p.nic_message + bits / p.nic_rate) : p.link, "card"},

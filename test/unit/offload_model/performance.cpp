@@ -63,6 +63,57 @@ TEST_CASE("each resource in turn is the limit") {
   CHECK(bus.gbps == Approx(1.75).epsilon(0.03));
 }
 
+TEST_CASE("the octets on the memory bus are those of DMA and of each copy, at each end") {
+  const auto p = free_of_cost();
+  const auto expect = [&p](Mode mode, const Workload& w, double tx, double rx) {
+    const auto bus = bus_octets(mode, p, w);
+    CHECK(bus.tx == tx);
+    CHECK(bus.rx == rx);
+  };
+  // Kernel sockets copy once at each end: 65536 octets by DMA, 65536 read and 65536 written.
+  expect(Mode::kSockets, {.size = 65536}, 196608, 196608);
+  // Software iWARP copies the payload beside its headers to compute the CRC, and from the staging
+  // area to its destination: 131072 more at each end.
+  const Workload software{.size = 65536, .fpdu = 8192};
+  expect(Mode::kSoftware, software, 327680, 327680);
+  // Without CRC the sender sends large FPDUs from the buffer of the application.
+  auto direct = software;
+  direct.crc = false;
+  expect(Mode::kSoftware, direct, 196608, 327680);
+  // If the receiver places directly, it copies the 12 octets that it read with each of 8 headers.
+  direct.software_copies = 0;
+  expect(Mode::kSoftware, direct, 196608, 196608 + 2 * 8 * 12);
+  // The sender's copy limits a receiver that does not copy.
+  auto slow = p;
+  slow.memory_bus = 1;
+  direct.crc = true;
+  CHECK(throughput(Mode::kSoftware, slow, direct, 1).limit == "memory bus");
+  CHECK(throughput(Mode::kSoftware, slow, direct, 1).gbps == Approx(8.0 / 5));
+  expect(Mode::kToe, {.size = 65536}, 196608, 196608);
+  expect(Mode::kToe, {.size = 65536, .toe_copies = 0}, 65536, 65536);
+  expect(Mode::kRnic, {.size = 65536}, 65536, 65536);
+}
+
+TEST_CASE("a lone message of software iWARP waits for all work that its cost contains") {
+  auto own = free_of_cost();
+  own.gso = own.gro = 65536;
+  own.copy_llc = 1;
+  own.crc = 2;
+  own.copy_crc = 2.5;
+  own.fpdu = 100;
+  own.marker = 10;
+  own.post = 30;
+  auto idle = free_of_cost();
+  idle.gso = idle.gro = 65536;
+  for (const bool crc : {true, false}) {
+    for (const double size : {64.0, 4096.0, 32768.0}) {
+      const Workload w{.size = size, .sleeps = 0, .crc = crc, .markers = true, .fpdu = 1400};
+      const auto added = latency_ns(Mode::kSoftware, own, w) - latency_ns(Mode::kSoftware, idle, w);
+      CHECK(added == Approx(message_cost(Mode::kSoftware, own, w).total()));
+    }
+  }
+}
+
 TEST_CASE("the program's own work counts towards the limit of the processors, not of the card") {
   auto p = free_of_cost();
   p.copy_rx = 4;

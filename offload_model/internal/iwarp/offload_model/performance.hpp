@@ -24,6 +24,16 @@ struct Throughput {
 /// nanoseconds.
 Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
                       double application = 0);
+/// Octets that cross the memory bus of each host for one message.
+struct BusOctets {
+  double tx = 0;
+  double rx = 0;
+};
+/// Returns the octets of payload on the memory buses: DMA moves each octet once, and each copy
+/// reads and writes it. Software iWARP copies at both ends, in addition to the copies of the
+/// kernel.
+BusOctets bus_octets(Mode mode, const Parameters& p, const Workload& w);
+
 /// Number of processors that are busy at each end. May exceed the number that the hosts have.
 struct Load {
   double tx = 0;
