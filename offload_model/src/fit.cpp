@@ -20,7 +20,8 @@ ErrorSummary summarise(std::vector<double> errors) {
 }
 
 double predict(std::span<const double> costs, const Observation& observation) {
-  return std::inner_product(costs.begin(), costs.end(), observation.counts.begin(), 0.0);
+  return std::inner_product(costs.begin(), costs.end(), observation.counts.begin(),
+                            observation.known);
 }
 
 double relative_error(std::span<const double> costs, const Observation& observation) {
@@ -41,7 +42,7 @@ Normal normal_equations(std::span<const Observation> observations, std::size_t u
   for (const auto& o : observations) {
     for (std::size_t i = 0; i < unknowns; ++i) {
       const auto xi = o.weight * o.counts[i] / o.cost;
-      out.h[i] += xi;
+      out.h[i] += xi * (1 - o.known / o.cost);
       for (std::size_t j = 0; j < unknowns; ++j) out.g[i][j] += xi * o.counts[j] / o.cost;
     }
   }

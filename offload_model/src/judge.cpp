@@ -31,16 +31,38 @@ double working_set(double size) {
   return 2 * size + 2 * in_flight + std::min(in_flight, kRing / 2);
 }
 
+/// Returns where `octets` lies between the two working sets, on a logarithmic scale: 0 to 1.
+double between_sets(double octets) {
+  return std::clamp(std::log(octets / kWorkingSets[0]) /
+                        std::log(static_cast<double>(kWorkingSets[1]) / kWorkingSets[0]),
+                    0.0, 1.0);
+}
+
+/// Returns what the kernel's copies cost because a large message leaves the near caches before the
+/// stream returns to its buffer. Only copies from or to the application's own buffer cost more. The
+/// buffers of this stack and of TCP are used in turn, so their cost does not depend on the message.
+double far_copies(const Record& run, const Machine& machine) {
+  const auto found = machine.passes.find(run.crc);
+  if (found == machine.passes.end()) return 0;
+  const auto each = found->second[1].copy - found->second[0].copy;
+  constexpr double kTouched = 3;  // buffers of the sender, of TCP and of the receiver
+  const auto cost = [&](std::uint64_t moved, std::uint64_t copied, std::uint64_t buffer) {
+    const auto direct = static_cast<double>(moved - std::min(moved, copied));
+    return direct * std::max(0.0, each) * between_sets(kTouched * static_cast<double>(buffer));
+  };
+  const auto& tx = run.tx.counters;
+  const auto& rx = run.rx.counters;
+  return cost(tx.octets_sent, tx.octets_copied, run.size) +
+         cost(rx.octets_received, rx.octets_copied,
+              run.read == 0 ? run.size : std::min(run.read, run.size));
+}
+
 /// Returns the costs of the passes of a run, between those of the two working sets.
 Parameters with_passes(Parameters p, const Record& run, const Machine& machine) {
   const auto found = machine.passes.find(run.crc);
   if (found == machine.passes.end()) return p;
   const auto& [small, large] = found->second;
-  const auto set = working_set(static_cast<double>(run.size));
-  const auto share =
-      std::clamp(std::log(set / kWorkingSets[0]) /
-                     std::log(static_cast<double>(kWorkingSets[1]) / kWorkingSets[0]),
-                 0.0, 1.0);
+  const auto share = between_sets(working_set(static_cast<double>(run.size)));
   p.copy_llc = std::lerp(small.copy, large.copy, share);
   p.crc = std::lerp(small.crc, large.crc, share);
   p.copy_crc = std::lerp(small.copy_crc, large.copy_crc, share);
@@ -51,6 +73,7 @@ Ledger predicted(const Record& run, const Parameters& host, const Machine& machi
   const auto p = with_passes(host, run, machine);
   auto out = account(p, run.tx);
   out += account(p, run.rx);
+  out[Component::kCopy] += run.far_ns;
   return out;
 }
 
@@ -58,7 +81,8 @@ Ledger predicted(const Record& run, const Parameters& host, const Machine& machi
 
 std::expected<Judgement, std::string> judge(const std::vector<Record>& runs,
                                             const Machine& machine) {
-  const auto kinds = medians(runs);
+  auto kinds = medians(runs);
+  for (auto& run : kinds) run.far_ns = far_copies(run, machine);
   std::vector<Record> sockets;
   std::ranges::copy_if(kinds, std::back_inserter(sockets),
                        [](const Record& r) { return r.mode == "sockets"; });

@@ -42,7 +42,8 @@ Observation observation_of(const Record& r) {
                      sum(&Counters::receive_calls) + sum(&Counters::wait_calls),
                      r.tx.segments_sent + r.rx.segments_sent, sum(&Counters::octets_sent),
                      r.tx.switches + r.rx.switches},
-          .cost = r.cpu_ns()};
+          .cost = r.cpu_ns(),
+          .known = r.far_ns};
 }
 
 SocketCosts fit_sockets(const std::vector<Record>& runs, const Parameters& host) {

@@ -24,6 +24,7 @@ struct Observation {
   /// Element i says how often cost i was incurred. All observations have the same number of costs.
   std::vector<double> counts;
   double cost = 0;    ///< the measured total, above 0
+  double known = 0;   ///< part of the total that no cost of the fit explains
   double weight = 1;  ///< factor by which this observation's squared relative error counts
 };
 

@@ -25,6 +25,9 @@ struct Record {
   double seconds = 0;          ///< elapsed time
   Observed tx;
   Observed rx;
+  /// Part of the processor time that is known before a fit: what copies of the kernel cost more
+  /// because the buffers of the application exceed the near caches, in nanoseconds.
+  double far_ns = 0;
 
   /// Returns the processor time of both ends in nanoseconds.
   double cpu_ns() const { return tx.cpu_ns + rx.cpu_ns; }
