@@ -34,6 +34,25 @@ class Record(Case):
         both = self.pair((*RECORD, *server), (*RECORD, *client), port, plain=True, env={"IWARP_LOG": "debug", **env})
         return [(json.loads(result.out[result.out.rindex('{\n "connections"'):]), result) for result in both]
 
+    def ways(self, recording, program):
+        """Returns the ways of the prediction by name. Checks that the sentence about the program says their speed and
+        what bounds them, and that the size is the mean of what was posted."""
+        answer = recording["answer"]
+        ways = {way["way"]: way for way in answer["ways"]}
+        sentence = answer["sentences"][0]
+        self.assertEqual(sentence["about"], "program")
+        said = re.findall(r"([\d.e+]+) times as fast [\w ]+ \(bound by (?:the|its [\d.]+)? ?([^)]+)\)", sentence["text"])
+        self.assertIn(f"{program} would run ", sentence["text"])
+        for (speed, bound), name in zip(said, ("RNIC, once", "RNIC, each time", "kernel sockets", "TOE"), strict=True):
+            ratio = ways[name]["gbps"] / ways["software iWARP"]["gbps"]
+            self.assertAlmostEqual(float(speed) / ratio, 1, delta=0.06, msg=name)  # two digits
+            self.assertIn(bound.replace("message in", "messages in"), ways[name]["limit"])
+        posted = [one for one in recording["operations"] if one["verb"] != "receive"]
+        count = sum(one["count"] for one in posted)
+        mean = sum(one["count"] * max(one["octets"], 1) for one in posted) / count
+        self.assertAlmostEqual(answer["size"], mean, delta=1e-6 * mean)
+        return ways
+
     def operations(self, recording):
         self.assertEqual(recording["posts_missed"], 0)
         return [(one["verb"], one["octets"], one["count"]) for one in recording["operations"]]
@@ -56,7 +75,11 @@ class Record(Case):
         fpdus, octets = sent(asked, posted)
         self.assertEqual(self.counted(client_result), (fpdus + 1, octets + EMPTY_WRITE))
         self.assertEqual(server["connections"], 1)
-        self.assertGreater(server["us"]["kernel sockets"], server["us"]["RNIC, once"])
+        ways = self.ways(server, "rping")
+        self.assertGreater(ways["kernel sockets"]["total_us"], ways["RNIC, once"]["total_us"])
+        self.assertEqual(ways["RNIC, once"]["limit"], "number of messages in flight")  # rping has one
+        self.assertEqual({one["outstanding"] for one in client["operations"] if one["verb"] == "send"}, {1})
+        self.assertGreater(client["seconds"], 0)
 
     def test_perftest(self):
         port = free_port()
@@ -67,6 +90,10 @@ class Record(Case):
         writes = [one for one in self.operations(client) if one[0] != "send" and one[0] != "receive"]
         self.assertEqual(writes, [("write", 4096, 200)])
         self.assertLessEqual(client["most_outstanding"], 128)  # perftest's default depth
+        outstanding = next(one["outstanding"] for one in client["operations"] if one["verb"] == "write")
+        self.assertLessEqual(outstanding, client["most_outstanding"])
+        self.assertGreater(outstanding, 1)
+        self.ways(client, "ib_write_bw")
         fpdus, octets = sent(writes)
         self.assertEqual(self.counted(result), (fpdus + 1, octets + EMPTY_WRITE))
 
@@ -101,12 +128,25 @@ class Record(Case):
         self.assertGreaterEqual(len(placed), 100)
         self.assertEqual(self.operations(client), [("write", 8000, len(placed))])
         self.assertEqual(sum(placed), 8000 * len(placed))
+        # All messages are alike, so the prediction is that for one of them.
+        ways = self.ways(client, "ucx_perftest")
+        depth = str(client["operations"][0]["outstanding"])
+        alone = json.loads(self.run_program(IWARP, "cost", "predict", "--json", "--size", "8000", "--advertise", "1e12",
+                                            "--depth", depth, plain=True).out)
+        for one in alone["ways"]:
+            if "RNIC" not in one["way"]:  # predict has no option for one-sided operations
+                self.assertAlmostEqual(ways[one["way"]]["total_us"], one["total_us"])
+                self.assertAlmostEqual(ways[one["way"]]["gbps"], one["gbps"])
 
     def test_the_exit_status_and_the_text(self):
         self.run_program(*RECORD, "sh", "-c", "exit 3", statuses=(3,), plain=True)
-        result = self.run_program(IWARP, "cost", "record", "--preset", "2007", "true", plain=True)
-        self.assertRegex(result.out, r"^0 connections, at most 0 outstanding")
-        self.assertRegex(result.out, r"Processor time of both hosts for the posted operations, by .*2007")
+        result = self.run_program(IWARP, "cost", "record", "true", plain=True)
+        self.assertRegex(result.out, r"\A0 connections, at most 0 outstanding.*\noperation .*outstanding\n\Z")
+        # An invalid change is refused before the program runs.
+        result = self.run_program(IWARP, "cost", "record", "--what-if", "speed=2", "touch",
+                                  self.scratch / "ran", plain=True, statuses=(2,))
+        self.assertIn("--what-if", result.err)
+        self.assertFalse((self.scratch / "ran").exists())
         result = self.run_program(IWARP, "cost", "record", plain=True, statuses=(2,))
         self.assertIn("CMD is missing", result.err)
 

@@ -6,21 +6,22 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cmath>
 #include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "common/base/error.hpp"
 #include "common/base/units.hpp"
 #include "cost/commands/subcommands.hpp"
+#include "cost/text/predict_text.hpp"
+#include "cost/text/series.hpp"
 #include "iwarp/bytes/parse_json.hpp"
-#include "iwarp/offload_model/cost.hpp"
 #include "run/watched.hpp"
-#include "usage/host.hpp"
 
 namespace iwarp::apps::cost {
 
@@ -28,8 +29,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-namespace model = offload_model;
-
 /// The operations that a program has posted, and how it has used its connections.
 struct Recording {
   struct Kind {
@@ -37,10 +36,18 @@ struct Recording {
     std::uint64_t octets = 0;  ///< size of one message
     auto operator<=>(const Kind&) const = default;
   };
-  std::map<Kind, std::uint64_t> operations;
+  struct Posts {
+    std::uint64_t count = 0;
+    std::uint64_t inlined = 0;
+    /// Sum over the posts of the requests that are then outstanding on all connections together.
+    std::uint64_t outstanding = 0;
+  };
+  std::map<Kind, Posts> operations;
   std::uint64_t connections = 0;
-  std::uint64_t depth = 0;   ///< largest number of outstanding requests of one connection
-  std::uint64_t missed = 0;  ///< posts that the log could not describe
+  std::uint64_t depth = 0;      ///< largest number of outstanding requests of one connection
+  std::uint64_t missed = 0;     ///< posts that the log could not describe
+  std::uint64_t completed = 0;  ///< completions of send queues
+  double seconds = 0;           ///< longest time between the first and the last event of a process
 };
 
 /// A folder that is removed with its files when the object is destroyed.
@@ -76,6 +83,8 @@ class LogReader {
       const auto record = bytes::parse_json<Json>(line);
       if (record && record->contains("name")) take(*record);
     }
+    constexpr double kMsPerSecond = 1000;
+    if (first_) out_.seconds = std::max(out_.seconds, (last_ - *first_) / kMsPerSecond);
   }
 
  private:
@@ -86,21 +95,29 @@ class LogReader {
     if (name == "iwarp:connection_started") ++out_.connections;
     if (name == "iwarp:posts_missed") out_.missed += data.at("count").get<std::uint64_t>();
     if (name != "iwarp:work_posted" && name != "iwarp:work_completed") return;
+    last_ = record.at("time").get<double>();
+    if (!first_) first_ = last_;
     const auto id = data.at("wr_id").get<std::string>();
     const bool is_send = data.at("queue") == "send";
     if (name == "iwarp:work_completed") {
-      if (!is_send && data.at("status") == "success") count("receive", data);
+      if (!is_send && data.at("status") == "success") ++posts("receive", data).count;
       if (is_send) complete(outstanding, id);
     } else if (is_send) {
-      count(data.at("opcode").get<std::string>(), data);
       const auto& flags = data.at("flags");
-      outstanding.push_back({id, std::ranges::find(flags, "signaled") != flags.end()});
+      const auto has = [&flags](const char* flag) {
+        return std::ranges::find(flags, flag) != flags.end();
+      };
+      outstanding.push_back({id, has("signaled")});
       out_.depth = std::max<std::uint64_t>(out_.depth, outstanding.size());
+      auto& all = posts(data.at("opcode").get<std::string>(), data);
+      ++all.count;
+      all.inlined += has("inline") ? 1 : 0;
+      all.outstanding += ++in_flight_;
     }
   }
 
-  void count(const std::string& verb, const Json& data) {
-    ++out_.operations[{verb, data.at("length").get<std::uint64_t>()}];
+  Recording::Posts& posts(const std::string& verb, const Json& data) {
+    return out_.operations[{verb, data.at("length").get<std::uint64_t>()}];
   }
 
   struct Request {
@@ -111,15 +128,21 @@ class LogReader {
   /// Removes the oldest signaled request with this wr_id, and the requests before it, which have
   /// completed too. A program may use one wr_id for all requests. If the queue pair signals every
   /// request, the requests have no flag.
-  static void complete(std::deque<Request>& outstanding, const std::string& id) {
+  void complete(std::deque<Request>& outstanding, const std::string& id) {
+    ++out_.completed;
     auto done = std::ranges::find_if(
         outstanding, [&](const Request& r) { return r.is_signaled && r.wr_id == id; });
     if (done == outstanding.end()) done = std::ranges::find(outstanding, id, &Request::wr_id);
-    if (done != outstanding.end()) outstanding.erase(outstanding.begin(), done + 1);
+    if (done == outstanding.end()) return;
+    in_flight_ -= static_cast<std::uint64_t>(done + 1 - outstanding.begin());
+    outstanding.erase(outstanding.begin(), done + 1);
   }
 
   Recording& out_;
   std::map<std::string, std::deque<Request>> outstanding_;  ///< by group_id
+  std::uint64_t in_flight_ = 0;                             ///< outstanding in all groups together
+  std::optional<double> first_;                             ///< time of the first event, in ms
+  double last_ = 0;
 };
 
 /// Returns whether the operation has a cost of its own. A receive is part of the cost of the Send,
@@ -129,72 +152,78 @@ bool is_priced(const Recording::Kind& kind) {
   return std::ranges::find(others, kind.verb) == others.end();
 }
 
-/// Returns the processor time of both hosts, in ns, if an RNIC finds the share `cached` of the
-/// registrations in a cache.
-double cost_of(const Recording& r, const model::Parameters& p, model::Mode mode, double cached) {
-  double out = 0;
-  for (const auto& [kind, count] : r.operations) {
-    if (!is_priced(kind)) continue;
-    const bool one_sided = kind.verb == "write" || kind.verb.starts_with("read") ||
-                           kind.verb == "fetch_add" || kind.verb == "cmp_swap";
-    const model::Workload each{.size = static_cast<double>(std::max<std::uint64_t>(kind.octets, 1)),
-                               .hit_rate = cached,
-                               .one_sided = one_sided};
-    out += static_cast<double>(count) * message_cost(mode, p, each).total();
-  }
-  return out;
+bool is_one_sided(const std::string& verb) {
+  return verb == "write" || verb.starts_with("read") || verb == "fetch_add" || verb == "cmp_swap";
 }
 
-Json json_of(const Recording& r, const model::ParameterSet& host) {
+/// Turns the recorded messages into those of the question, and their mean into its workload. The
+/// program has exchanged STags by Sends of its own, which are among its messages.
+void ask_about(const Recording& recording, QuestionOptions& question) {
+  constexpr double kHalf = 0.5;
+  const auto number = [](std::uint64_t n) { return static_cast<double>(n); };
+  Recording::Posts all;
+  double octets = 0;
+  double one_sided = 0;
+  const auto workload = [&](double size, const Recording::Posts& posts, double share_one_sided) {
+    WorkloadOptions out = question.workload;
+    out.size = static_cast<std::uint64_t>(std::max(1.0, std::round(size)));
+    out.rest.advertise = kOften;
+    out.rest.depth = number(posts.outstanding) / number(posts.count);
+    out.rest.inlined = number(posts.inlined) > kHalf * number(posts.count);
+    out.rest.one_sided = share_one_sided > kHalf;
+    out.rest.signalled = std::min(1.0, number(recording.completed) / number(all.count));
+    return out;
+  };
+  for (const auto& [kind, posts] : recording.operations) {
+    if (!is_priced(kind)) continue;
+    all.count += posts.count;
+    all.inlined += posts.inlined;
+    all.outstanding += posts.outstanding;
+    octets += number(posts.count) * number(kind.octets);
+    one_sided += is_one_sided(kind.verb) ? number(posts.count) : 0;
+  }
+  if (all.count == 0) return;
+  for (const auto& [kind, posts] : recording.operations) {
+    if (!is_priced(kind)) continue;
+    question.sent.push_back({workload(number(kind.octets), posts, is_one_sided(kind.verb) ? 1 : 0),
+                             number(posts.count)});
+  }
+  question.workload = workload(octets / number(all.count), all, one_sided / number(all.count));
+}
+
+Json json_of(const Recording& r) {
   Json out = Json::object();
   out["connections"] = r.connections;
   out["most_outstanding"] = r.depth;
   out["posts_missed"] = r.missed;
+  out["seconds"] = r.seconds;
   out["operations"] = Json::array();
-  for (const auto& [kind, count] : r.operations) {
+  for (const auto& [kind, posts] : r.operations) {
     Json one = Json::object();
     one["verb"] = kind.verb;
     one["octets"] = kind.octets;
-    one["count"] = count;
+    one["count"] = posts.count;
+    one["inlined"] = posts.inlined;
+    one["outstanding"] = static_cast<double>(posts.outstanding) / static_cast<double>(posts.count);
     out["operations"].push_back(std::move(one));
   }
-  out["host"] = usage::title_of(host);
-  auto& us = out["us"] = Json::object();
-  const auto p = host.resolve();
-  const auto add = [&](const std::string& name, model::Mode mode, double cached) {
-    us[name] = cost_of(r, p, mode, cached) / usage::kNsPerUs;
-  };
-  using enum model::Mode;
-  for (const auto mode : {kSockets, kSoftware, kToe}) add(std::string(to_string(mode)), mode, 0);
-  add("RNIC, each time", kRnic, 0);
-  add("RNIC, once", kRnic, 1);
   return out;
 }
 
-std::string text_of(const Json& recording) {
+std::string text_of(const Recording& r) {
   auto out = fmt::format("{} connections, at most {} outstanding requests on one of them\n",
-                         recording["connections"].get<std::uint64_t>(),
-                         recording["most_outstanding"].get<std::uint64_t>());
-  if (const auto missed = recording["posts_missed"].get<std::uint64_t>(); missed != 0) {
-    out += fmt::format("{} posts are missing, because their slots were reused at once\n", missed);
+                         r.connections, r.depth);
+  if (r.missed != 0) {
+    out += fmt::format("{} posts are missing, because their slots were reused at once\n", r.missed);
   }
-  out += fmt::format("{:<18}{:>12}{:>12}{:>14}\n", "operation", "bytes", "count", "in all");
-  for (const auto& one : recording["operations"]) {
-    const auto octets = one["octets"].get<std::uint64_t>();
-    const auto count = one["count"].get<std::uint64_t>();
-    out += fmt::format("{:<18}{:>12}{:>12}{:>14}\n", one["verb"].get<std::string>(), octets, count,
-                       format_octets(static_cast<double>(octets * count)));
-  }
-  out += fmt::format("Processor time of both hosts for the posted operations, by {}\n",
-                     recording["host"].get<std::string>());
-  const auto& us = recording["us"];
-  const auto sockets = us.begin()->get<double>();
-  for (const auto& [way, value] : us.items()) {
-    const auto ns =
-        std::chrono::nanoseconds(static_cast<std::int64_t>(value.get<double>() * usage::kNsPerUs));
-    out += fmt::format("  {:<16}{:>12}", way, format_duration(ns));
-    if (sockets > 0) out += fmt::format("{:>8.0f} %", 100 * value.get<double>() / sockets);
-    out += '\n';
+  out += fmt::format("{:<18}{:>12}{:>12}{:>14}{:>12}{:>16}\n", "operation", "bytes", "count",
+                     "in all", "per second", "outstanding");
+  for (const auto& [kind, posts] : r.operations) {
+    const auto count = static_cast<double>(posts.count);
+    out += fmt::format("{:<18}{:>12}{:>12}{:>14}{:>12.0f}{:>16.3g}\n", kind.verb, kind.octets,
+                       posts.count, format_octets(static_cast<double>(kind.octets) * count),
+                       r.seconds > 0 ? count / r.seconds : 0,
+                       static_cast<double>(posts.outstanding) / count);
   }
   return out;
 }
@@ -211,43 +240,54 @@ int become_run(const std::vector<std::string>& words, const std::string& folder)
   return kExitFailure;
 }
 
-int run_record(const std::vector<std::string>& words, const model::ParameterSet& host, bool json) {
+int run_record(const std::vector<std::string>& words, QuestionOptions question, bool json) {
   if (words.empty()) throw UsageError("CMD is missing (see iwarp cost record --help)");
+  // An invalid option fails before the program runs.
+  changed_question(question_of(question), question);
   const Folder folder;
   const auto ending = run_in_child([&] { return become_run(words, folder.path()); });
   Recording recording;
   for (const auto& file : fs::directory_iterator(folder.path())) {
     LogReader(recording).read(file.path());
   }
-  const auto result = json_of(recording, host);
-  std::fputs(json ? (result.dump(1) + "\n").c_str() : text_of(result).c_str(), stdout);
+  ask_about(recording, question);
+  question.program = fs::path(words.front()).filename();
+  std::optional<Answer> found;
+  if (!question.sent.empty()) found = answer(question);
+  if (json) {
+    auto out = json_of(recording);
+    if (found) out["answer"] = Json::parse(series_json(*found, -1));
+    fmt::print("{}\n", out.dump(1));
+  } else {
+    fmt::print("{}{}", text_of(recording), found ? "\n" + prediction_text(*found) : "");
+  }
   return end_as(ending);
 }
 
 }  // namespace
 
 cli::Command record_command() {
-  auto preset = std::make_shared<std::string>();
-  auto file = std::make_shared<std::string>();
+  auto question = std::make_shared<QuestionOptions>();
   auto json = std::make_shared<bool>(false);
   cli::Command command("record",
                        "Run an RDMA program and print what its operations would cost otherwise");
   command.usage = "iwarp cost record [OPTION...] CMD [ARG...]";
   command.takes_command = true;
-  command.text("--preset", "NAME", *preset, "Built-in host; the default is 100g")
-      .suggests(model::preset_names());
-  command.text("--host", "host.json", *file, "File that iwarp cost calibrate wrote")
-      .completes(cli::Completion::kFile);
-  command.flag("--json", *json, "Print the operations and costs as JSON");
+  add_host_options(command, question->host);
+  add_change_option(command, question->what_if);
+  command.flag("--json", *json, "Print the operations and the prediction as JSON");
   command.notes =
       "CMD runs under iwarp run; the options of iwarp run are given as variables, for example\n"
-      "IWARP_AS=roce. The costs are those of both hosts for what CMD posted: receives and local\n"
-      "operations are listed but cost nothing, because the peer's Send includes the receive.\n"
-      "Requests of queue pairs of type UD are not listed. The exit status is that of CMD.";
+      "IWARP_AS=roce. The prediction is about the mean of the messages that CMD posted, if it "
+      "does\n"
+      "nothing else: --what-if application=2 adds 2 ns of its own work for each byte, and cores=4\n"
+      "processors. Receives and local operations are listed, but the peer's Send includes the\n"
+      "receive. Requests of queue pairs of type UD are not listed. Logging slows CMD down, so it\n"
+      "posts more per second when it is not recorded. The exit status is that of CMD.";
   command.shown = {"iwarp cost record rping -c -a 192.0.2.7 -C 100",
-                   "iwarp cost record --host host.json --json ib_write_bw -R 192.0.2.7"};
-  command.run = [preset, file, json](const cli::Given& given) {
-    return run_record(given.rest, usage::load_host(*preset, *file), *json);
+                   "iwarp cost record --what-if cores=4,link=200 ib_write_bw -R 192.0.2.7"};
+  command.run = [question, json](const cli::Given& given) {
+    return run_record(given.rest, *question, *json);
   };
   return command;
 }

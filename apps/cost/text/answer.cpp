@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 
 #include "common/base/units.hpp"
 
@@ -19,6 +20,7 @@ using model::Parameters;
 using model::Workload;
 
 constexpr std::size_t kBandSamples = 200;
+constexpr double kBits = 8;  // bits of an octet
 
 /// Formats a size in the same way as format_octets(), but with the given rounding function.
 std::string rounded(double octets, double (*round)(double)) {
@@ -34,6 +36,8 @@ Workload sized(Workload w, double size) {
   return w;
 }
 
+Workload unchanged(Workload w) { return w; }
+
 Workload registered_each_time(Workload w) {
   w.hit_rate = 0;
   w.reuse = 1;
@@ -45,49 +49,87 @@ Workload registered_once(Workload w) {
   return w;
 }
 
-std::string workload_text(const Workload& w) {
+std::string workload_text(const Question& q) {
+  const auto& w = q.workload;
   auto out = format_octets(w.size);
+  if (q.messages.size() > 1) out += fmt::format(" on average of {} kinds", q.messages.size());
   if (w.hit_rate < 1 && w.reuse > 1) {
     out += fmt::format(", buffer registered once per {:g} transfers", w.reuse);
   }
   out += w.advertise == 1 ? ", STag exchanged for each transfer"
-                          : fmt::format(", STag exchanged once per {:g} transfers", w.advertise);
-  if (w.depth > 0) out += fmt::format(", {:g} in flight", w.depth);
+         : w.advertise >= kOften
+             ? ", STag known"
+             : fmt::format(", STag exchanged once per {:g} transfers", w.advertise);
+  if (w.depth > 0) out += fmt::format(", {:.3g} in flight", w.depth);
   out += w.crc ? ", CRC on" : ", CRC off";
   if (w.markers) out += ", markers";
   return out;
+}
+
+using Change = Workload (*)(Workload);
+
+/// Returns the processor time of a message of the question, on average.
+model::Cost mean_cost(const Question& q, const Parameters& p, Mode mode, Change change) {
+  model::Cost out;
+  for (const auto& [workload, share] : q.messages) {
+    auto cost = message_cost(mode, p, change(workload));
+    cost.tx *= share;
+    cost.rx *= share;
+    out.tx += cost.tx;
+    out.rx += cost.rx;
+  }
+  return out;
+}
+
+/// Returns the throughput of the messages one after the other, and what limits it most of the time.
+model::Throughput mean_throughput(const Question& q, Mode mode, Change change) {
+  const auto p = q.set.resolve();
+  std::map<std::string_view, double> spent;  // in ns, by what limits it
+  double ns = 0;
+  for (const auto& [workload, share] : q.messages) {
+    const auto w = change(workload);
+    const auto one = throughput(mode, p, w, q.cores, q.application);
+    const auto each = share * w.size / one.gbps;
+    spent[one.limit] += each;
+    ns += each;
+  }
+  const auto most = [](const auto& a, const auto& b) { return a.second < b.second; };
+  return {q.workload.size / ns, std::ranges::max_element(spent, most)->first};
 }
 
 std::vector<Way> ways_of(const Question& q) {
   const auto p = q.set.resolve();
   const auto drawn = model::draw(q.set);
   std::vector<Way> out;
-  const auto add = [&](std::string name, Mode mode, const Workload& w) {
-    const auto cost = message_cost(mode, p, w);
-    const auto load = load_at(mode, p, w, q.rate);
-    const auto total = [&](const Parameters& at) { return message_cost(mode, at, w).total(); };
+  const auto add = [&](std::string name, Mode mode, Change change) {
+    const auto cost = mean_cost(q, p, mode, change);
+    const auto total = [&](const Parameters& at) { return mean_cost(q, at, mode, change).total(); };
+    const auto w = change(q.workload);
     const auto crossover = crossover_band(q.set, drawn, cheaper(mode, Mode::kSockets, w));
+    double latency = 0;
+    for (const auto& [workload, share] : q.messages) {
+      latency += share * delivery_ns(mode, p, change(workload));
+    }
     out.push_back({.name = std::move(name),
                    .mode = mode,
                    .workload = w,
                    .cost = cost,
                    .band = model::band(drawn, total),
-                   .throughput = throughput(mode, p, w, q.cores, q.application),
-                   .latency = delivery_ns(mode, p, w),
-                   .cores = load.tx + load.rx,
+                   .throughput = mean_throughput(q, mode, change),
+                   .latency = latency,
+                   .cores = cost.total() * q.rate / (kBits * q.workload.size),
                    .standing = standing(crossover, w.size)});
   };
   for (const auto mode : {Mode::kSockets, Mode::kSoftware, Mode::kToe}) {
-    add(std::string(to_string(mode)), mode, q.workload);
+    add(std::string(to_string(mode)), mode, unchanged);
   }
-  add(kEachTime, Mode::kRnic, registered_each_time(q.workload));
-  if (q.workload.hit_rate < 1 && q.workload.reuse > 1) add(kAsAsked, Mode::kRnic, q.workload);
-  add(kOnce, Mode::kRnic, registered_once(q.workload));
+  add(kEachTime, Mode::kRnic, registered_each_time);
+  if (q.workload.hit_rate < 1 && q.workload.reuse > 1) add(kAsAsked, Mode::kRnic, unchanged);
+  add(kOnce, Mode::kRnic, registered_once);
   return out;
 }
 
 std::vector<NamedCrossover> crossovers_of(const Question& q) {
-  constexpr double kOften = 1e12;  // transfers per advertisement; stands for infinity
   const auto drawn = model::draw(q.set);
   const auto each = registered_each_time(q.workload);
   auto advertised = registered_once(q.workload);
@@ -256,18 +298,22 @@ const Way& Answer::way(std::string_view name) const {
 Answer answer(const QuestionOptions& options) {
   const auto base = question_of(options);
   const auto q = changed_question(base, options);
+  auto one_core_more = q;
+  ++one_core_more.cores;
   Answer out{.question = q,
-             .workload = workload_text(q.workload),
+             .workload = workload_text(q),
              .what_if = options.what_if,
              .ways = ways_of(q),
              .before = options.what_if.empty() ? std::vector<Way>{} : ways_of(base),
-             .one_core_more = throughput(Mode::kSockets, q.set.resolve(), q.workload, q.cores + 1,
-                                         q.application),
+             .one_core_more = mean_throughput(one_core_more, Mode::kSockets, unchanged),
              .crossovers = crossovers_of(q),
              .reuses = reuse_needed(q.set.resolve(), q.workload),
              .flips = flips_of(q),
              .decisive = decisive_of(q)};
   out.sentences = sentences_of(out);
+  if (!options.program.empty()) {
+    out.sentences.insert(out.sentences.begin(), program_sentence(out, options.program));
+  }
   out.by_size = by_size_of(q, out.ways);
   out.copy_share = copy_share_of(q);
   out.by_reuse = by_reuse_of(q);

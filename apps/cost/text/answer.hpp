@@ -20,7 +20,7 @@ struct Way {
   std::string name;  ///< for example "kernel sockets", "RNIC, each time" or "RNIC, once"
   model::Mode mode;
   model::Workload workload;
-  model::Cost cost;  ///< processor time of a message
+  model::Cost cost;  ///< processor time of a message; the mean of the messages of a program
   model::Band band;  ///< of the processor time of both hosts
   model::Throughput throughput;
   double latency = 0;  ///< one way, in ns, with the exchange of an STag and registrations
@@ -79,9 +79,9 @@ struct CrcPoint {
   double efficiency = 0;  ///< message octets divided by all octets on the link
 };
 
-/// One of the four sentences with which every view begins.
+/// One of the sentences with which every view begins.
 struct Sentence {
-  std::string about;  ///< "time", "ceiling", "change" or "flip"
+  std::string about;  ///< "time", "ceiling", "change", "flip" or, if recorded, first "program"
   std::string text;
 };
 
@@ -115,6 +115,10 @@ Answer answer(const QuestionOptions& options);
 /// Returns the four sentences: where the time goes, what limits the throughput, what would change
 /// it, and where the choice between sockets and an RNIC flips, or that nothing is gained.
 std::vector<Sentence> sentences_of(const Answer& answer);
+
+/// Returns the sentence about a recorded program: how fast it would run with each way, compared
+/// with software iWARP, over which it has been recorded, and what bounds it.
+Sentence program_sentence(const Answer& answer, const std::string& program);
 
 /// Returns "always", "never" or "from 12.3 KiB on". If the crossover is uncertain, appends the
 /// range of sizes that may be the crossover: "from 12.3 KiB on (8.0 KiB to 16.1 KiB)". The range is

@@ -133,6 +133,41 @@ std::string apply(const cli::Command& workload, model::ParameterSet& set, const 
   return fmt::format("unknown key (known keys: {})", fmt::join(known, ", "));
 }
 
+/// Returns `base` with this workload and the changes of --what-if.
+Question with_workload(const Question& base, WorkloadOptions changed, const std::string& what_if) {
+  auto out = base;
+  cli::Command workload("", "");
+  add_workload_options(workload, changed);
+  std::istringstream text(what_if);
+  for (std::string word; std::getline(text, word, ',');) {
+    const auto equals = std::min(word.find('='), word.size());
+    const auto key = word.substr(0, equals);
+    const auto fault = equals == word.size()
+                           ? "not of the form KEY=VALUE"
+                           : apply(workload, out.set, key, word.substr(equals + 1));
+    if (!fault.empty())
+      throw UsageError(fmt::format("--what-if: \"{}\": {}", cli::excerpt(key), fault));
+  }
+  set_workload(out, changed);
+  return out;
+}
+
+/// Returns `base` with the workload and the messages of the options, and the changes.
+Question asked(const Question& base, const QuestionOptions& options, const std::string& what_if) {
+  auto out = with_workload(base, options.workload, what_if);
+  out.messages = {{out.workload, 1}};
+  if (options.sent.empty()) return out;
+  out.messages.clear();
+  out.workload.size = 0;
+  double all = 0;
+  for (const auto& [workload, count] : options.sent) all += count;
+  for (const auto& [workload, count] : options.sent) {
+    out.messages.push_back({with_workload(base, workload, what_if).workload, count / all});
+    out.workload.size += out.messages.back().share * out.messages.back().workload.size;
+  }
+  return out;
+}
+
 }  // namespace
 
 void add_host_options(cli::Command& command, HostOptions& options) {
@@ -153,35 +188,24 @@ void add_question_options(cli::Command& command, QuestionOptions& options) {
   add_host_options(command, options.host);
   command.begin_group("Workload");
   add_workload_options(command, options.workload);
-  command.text("--what-if", "KEY=VALUE,...", options.what_if,
-               "Predict a change, too. A key is an option of this group without \"--\", or a "
-               "parameter: depth=1,wait=interrupt,link=200. on and off switch a flag");
+  add_change_option(command, options.what_if);
   command.begin_group("");
 }
 
+void add_change_option(cli::Command& command, std::string& what_if) {
+  command.text("--what-if", "KEY=VALUE,...", what_if,
+               "Predict a change, too. A key is an option of the workload of iwarp cost predict "
+               "without \"--\", or a parameter: depth=1,wait=interrupt,link=200. on and off switch "
+               "a flag");
+}
+
 Question question_of(const QuestionOptions& options) {
-  Question out{.set = usage::load_host(options.host.preset, options.host.host), .workload = {}};
-  set_workload(out, options.workload);
-  return out;
+  const auto set = usage::load_host(options.host.preset, options.host.host);
+  return asked({.set = set, .workload = {}, .messages = {}}, options, "");
 }
 
 Question changed_question(const Question& base, const QuestionOptions& options) {
-  auto out = base;
-  auto changed = options.workload;
-  cli::Command workload("", "");
-  add_workload_options(workload, changed);
-  std::istringstream text(options.what_if);
-  for (std::string word; std::getline(text, word, ',');) {
-    const auto equals = std::min(word.find('='), word.size());
-    const auto key = word.substr(0, equals);
-    const auto fault = equals == word.size()
-                           ? "not of the form KEY=VALUE"
-                           : apply(workload, out.set, key, word.substr(equals + 1));
-    if (!fault.empty())
-      throw UsageError(fmt::format("--what-if: \"{}\": {}", cli::excerpt(key), fault));
-  }
-  set_workload(out, changed);
-  return out;
+  return asked(base, options, options.what_if);
 }
 
 }  // namespace iwarp::apps::cost

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "command_line/command.hpp"
 #include "iwarp/offload_model/uncertainty.hpp"
@@ -15,6 +16,9 @@ namespace iwarp::apps::cost {
 namespace model = offload_model;
 using usage::kNsPerUs;
 using usage::title_of;
+
+/// Stands for an infinite number of transfers that use the same STag.
+inline constexpr double kOften = 1e12;
 
 /// Selects a host on the command line.
 struct HostOptions {
@@ -36,22 +40,41 @@ struct WorkloadOptions {
   model::Workload rest;  ///< the members that need no conversion
 };
 
+/// The messages of one kind that a program has sent.
+struct Sent {
+  WorkloadOptions workload;
+  double count = 1;
+};
+
 /// The values of all options.
 struct QuestionOptions {
   HostOptions host;
   WorkloadOptions workload;
   std::string what_if;  ///< "KEY=VALUE,KEY=VALUE"; empty if nothing changes
+  /// The program that was recorded and its messages, of which `workload` is the mean. Empty if the
+  /// question is about `workload` alone.
+  std::string program;
+  std::vector<Sent> sent;
+};
+
+/// A kind of messages, and its share of all messages.
+struct Messages {
+  model::Workload workload;
+  double share = 1;
 };
 
 struct Question {
   model::ParameterSet set;
   model::Workload workload;
-  double rate = 0;  ///< rate in Gb/s
+  std::vector<Messages> messages;  ///< those of the program, or `workload` alone
+  double rate = 0;                 ///< rate in Gb/s
   double cores = 1;
   double application = 0;  ///< work of the application in ns per byte
 };
 
 void add_host_options(cli::Command& command, HostOptions& options);
+/// Adds --what-if.
+void add_change_option(cli::Command& command, std::string& what_if);
 void add_question_options(cli::Command& command, QuestionOptions& options);
 
 /// Loads the host. Throws UsageError if the preset is unknown or the file is invalid.

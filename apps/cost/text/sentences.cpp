@@ -107,6 +107,13 @@ std::string sizes_text(const Answer& a, std::string_view what) {
   return found.text;
 }
 
+/// Returns "its 4 messages in flight" or, for example, "the link".
+std::string bound_text(const Question& q, std::string_view limit) {
+  if (!limit.ends_with("in flight")) return fmt::format("the {}", limit);
+  const auto depth = q.workload.depth;
+  return fmt::format("its {:.3g} message{} in flight", depth, depth == 1 ? "" : "s");
+}
+
 std::string flip_sentence(const Answer& a) {
   constexpr double kWorthwhile = 0.05;
   double most = 0;
@@ -134,6 +141,23 @@ std::string flip_sentence(const Answer& a) {
 }
 
 }  // namespace
+
+Sentence program_sentence(const Answer& a, const std::string& program) {
+  const auto now = a.way(to_string(Mode::kSoftware)).throughput.gbps;
+  const auto run = [&](std::string_view name, std::string_view where) {
+    const auto& t = a.way(name).throughput;
+    return fmt::format("{:.2g} times as fast {} (bound by {})", t.gbps / now, where,
+                       bound_text(a.question, t.limit));
+  };
+  const auto only = a.question.application > 0 ? "" : "If it does nothing but communicate, ";
+  return {
+      "program",
+      fmt::format("{}{} would run {} if its buffers stay registered, and {} if each transfer "
+                  "registers them; it would run {} and {}.",
+                  only, program, run(kOnce, "on an RNIC as over software iWARP"),
+                  run(kEachTime, "on one"), run(to_string(Mode::kSockets), "over kernel sockets"),
+                  run(to_string(Mode::kToe), "with a TOE"))};
+}
 
 std::vector<Sentence> sentences_of(const Answer& a) {
   return {{"time", time_sentence(a) + "."},
