@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "command_line/suggest.hpp"
 
@@ -71,9 +74,13 @@ class Tree {
     for (const auto& sub : command.commands) add(*app.add_subcommand(sub.name), sub);
     if (command.takes_command) {
       app.prefix_command();
-      // CLI11 passes the words after "--" to the parent command, which must not parse these words
+      // CLI11 passes the words after "--" to the parent commands, which must not parse these words
       // either.
-      app.preparse_callback([this](std::size_t) { app_.prefix_command(); });
+      app.preparse_callback([&app](std::size_t) {
+        for (auto* up = app.get_parent(); up != nullptr; up = up->get_parent()) {
+          up->prefix_command();
+        }
+      });
     }
   }
 
@@ -138,8 +145,17 @@ class Tree {
         if (!is_bare) given.options.back().append("=").append(word);
       }
     }
+    if (!commands_.at(&app)->takes_command) return;
     given.has_mark = app.remaining().empty();
-    given.rest = given.has_mark ? app_.remaining() : app.remaining();
+    given.rest = extras(app);
+  }
+
+  /// Returns the words that belong to no option. CLI11 passes the words after "--" to a parent
+  /// command.
+  static std::vector<std::string> extras(const CLI::App& app) {
+    const auto* from = &app;
+    while (from->remaining().empty() && from->get_parent() != nullptr) from = from->get_parent();
+    return from->remaining();
   }
 
   /// Returns whether the user misspelled an option of the command. The first word after the options
@@ -162,7 +178,7 @@ class Tree {
       case CLI::ExitCodes::ExtrasError:
         return unexpected_word(command, first_extra(app));
       case CLI::ExitCodes::RequiredError:
-        if (const auto word = unknown_option(app)) return unexpected_word(command, *word);
+        if (const auto word = unknown_option(extras(app))) return unexpected_word(command, *word);
         return missing_option(app, command) + " is missing";
       case CLI::ExitCodes::ArgumentMismatch:
         return mismatch_text(error.what(), app, command);
@@ -173,10 +189,9 @@ class Tree {
     return text.substr(0, text.find('\n'));
   }
 
-  static std::optional<std::string> unknown_option(const CLI::App& app) {
-    const auto words = app.remaining();
-    const auto option =
-        std::ranges::find_if(words, [](const auto& word) { return word.starts_with('-'); });
+  static std::optional<std::string> unknown_option(std::span<const std::string> words) {
+    const auto option = std::ranges::find_if(
+        words, [](const auto& word) { return word.starts_with('-') && word != "--"; });
     if (option == words.end()) return std::nullopt;
     return *option;
   }
@@ -184,7 +199,9 @@ class Tree {
   /// Returns the first unknown option. If there is none, returns the first word after the
   /// positional arguments that the command declares.
   static std::string first_extra(const CLI::App& app) {
-    return unknown_option(app).value_or(app.remaining().front());
+    auto words = extras(app);
+    std::erase(words, "--");
+    return unknown_option(words).value_or(words.empty() ? "--" : words.front());
   }
 
   static std::string missing_option(CLI::App& app, const Command& command) {

@@ -39,6 +39,15 @@ struct Toy {
     paint.optional_text("--report", "OUT", report, "Tell");
     paint.run = [](const Given&) { return 7; };
     root.commands.push_back(std::move(paint));
+    Command outdoors("outdoors", "A group of commands");
+    Command watch("watch", "Paint what a command prints");
+    watch.flag("--loud", loud, "Say so");
+    watch.takes_command = true;
+    watch.run = [](const Given&) { return 8; };
+    Command dry("dry", "Let the paint dry");
+    dry.run = [](const Given&) { return 9; };
+    outdoors.commands = {std::move(watch), std::move(dry)};
+    root.commands.push_back(std::move(outdoors));
   }
 
   std::expected<Invocation, Misuse> parse(std::vector<const char*> words) {
@@ -120,6 +129,30 @@ TEST_CASE("each kind of misuse names the error and the word") {
   CHECK(Toy().parse({"piant"}).error().text == "unknown command \"piant\"; did you mean paint?");
   CHECK(Toy().parse({}).error().text == "no command given");
   CHECK(Toy().parse({"paint"}).error().command == "toy paint");
+}
+
+TEST_CASE("a command keeps the words of the program that it runs, below any number of commands") {
+  using Words = std::vector<std::string>;
+  const auto rest = [](std::vector<const char*> words) {
+    words.insert(words.begin(), {"outdoors", "watch"});
+    const auto out = Toy().parse(words);
+    return out ? out->given.rest : Words{out.error().text};
+  };
+  CHECK(rest({"ls", "--loud", "-l"}) == Words{"ls", "--loud", "-l"});
+  CHECK(rest({"--", "ls", "--loud", "-l"}) == Words{"ls", "--loud", "-l"});
+  CHECK(rest({"--loud", "--", "ls", "dry"}) == Words{"ls", "dry"});
+  CHECK(rest({"--", "ls", "--", "x"}) == Words{"ls", "--", "x"});
+  CHECK(rest({"--lout", "ls"}) == Words{"unknown option \"--lout\"; did you mean --loud?"});
+  CHECK(rest({}).empty());
+}
+
+TEST_CASE("words after -- that a command does not take are unexpected arguments") {
+  CHECK(Toy().parse({"outdoors", "dry", "--", "x"}).error().text == "unexpected argument \"x\"");
+  CHECK(Toy().parse({"outdoors", "--", "x"}).error().text == "unknown command \"x\"");
+  CHECK(Toy().fault({"--", "more"}) == "unexpected argument \"more\"");
+  Toy toy;
+  CHECK(toy.parse({"paint", "--", "-wall"}));
+  CHECK(toy.file == "-wall");
 }
 
 TEST_CASE("words of the user are repeated in messages in printable and shortened form") {
