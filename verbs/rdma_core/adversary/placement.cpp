@@ -92,6 +92,11 @@ class Landing final : public verbs::Latitude {
 
   bool delays_read() override { return choice_.has(Freedom::kReads) && dice_.one_in(2); }
 
+  // InfiniBand orders a Read after a Read, but not an atomic after a Read.
+  bool overtakes_read(bool is_read) override {
+    return choice_.has(Freedom::kReads) && !(is_read && is_in_order_) && dice_.one_in(2);
+  }
+
   std::uint64_t change(std::byte* at,
                        const std::function<std::uint64_t(std::uint64_t)>& next) override {
     static std::mutex changing;
