@@ -59,8 +59,8 @@ void wait_or_fail(int socket, short events, Clock::time_point deadline) {
   if (!wait_for(socket, events, deadline)) throw Error("the peer did not answer in time");
 }
 
-Descriptor open_socket(int family, const std::string& congestion) {
-  Descriptor out(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+net::UniqueFd open_socket(int family, const std::string& congestion) {
+  net::UniqueFd out(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (out.get() < 0) throw Error("cannot create a socket: " + errno_text());
   const auto size = static_cast<socklen_t>(congestion.size());
   // Set the congestion control before connecting: a connection that has begun to pace would
@@ -85,11 +85,7 @@ int try_connect(int socket, const addrinfo& to, Clock::time_point deadline) {
 
 }  // namespace
 
-void Descriptor::close() {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-}
-
-Socket::Socket(Descriptor fd) : fd_(std::move(fd)) {
+Socket::Socket(net::UniqueFd fd) : fd_(std::move(fd)) {
   const int on = 1;
   ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
@@ -159,7 +155,7 @@ Listener::Listener(const net::Address& at, const std::string& congestion) {
 
 std::optional<Socket> Listener::accept(Clock::time_point deadline) {
   while (wait_for(fd_.get(), POLLIN, deadline)) {
-    Descriptor fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    net::UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd.get() >= 0) return Socket(std::move(fd));
     // Ignore ECONNABORTED: a client may close its connection before it is accepted.
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {

@@ -8,31 +8,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/net/address.hpp"
+#include "iwarp/net/unique_fd.hpp"
 
 namespace iwarp::apps::measure {
 
 using Clock = std::chrono::steady_clock;
-
-/// Owns a file descriptor; the destructor closes it.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& o) noexcept {
-    std::swap(fd_, o.fd_);
-    return *this;
-  }
-  ~Descriptor() { close(); }
-  int get() const { return fd_; }
-  void close();
-
- private:
-  int fd_;
-};
 
 class Socket {
  public:
@@ -62,9 +45,9 @@ class Socket {
 
  private:
   friend class Listener;
-  explicit Socket(Descriptor fd);
+  explicit Socket(net::UniqueFd fd);
 
-  Descriptor fd_;
+  net::UniqueFd fd_;
 };
 
 class Listener {
@@ -79,7 +62,7 @@ class Listener {
   std::optional<Socket> accept(Clock::time_point deadline);
 
  private:
-  Descriptor fd_;
+  net::UniqueFd fd_;
   std::uint16_t port_ = 0;
 };
 
