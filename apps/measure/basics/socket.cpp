@@ -55,10 +55,6 @@ bool wait_for(int socket, short events, Clock::time_point deadline) {
   }
 }
 
-void wait_or_fail(int socket, short events, Clock::time_point deadline) {
-  if (!wait_for(socket, events, deadline)) throw Error("the peer did not answer in time");
-}
-
 net::UniqueFd open_socket(int family, const std::string& congestion) {
   net::UniqueFd out(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (out.get() < 0) throw Error("cannot create a socket: " + errno_text());
@@ -106,17 +102,21 @@ Socket Socket::connect(const net::Address& to, Clock::time_point deadline,
 void Socket::send(bytes::View octets, Clock::time_point deadline) {
   while (!octets.empty()) {
     const auto n = send_now(octets);
-    if (n == 0) await_room(deadline);
+    if (n == 0) await(POLLOUT, deadline);
     octets = octets.subspan(n);
   }
 }
 
-void Socket::await_room(Clock::time_point deadline) const { wait_or_fail(fd(), POLLOUT, deadline); }
+void Socket::await(std::uint32_t events, Clock::time_point deadline) const {
+  if (!wait_for(fd(), static_cast<short>(events), deadline)) {
+    throw Error("the peer did not answer in time");
+  }
+}
 
 std::size_t Socket::receive(bytes::Span into, Clock::time_point deadline) {
   for (;;) {
     if (const auto n = receive_now(into); n > 0) return n;
-    wait_or_fail(fd(), POLLIN, deadline);
+    await(POLLIN, deadline);
   }
 }
 

@@ -30,8 +30,8 @@ class Socket {
   /// Sends as many bytes as the socket accepts, and returns their number. Throws PeerGone if the
   /// connection has ended.
   std::size_t send_now(bytes::View octets);
-  /// Waits until the socket accepts bytes. Throws Error if the deadline passes.
-  void await_room(Clock::time_point deadline) const;
+  /// Waits for EPOLLIN or EPOLLOUT. Throws Error if the deadline passes.
+  void await(std::uint32_t events, Clock::time_point deadline) const;
   /// Receives at least one byte, and returns the number of bytes received. Throws PeerGone if the
   /// connection has ended, or Error if the deadline passes.
   std::size_t receive(bytes::Span into, Clock::time_point deadline);

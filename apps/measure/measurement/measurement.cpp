@@ -93,18 +93,6 @@ std::unique_ptr<ClientRole> rdma_client(const Plan& plan, Endpoint& endpoint) {
                            : make_stream_client(plan, endpoint);
 }
 
-std::unique_ptr<ClientRole> tcp_client(const Plan& plan, std::vector<Socket> sockets) {
-  if (plan.qps != 1) return make_tcp_streams_client(plan, std::move(sockets));
-  return plan.is_counted() ? make_counted_tcp_client(plan, std::move(sockets.front()))
-                           : make_tcp_client(plan, std::move(sockets.front()));
-}
-
-std::unique_ptr<ServerRole> tcp_server(const Plan& plan, std::vector<Socket> sockets) {
-  if (plan.qps != 1) return make_tcp_streams_server(plan, std::move(sockets));
-  return plan.is_counted() ? make_counted_tcp_server(plan, std::move(sockets.front()))
-                           : make_tcp_server(plan, std::move(sockets.front()));
-}
-
 Measurement measure_over(Control& control, const Plan& plan, const net::Address& server,
                          MeasureOptions& options) {
   control.send(to_json(plan));
@@ -116,7 +104,7 @@ Measurement measure_over(Control& control, const Plan& plan, const net::Address&
       sockets.push_back(Socket::connect(to, deadline, plan.connection.congestion));
     }
     const auto congestion = sockets.front().congestion();
-    const auto client = tcp_client(plan, std::move(sockets));
+    const auto client = make_tcp_client(plan, std::move(sockets));
     auto out = run_phases(plan, *client, control, options);
     out.congestion = congestion;
     return out;
@@ -158,7 +146,7 @@ void serve_tcp(const Plan& plan, const ServeOptions& options, Control& control) 
       sockets.push_back(std::move(*socket));
     }
   }
-  const auto server = tcp_server(plan, std::move(sockets));
+  const auto server = make_tcp_server(plan, std::move(sockets));
   report_usage(control, serve_phases(plan, *server));
 }
 
