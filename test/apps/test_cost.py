@@ -322,12 +322,13 @@ class Cost(Case):
 
     def test_validation_moves_octets_and_counts_them(self):
         out = self.scratch / "runs.json"
-        result = run("cost", "validate", "--repeat", 1, "--seconds", "0.01", "--out", out, timeout=600)
+        result = run("cost", "validate", "--repeat", 1, "--seconds", "0.01", "--cpus", "other", "--out", out, timeout=600)
         self.assertRegex(result.stdout, r"; mode \(b\) MAPE [\d.]+ % .*: (holds|missed|no verdict.*)\n$")
         records = json.loads(out.read_text())
         self.assertEqual({(r["size"], r["crc"], r["markers"]) for r in records if r["crc"] == "portable"},
                          {(size, "portable", False) for size in (64, 1024, 16384, 65536, 1 << 20)})
         for record in records:
+            self.assertEqual(record["cpus"], "other")
             octets = record["size"] * record["messages"]
             self.assertGreaterEqual(record["sender"]["octets_sent"], octets)
             self.assertGreaterEqual(record["receiver"]["octets_received"], octets)

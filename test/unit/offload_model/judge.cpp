@@ -33,7 +33,8 @@ Record run(const char* mode, std::uint64_t size, std::uint64_t read, double fact
   auto& rx = out.rx.counters;
   rx.octets_received = tx.octets_sent;
   rx.receive_calls = std::max<std::uint64_t>(1, tx.octets_sent / read) + 1400;
-  out.tx.segments_sent = static_cast<double>(tx.octets_sent / 65483 + 3300);
+  const auto segments = tx.octets_sent / 65483 + 3300;
+  out.tx.segments_sent = static_cast<double>(segments);
   out.rx.segments_received = out.tx.segments_sent;
   out.tx.switches = 900;
   out.tx.cpu_ns = factor * predict(kTrue, observation_of(out));
