@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "command_line/stop.hpp"
@@ -53,21 +54,25 @@ void set_up_process(const Plan& plan, bool sender) {
   run_on(sender || plan.counted.cpus == "same" ? cpus.front() : cpus.back());
 }
 
-Phase warm_up(const Plan& plan) { return {plan.warm_up, warm_up_messages(plan)}; }
+/// Returns the warm-up, which is a tenth of the messages of a counted stream.
+Phase warm_up(const Plan& plan) {
+  return {plan.warm_up, std::max<std::uint64_t>(plan.counted.messages / 10, 4)};
+}
 Phase main_phase(const Plan& plan) { return {plan.duration, plan.counted.messages}; }
 bool warms_up(const Plan& plan) { return plan.is_counted() || plan.warm_up.count() > 0; }
 
 // Runs the warm-up and the measured phase. The warm-up does not count; it fills caches and opens
 // congestion windows.
 Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
-                       MeasureOptions& options) {
+                       MeasureOptions& options, const std::string& congestion) {
   Intervals none;
   if (warms_up(plan)) client.run(warm_up(plan), none);
   if (options.signal_finishes) finish_on_next_stop();
   Measurement out{.plan = plan,
                   .outcome = client.run(main_phase(plan), options.intervals),
                   .client = {},
-                  .server = {}};
+                  .server = {},
+                  .congestion = congestion};
   out.client = out.outcome.used;
   if (!out.outcome.confirmed) return out;
   const auto answer = control.receive();
@@ -105,16 +110,12 @@ Measurement measure_over(Control& control, const Plan& plan, const net::Address&
     }
     const auto congestion = sockets.front().congestion();
     const auto client = make_tcp_client(plan, std::move(sockets));
-    auto out = run_phases(plan, *client, control, options);
-    out.congestion = congestion;
-    return out;
+    return run_phases(plan, *client, control, options, congestion);
   }
   Endpoint endpoint(plan, Endpoint::Side::kClient);
   endpoint.connect(data_address(server, control.receive()), control);
   const auto client = rdma_client(plan, endpoint);
-  const auto congestion = endpoint.congestion();
-  auto out = run_phases(plan, *client, control, options);
-  out.congestion = congestion;
+  const auto out = run_phases(plan, *client, control, options, endpoint.congestion());
   if (out.outcome.confirmed) endpoint.disconnect();
   return out;
 }
