@@ -97,6 +97,11 @@ std::expected<void, std::string> read_values(const Json& given, const ParameterS
       return Complaint("unknown parameter " + item.key());
     }
   }
+  if (!out.base.empty()) {
+    auto from = preset(out.base);
+    if (!from) return Complaint(from.error());
+    out.values = std::move(from->values);
+  }
   for (const auto& field : fields()) {
     const std::string key(field.key);
     if (given.contains(key)) {
@@ -106,7 +111,7 @@ std::expected<void, std::string> read_values(const Json& given, const ParameterS
     } else if (base != nullptr) {
       out.values[key] = filled(base->values.at(key), base->name);
       out.filled.push_back(fmt::format("{} ({})", key, field.unit));
-    } else {
+    } else if (!out.values.contains(key)) {
       return complain(field, "is missing");
     }
   }
@@ -127,6 +132,7 @@ std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
   out.name = optional_text(root, "name");
   out.title = optional_text(root, "title");
   out.note = optional_text(root, "note");
+  if (base == nullptr) out.base = optional_text(root, "base");
   if (root.contains("machine") && root["machine"].is_object()) {
     for (const auto& item : root["machine"].items()) {
       const auto& value = item.value();

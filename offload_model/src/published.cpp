@@ -244,6 +244,7 @@ Tallies tally(const std::vector<PublishedRow>& rows) {
       };
       count(check.at_most ? out.limits : out.by_use[static_cast<std::size_t>(row.use)]);
       if (row.held_out) count(out.held_out);
+      if (row.use == Use::kPrediction && !check.at_most) out.inside += check.inside() ? 1 : 0;
     }
   }
   return out;

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "iwarp/offload_model/pcie.hpp"
 #include "iwarp/offload_model/performance.hpp"
 #include "limits.hpp"
 
@@ -42,7 +41,7 @@ double round_trip_ns(Mode mode, const Parameters& p, const Workload& w) {
 /// Returns the rate at which PCI Express carries messages between an RNIC and its hosts, in Gb/s.
 double pcie_limit(const Parameters& p, const Workload& w) {
   if (p.pcie_lanes == 0) return INFINITY;
-  const PcieLink link{.generation = p.pcie_generation, .lanes = p.pcie_lanes};
+  const auto link = pcie_of(p);
   const RnicMessage message{.size = w.size,
                             .inlined = w.inlined,
                             .list = p.doorbell_batch,
@@ -55,11 +54,19 @@ double pcie_limit(const Parameters& p, const Workload& w) {
          kNsPerMillionth * w.size * kBitsPerOctet;
 }
 
+/// Returns the rate at which a card fetches the requests of one queue pair, in Gb/s. It fetches the
+/// requests of a doorbell together, and those of the next doorbell after them. The processor itself
+/// writes an inlined request into the card.
+double fetch_limit(const Parameters& p, const Workload& w) {
+  if (w.inlined || p.dma_latency == 0) return INFINITY;
+  return p.doorbell_batch * w.size * kBitsPerOctet / p.dma_latency;
+}
+
 }  // namespace
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:
 /// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + n / rate); M_bus n / x; PCIe;
-///         depth n / (L(n) + L(1)))
+///         depth n / (L(n) + L(1)); b n / L_pcie)
 Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
                       double application) {
   const auto cost = message_cost(mode, p, w);
@@ -76,6 +83,7 @@ Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double 
                  "number of messages in flight"},
       Throughput{card ? bits / (p.nic_message + bits / p.nic_rate) : p.link, "card"},
       Throughput{mode == Mode::kRnic ? pcie_limit(p, w) : INFINITY, "PCI Express"},
+      Throughput{mode == Mode::kRnic ? fetch_limit(p, w) : INFINITY, "queue pair"},
   };
   return *std::ranges::min_element(limits, {}, &Throughput::gbps);
 }

@@ -208,7 +208,7 @@ class Cost(Case):
         self.fails("cannot write", "report", "--html", "/nowhere/report.html", status=1)
 
     def test_bad_input_is_one_clear_line(self):
-        self.fails(r"unknown preset 1999 \(available: 2003, 2007, 100g\)", "predict", "--preset", "1999")
+        self.fails(r"unknown preset 1999 \(available: 2003, 2007, 2009, 2013, 100g, 2022\)", "predict", "--preset", "1999")
         self.fails("cannot open", "predict", "--host", "nowhere.json")
         self.fails("--size", "predict", "--size", "0")
         self.fails("--size", "predict", "--size", "5G")
@@ -269,7 +269,7 @@ class Cost(Case):
         for use in ("identities", "calibrated", "derived"):
             self.assertLess(text.index(f"Published figures, {use}"), text.index(predicted))
         self.assertRegex(predicted, r"within 25 % of the figure, and if the upper end of its\n90 % band is at most 2 times the")
-        figures = re.findall(r"[+-](\d+) % +([\d.]+)\.\.([\d.]+)  (.*)", predicted)
+        figures = re.findall(r"[+-](\d+) % +(-?[\d.]+)\.\.([\d.]+)  (.*)", predicted)
         self.assertGreaterEqual(len(figures), 30)
         for miss, low, high, verdict in figures:
             with self.subTest(miss=miss, low=low, high=high, verdict=verdict):
@@ -277,7 +277,8 @@ class Cost(Case):
                 self.assertEqual("missed" in verdict, int(miss) > 25)
                 self.assertEqual("wide" in verdict, wide)
                 self.assertEqual(verdict == "agrees", int(miss) <= 25 and not wide)
-        self.assertRegex(predicted, r"\nHeld out by a seed and compared once, at the end: \d of 6 agree\.\n")
+        self.assertRegex(predicted, r"\nFigures found when the model was done, and compared once: \d+ of 13 agree\.\n"
+                                    rf"The 90 % bands hold \d+ of {len(figures)} published values\.\n")
         agree = sum(verdict == "agrees" for *_, verdict in figures)
         self.assertIn("missed", predicted)
         self.assertRegex(text, rf"\nidentities: 7 of 7 hold; predictions: {agree} of {len(figures)} agree; limits: 1 "

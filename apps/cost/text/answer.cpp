@@ -261,7 +261,10 @@ std::vector<ReusePoint> by_reuse_of(const Question& q) {
       out.push_back({host, u, std::max(1.0, crossover.octets)});
     }
   };
-  for (const auto& name : model::preset_names()) add(name, model::preset(name)->resolve());
+  for (const auto& name : model::preset_names()) {
+    const auto set = model::preset(name).value();
+    if (set.base.empty()) add(name, set.resolve());  // the others differ too little to be drawn
+  }
   if (!q.set.machine.empty()) add("this host", q.set.resolve());
   return out;
 }

@@ -174,7 +174,8 @@ void add_host_options(cli::Command& command, HostOptions& options) {
   command.begin_group("Host");
   command
       .text("--preset", "NAME", options.preset,
-            "Built-in host: 2003, 2007 or 100g; the default is 100g")
+            fmt::format("Built-in host: {}; the default is 100g",
+                        fmt::join(model::preset_names(), ", ")))
       .suggests(model::preset_names());
   command
       .text("--host", "host.json", options.host,
