@@ -94,4 +94,32 @@ Load load_at(Mode mode, const Parameters& p, const Workload& w, double gbps) {
   return {cost.tx.total() * messages_per_ns, cost.rx.total() * messages_per_ns};
 }
 
+/// Computes the probability that a message waits, C(c, rho), from the loss formula B(c, rho).
+Queue queue_of(double load, double servers, double service_ns) {
+  if (load >= 1) return {INFINITY, INFINITY, INFINITY};
+  const auto offered = load * servers;
+  double lost = 1;
+  for (double c = 1; c <= servers; ++c) lost = offered * lost / (c + offered * lost);
+  const auto waits = lost / (1 - load * (1 - lost));
+  const auto drain = service_ns / (servers * (1 - load));
+  constexpr double kLate = 0.01;
+  return {waits * load / (1 - load), waits * drain, std::max(0.0, std::log(waits / kLate) * drain)};
+}
+
+Loaded loaded_at(Mode mode, const Parameters& p, const Workload& w, const Throughput& most,
+                 double cores, double gbps) {
+  const auto servers = most.limit.ends_with("processor")  ? std::floor(cores)
+                       : most.limit.starts_with("number") ? std::floor(w.depth)
+                                                          : 1;
+  const auto messages = gbps / (w.size * kBitsPerOctet);
+  const auto busy = gbps / most.gbps;
+  const auto bus = bus_octets(mode, p, w);
+  auto load = load_at(mode, p, w, gbps);
+  const bool polls = mode == Mode::kRnic ? !w.events : w.sleeps == 0;
+  auto& waiter = mode == Mode::kRnic && w.one_sided ? load.tx : load.rx;
+  if (polls) waiter = std::max(waiter, cores);
+  return {busy, queue_of(busy, servers, servers * w.size * kBitsPerOctet / most.gbps).p99_ns,
+          load.tx + load.rx, messages * std::max(bus.tx, bus.rx) / p.memory_bus};
+}
+
 }  // namespace iwarp::offload_model

@@ -69,10 +69,10 @@ class Cost(Case):
 
     def test_predict_as_json(self):
         value = self.predicted("--size", "1M")
-        self.assertEqual(list(value), "host note workload what_if size rate cores machine sentences ways before crossovers "
+        self.assertEqual(list(value), "host note workload what_if size rate cores load load_gbps machine sentences ways before crossovers "
                          "reuses flips decisive by_size copy_share by_reuse crc_and_markers published parameters".split())
         rows = {"sentences": "about text", "crossovers": "over what text size low high",
-                "ways": "way us total_us low_us high_us sender_us receiver_us gbps limit latency_us cores than_sockets",
+                "ways": "way us total_us low_us high_us sender_us receiver_us gbps limit latency_us cores p99_us busy memory polling_cores than_sockets",
                 "by_size": "way size ns ratio low high", "by_reuse": "host reuse size",
                 "crc_and_markers": "crc markers us checksum_us efficiency",
                 "parameters": "key meaning value unit uncertainty mark source"}
@@ -148,7 +148,7 @@ class Cost(Case):
         self.assertEqual(slow["TOE"], self.predicted()["ways"][2])
         self.assertLess(slow["RNIC, once"]["gbps"], 2)
         self.fails('--what-if: "pcie": "gen8x1" is not gen1x1 to gen7x32', "predict", "--what-if", "pcie=gen8x1")
-        self.fails(r'--what-if: "speed": unknown key \(known keys: size, rate, cores, depth, .*, memory_bus\b.*\)', "predict",
+        self.fails(r'--what-if: "speed": unknown key \(known keys: size, rate, cores, load, depth, .*, memory_bus\b.*\)', "predict",
                    "--what-if", "depth=1,speed=2")
         self.fails('--what-if: "depth": "0" is not a number from 1 to', "predict", "--what-if", "depth=0")
         self.fails('--what-if: "wait": "long" is not one of usual, poll, interrupt', "predict", "--what-if", "wait=long")
@@ -156,6 +156,28 @@ class Cost(Case):
         self.fails(r'--what-if: "gro": "0" is not a number above 0 \(largest piece .*, in octets\)', "predict", "--what-if",
                    "gro=0")
         self.fails('--what-if: "depth": not of the form KEY=VALUE', "predict", "--what-if", "depth")
+
+    def test_the_tail_of_the_latency_grows_with_the_load(self):
+        """The text and the JSON agree; a way that cannot carry the rate of sockets is overloaded."""
+        before = 0
+        for load in (0, 0.5, 0.9, 0.99):
+            value = self.predicted("--load", load)
+            self.assertEqual(self.predicted("--what-if", f"load={load}")["ways"], value["ways"])
+            ways = {way["way"]: way for way in value["ways"]}
+            sockets, once = ways["kernel sockets"], ways["RNIC, once"]
+            self.assertAlmostEqual(sockets["busy"], load)
+            self.assertGreater(sockets["p99_us"], before)
+            before = sockets["p99_us"]
+            self.assertEqual(sockets["p99_us"] == sockets["latency_us"], load == 0)
+            self.assertLess(once["busy"], 0.6)
+            self.assertGreaterEqual(once["polling_cores"], 1)
+            slow = ways["RNIC, each time"]
+            self.assertEqual(slow["p99_us"] is None, slow["busy"] >= 1)
+            text = self.assert_ok(run("cost", "predict", "--load", load))
+            p99 = re.search(r"p99 latency, us +([\d.]+) .* ([\d.]+|overloaded) +[\d.]+\n", text)
+            self.assertAlmostEqual(float(p99[1]), sockets["p99_us"], delta=0.01 * sockets["p99_us"])
+            self.assertEqual(p99[2] == "overloaded", slow["p99_us"] is None)
+        self.fails("--load", "predict", "--load", "1")
 
     def test_one_octet_more_costs_one_octet_more(self):
         for name in ("kernel sockets", "TOE"):

@@ -97,8 +97,14 @@ model::Throughput mean_throughput(const Question& q, Mode mode, Change change) {
   return {q.workload.size / ns, std::ranges::max_element(spent, most)->first};
 }
 
+/// Returns the rate at the load of the question.
+double load_gbps_of(const Question& q) {
+  return q.load * mean_throughput(q, Mode::kSockets, unchanged).gbps;
+}
+
 std::vector<Way> ways_of(const Question& q) {
   const auto p = q.set.resolve();
+  const auto offered = load_gbps_of(q);
   const auto drawn = model::draw(q.set);
   std::vector<Way> out;
   const auto add = [&](std::string name, Mode mode, Change change) {
@@ -110,14 +116,18 @@ std::vector<Way> ways_of(const Question& q) {
     for (const auto& [workload, share] : q.messages) {
       latency += share * delivery_ns(mode, p, change(workload));
     }
+    const auto most = mean_throughput(q, mode, change);
+    const auto loaded = loaded_at(mode, p, w, most, q.cores, offered);
     out.push_back({.name = std::move(name),
                    .mode = mode,
                    .workload = w,
                    .cost = cost,
                    .band = model::band(drawn, total),
-                   .throughput = mean_throughput(q, mode, change),
+                   .throughput = most,
                    .latency = latency,
                    .cores = cost.total() * q.rate / (kBits * q.workload.size),
+                   .p99 = latency + loaded.wait_ns,
+                   .loaded = loaded,
                    .standing = standing(crossover, w.size)});
   };
   for (const auto mode : {Mode::kSockets, Mode::kSoftware, Mode::kToe}) {
@@ -155,7 +165,6 @@ std::vector<NamedCrossover> crossovers_of(const Question& q) {
 
 /// A number of a question whose effect on the choice is examined. A new one needs only a row.
 struct Dimension {
-  const char* one;
   const char* many;
   double largest;
   std::function<void(Question&, double)> set;
@@ -163,9 +172,8 @@ struct Dimension {
 
 const std::vector<Dimension>& dimensions() {
   static const std::vector<Dimension> kAll{
-      {"core", "cores", 64, [](Question& q, double n) { q.cores = n; }},
-      {"message in flight", "messages in flight", 1024,
-       [](Question& q, double n) { q.workload.depth = n; }},
+      {"cores", 64, [](Question& q, double n) { q.cores = n; }},
+      {"messages in flight", 1024, [](Question& q, double n) { q.workload.depth = n; }},
   };
   return kAll;
 }
@@ -308,6 +316,7 @@ Answer answer(const QuestionOptions& options) {
              .what_if = options.what_if,
              .ways = ways_of(q),
              .before = options.what_if.empty() ? std::vector<Way>{} : ways_of(base),
+             .load_gbps = load_gbps_of(q),
              .one_core_more = mean_throughput(one_core_more, Mode::kSockets, unchanged),
              .crossovers = crossovers_of(q),
              .reuses = reuse_needed(q.set.resolve(), q.workload),

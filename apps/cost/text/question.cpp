@@ -59,6 +59,8 @@ void add_workload_options(cli::Command& command, WorkloadOptions& options) {
                  "Payload rate in Gb/s; the default is the rate of the link");
   command.number("--cores", "N", options.cores, {1, kLargestCores},
                  "Number of processors that each end may use");
+  command.number("--load", "SHARE", options.load, {0, 0.999},
+                 "Rate for the tail of the latency, as a share of what kernel sockets reach");
   command.number("--depth", "N", w.depth, {1, kLargestCount},
                  "Messages in flight; by default, enough to keep the slowest resource busy");
   command.number("--reuse", "U", w.reuse, {1, kLargestCount}, "Transfers per buffer registration");
@@ -99,6 +101,7 @@ void set_workload(Question& q, const WorkloadOptions& options) {
   }
   q.rate = options.rate > 0 ? options.rate : q.set.at("link");
   q.cores = options.cores;
+  q.load = options.load;
   q.application = options.application;
 }
 
