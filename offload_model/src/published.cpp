@@ -206,7 +206,9 @@ PublishedRow row_of(const Json& json) {
   for (const auto& item : own.items()) {
     set.values.at(item.key()).value = item.value().get<double>();
   }
-  const auto drawn = row.use == Use::kPrediction ? draw(set) : std::vector<Parameters>{};
+  // So many that no verdict depends on chance.
+  constexpr std::size_t kSamples = 4000;
+  const auto drawn = row.use == Use::kPrediction ? draw(set, kSamples) : std::vector<Parameters>{};
   for (const auto& check : json.at("checks")) {
     row.checks.push_back(check_of(check, row.use, set, drawn));
   }
