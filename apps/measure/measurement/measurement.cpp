@@ -93,7 +93,6 @@ net::Address data_address(const net::Address& server, const Json& answer) {
 }
 
 std::unique_ptr<ClientRole> rdma_client(const Plan& plan, Endpoint& endpoint) {
-  if (plan.is_counted()) return make_counted_client(plan, endpoint);
   return plan.is_latency() ? make_latency_client(plan, endpoint)
                            : make_stream_client(plan, endpoint);
 }

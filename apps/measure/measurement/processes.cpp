@@ -67,6 +67,7 @@ std::string read_all(int fd) {
 
 Json result_json(const Plan& plan, const net::Address& server) {
   const auto result = take_measurement(plan, server);
+  if (!result.outcome.confirmed) throw Interrupted();
   return {{"messages", result.outcome.messages},
           {"seconds", result.outcome.seconds},
           {"client", usage::to_json(result.client)},

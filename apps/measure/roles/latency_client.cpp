@@ -16,7 +16,7 @@ namespace iwarp::apps::measure {
 
 namespace {
 
-class LatencyClient final : public TimedClient {
+class LatencyClient final : public ClientRole {
  public:
   LatencyClient(const Plan& plan, Endpoint& endpoint)
       : plan_(plan), endpoint_(endpoint), lane_(endpoint.lanes().front()) {
@@ -30,7 +30,8 @@ class LatencyClient final : public TimedClient {
     await_receive();
   }
 
-  void move(Clock::time_point now, Clock::time_point end) override {
+  void move(const Phase& phase, Clock::time_point now) override {
+    const auto end = now + phase.duration;
     while (now < end && !finish_requested()) now = exchange(now);
     repost();
     endpoint_.send_signal(lane_, {.mark = Mark::kEnd, .count = lane_.posted - before_});

@@ -38,25 +38,20 @@ struct Phase {
   std::uint64_t messages = 0;  ///< for a counted stream, which has no duration: number of messages
 };
 
+/// Has the clock, the intervals and the outcome of each phase.
 class ClientRole {
  public:
   virtual ~ClientRole() = default;
   /// Runs a phase, and reports its progress to `intervals`. Returns when the server has confirmed
   /// that everything has arrived. Ends the phase early after a stop signal (finish_requested()).
-  virtual Outcome run(const Phase& phase, Intervals& intervals) = 0;
-};
-
-/// A client whose phases last for a time: has the clock, the intervals and the outcome.
-class TimedClient : public ClientRole {
- public:
-  Outcome run(const Phase& phase, Intervals& intervals) final;
+  Outcome run(const Phase& phase, Intervals& intervals);
 
  protected:
   /// Announces a phase, and returns when the server is ready.
   virtual void begin() = 0;
-  /// Moves messages until `end`, or finish_requested(). Returns when the server has confirmed that
-  /// all have arrived. `now` is the current time.
-  virtual void move(Clock::time_point now, Clock::time_point end) = 0;
+  /// Moves messages until the phase is over, or finish_requested(). Returns when the server has
+  /// confirmed that all have arrived. `now` is the current time.
+  virtual void move(const Phase& phase, Clock::time_point now) = 0;
   virtual Observed observed() const = 0;
   /// Returns the messages of each connection in this phase, or nothing if there is one connection.
   virtual std::vector<std::uint64_t> counts() const { return {}; }
@@ -77,19 +72,13 @@ class ServerRole {
   virtual Observed serve(const Phase& phase) = 0;
 };
 
-/// Creates the client of throughput and message rate tests over RDMA.
+/// Creates the client of throughput and message rate tests, and of counted streams, over RDMA.
 std::unique_ptr<ClientRole> make_stream_client(const Plan& plan, Endpoint& endpoint);
 /// Creates the client of ping-pongs and single Reads over RDMA.
 std::unique_ptr<ClientRole> make_latency_client(const Plan& plan, Endpoint& endpoint);
-/// Creates the client of counted streams over RDMA.
-std::unique_ptr<ClientRole> make_counted_client(const Plan& plan, Endpoint& endpoint);
 std::unique_ptr<ServerRole> make_rdma_server(const Plan& plan, Endpoint& endpoint);
 /// Create the client and the server of the TCP baselines and of counted streams over TCP.
 std::unique_ptr<ClientRole> make_tcp_client(const Plan& plan, std::vector<Socket> sockets);
 std::unique_ptr<ServerRole> make_tcp_server(const Plan& plan, std::vector<Socket> sockets);
-
-/// Returns the outcome of a counted phase that began at `start` and ends now.
-Outcome counted_outcome(const Phase& phase, const Observed& after, const Observed& before,
-                        Clock::time_point start);
 
 }  // namespace iwarp::apps::measure

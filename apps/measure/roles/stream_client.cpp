@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The client of streams: keeps `depth` messages in flight on each lane. With --check, it sends RDMA
-// Writes in rounds of `depth`, and waits after each round until the server has checked them.
+// Writes in rounds of `depth`, and waits after each round until the server has checked them. The
+// client of a counted stream reads neither the clock nor the payload between its messages.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-class StreamClient final : public TimedClient {
+class StreamClient final : public ClientRole {
  public:
   StreamClient(const Plan& plan, Endpoint& endpoint)
       : plan_(plan),
@@ -34,8 +35,12 @@ class StreamClient final : public TimedClient {
     await_replies(1);
   }
 
-  void move(Clock::time_point /*now*/, Clock::time_point end) override {
-    stream(end);
+  void move(const Phase& phase, Clock::time_point now) override {
+    if (plan_.is_counted()) {
+      write(phase.messages);
+    } else {
+      stream(now + phase.duration);
+    }
     for (auto& lane : lanes()) {
       const auto sent = lane.posted - before_[lane.index];
       endpoint_.send_signal(lane, {.mark = Mark::kEnd, .count = sent});
@@ -52,6 +57,20 @@ class StreamClient final : public TimedClient {
   }
 
   std::vector<Lane>& lanes() const { return endpoint_.lanes(); }
+
+  /// Sends the messages of a counted stream.
+  void write(std::uint64_t messages) {
+    auto& lane = lanes().front();
+    const auto end = lane.posted + messages;
+    while (lane.done < end) {
+      while (lane.posted < end && lane.posted - lane.done < plan_.depth) {
+        endpoint_.post(lane, 1, true);
+      }
+      const auto wc = endpoint_.wait();
+      if (wc.opcode == verbs::WcOpcode::kWrite) lane.done += Endpoint::count(wc);
+    }
+    outcome_.messages = messages;
+  }
 
   void stream(Clock::time_point end) {
     Clock::time_point now;
@@ -166,7 +185,7 @@ double slowest_share(std::span<const std::uint64_t> counts) {
   return static_cast<double>(std::ranges::min(counts) * counts.size()) / static_cast<double>(sum);
 }
 
-Outcome TimedClient::run(const Phase& phase, Intervals& intervals) {
+Outcome ClientRole::run(const Phase& phase, Intervals& intervals) {
   outcome_ = {};
   intervals_ = &intervals;
   begin();
@@ -174,7 +193,7 @@ Outcome TimedClient::run(const Phase& phase, Intervals& intervals) {
   const auto start = Clock::now();
   intervals.begin(start, phase.duration);
   try {
-    move(start, start + phase.duration);
+    move(phase, start);
   } catch (const Interrupted&) {
     outcome_.confirmed = false;
   }

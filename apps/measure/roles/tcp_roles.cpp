@@ -16,7 +16,7 @@ namespace iwarp::apps::measure {
 
 namespace {
 
-class TcpClient final : public TimedClient {
+class TcpClient final : public ClientRole {
  public:
   TcpClient(const Plan& plan, std::vector<Socket> sockets)
       : plan_(plan),
@@ -30,7 +30,8 @@ class TcpClient final : public TimedClient {
     for (auto& lane : end_.lanes()) lane.sent = 0;
   }
 
-  void move(Clock::time_point now, Clock::time_point end) override {
+  void move(const Phase& phase, Clock::time_point now) override {
+    const auto end = now + phase.duration;
     while (now < end && !finish_requested()) {
       const auto ready = end_.ready();
       for (const auto index : ready) now = send_some(end_.lanes()[index], now);
@@ -165,25 +166,23 @@ class TcpServer final : public ServerRole {
   Observed after_;
 };
 
-/// The client of a counted stream. The server answers once at the end of each phase. The client
-/// measures the time between the answer that ended the previous phase and the answer that ends this
-/// phase.
+/// The client of a counted stream. The server answers once at the end of each phase.
 class CountedTcpClient final : public ClientRole {
  public:
   CountedTcpClient(const Plan& plan, std::vector<Socket> sockets)
       : end_(plan, std::move(sockets), EPOLLOUT) {}
 
-  Outcome run(const Phase& phase, Intervals& /*intervals*/) override {
-    const auto start = Clock::now();
-    const auto before = end_.observed();
+ private:
+  void begin() override {}
+  void move(const Phase& phase, Clock::time_point /*now*/) override {
     auto& lane = end_.front();
     for (std::uint64_t i = 0; i < phase.messages; ++i) lane.stream.send(lane.buffer);
     std::byte answer{};
     lane.stream.receive({&answer, 1});
-    return counted_outcome(phase, end_.observed(), before, start);
+    outcome_.messages = phase.messages;
   }
+  Observed observed() const override { return end_.observed(); }
 
- private:
   TcpEnd end_;
 };
 
