@@ -58,7 +58,7 @@ struct FitRow {
 };
 
 model::Band wider(const model::Band& band) {
-  constexpr double kOtherOperation = 1.5;
+  constexpr double kOtherOperation = 2;  // a guess, with the uncertainty of guesses in the presets
   return {band.low / kOtherOperation, band.median, band.high * kOtherOperation};
 }
 
