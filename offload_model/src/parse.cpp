@@ -75,10 +75,6 @@ std::expected<Value, std::string> value_of(const Field& field, const Json& entry
   return Value{*value, *uncertainty, *mark, *source};
 }
 
-// Files that an earlier version of "iwarp cost calibrate" wrote may contain this key. The model
-// ignores it.
-constexpr std::string_view kRetired = "nic_lag";
-
 Value filled(const Value& from, const std::string& base) {
   Value out = from;
   out.mark = "preset";
@@ -93,7 +89,7 @@ std::string optional_text(const Json& root, const char* name) {
 std::expected<void, std::string> read_values(const Json& given, const ParameterSet* base,
                                              ParameterSet& out) {
   for (const auto& item : given.items()) {
-    if (find_field(item.key()) == nullptr && item.key() != kRetired) {
+    if (find_field(item.key()) == nullptr) {
       return Complaint("unknown parameter " + item.key());
     }
   }

@@ -184,8 +184,7 @@ Check check_of(const Json& json, Use use, const ParameterSet& set,
     out.at_most = json.value("at_most", false);
     out.band = band(drawn, model);
   } else {
-    out.low = json.at("low").get<double>();
-    out.high = json.at("high").get<double>();
+    out.band = {json.at("low").get<double>(), out.published, json.at("high").get<double>()};
   }
   return out;
 }

@@ -97,13 +97,13 @@ function published() {
       `${row.number}`, check.what, [`${check.at_most ? 'below ' : ''}${number(check.published)} ${check.unit}`, 'number'],
       [`${number(check.model)} ${check.unit}`, 'number'],
       [check.at_most ? '' : `${check.miss > 0 ? '+' : ''}${Math.round(100 * check.miss)} %`, 'number'],
-      [`${number(check.band_low)} to ${number(check.band_high)}`, 'number'], [check.verdict, check.holds ? 'good' : 'miss'],
+      [`${number(check.low)} to ${number(check.high)}`, 'number'], [check.verdict, check.holds ? 'good' : 'miss'],
       row.preset, row.mark, i === 0 ? `${row.source}${row.reason ? `; ${row.reason}` : ''}` : 'as above'])));
   fill('published', ['', 'figure', 'used as', 'mark', 'model', 'bounds', ''],
     rows.filter((row) => row.use !== 'prediction').flatMap((row) => row.checks.map((check, i) => [
       i === 0 ? `${row.number}` : '', i === 0 ? `${row.figure} (${row.source})` : '', i === 0 ? row.use : '',
       i === 0 ? row.mark : '', `${check.what}: ${number(check.model)} ${check.unit}`,
-      `${check.low} to ${check.high}`, check.holds ? 'holds' : ['does not hold', 'miss']])));
+      `${check.low} to ${check.high}`, [check.verdict, check.holds ? '' : 'miss']])));
 }
 
 function tables() {

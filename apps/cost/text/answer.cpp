@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 
 #include "common/base/units.hpp"
@@ -163,21 +162,6 @@ std::vector<NamedCrossover> crossovers_of(const Question& q) {
   return out;
 }
 
-/// A number of a question whose effect on the choice is examined. A new one needs only a row.
-struct Dimension {
-  const char* many;
-  double largest;
-  std::function<void(Question&, double)> set;
-};
-
-const std::vector<Dimension>& dimensions() {
-  static const std::vector<Dimension> kAll{
-      {"cores", 64, [](Question& q, double n) { q.cores = n; }},
-      {"messages in flight", 1024, [](Question& q, double n) { q.workload.depth = n; }},
-  };
-  return kAll;
-}
-
 std::vector<Flip> flips_of(const Question& q) {
   constexpr double kEqual = 1.05;  // throughputs that differ by less count as equal
   const auto p = q.set.resolve();
@@ -190,16 +174,19 @@ std::vector<Flip> flips_of(const Question& q) {
     return rnic > kEqual * sockets ? 1 : sockets > kEqual * rnic ? -1 : 0;
   };
   std::vector<Flip> out;
-  for (const auto& dimension : dimensions()) {
+  /// Adds the numbers at which the result changes, after `set` has put them into the question.
+  const auto examine = [&](const char* many, double largest, auto set) {
     auto at = q;
-    dimension.set(at, 1);
-    for (auto [n, last] = std::pair{2.0, rnic_is(at)}; n <= dimension.largest; ++n) {
-      dimension.set(at, n);
+    set(at, 1);
+    for (auto [n, last] = std::pair{2.0, rnic_is(at)}; n <= largest; ++n) {
+      set(at, n);
       const auto now = rnic_is(at);
-      if (now != last) out.push_back({fmt::format("{:g} {}", n, dimension.many), now});
+      if (now != last) out.push_back({fmt::format("{:g} {}", n, many), now});
       last = now;
     }
-  }
+  };
+  examine("cores", 64, [](Question& at, double n) { at.cores = n; });
+  examine("messages in flight", 1024, [](Question& at, double n) { at.workload.depth = n; });
   return out;
 }
 

@@ -82,17 +82,14 @@ Json crc_json(const CrcPoint& c) {
 }
 
 Json check_json(const model::PublishedRow& row, const model::Check& c) {
-  Json out{{"what", c.what},   {"unit", c.unit},   {"published", c.published},
-           {"model", c.model}, {"miss", c.miss()}, {"holds", row.holds(c)}};
-  if (row.use == model::Use::kPrediction) {
-    out.update({{"at_most", c.at_most},
-                {"verdict", c.verdict()},
-                {"band_low", c.band.low},
-                {"band_high", c.band.high}});
-  } else {
-    out.update({{"low", c.low}, {"high", c.high}});
-  }
-  return out;
+  const bool holds = row.holds(c);
+  const std::string_view verdict = row.use == model::Use::kPrediction ? c.verdict()
+                                   : holds                            ? "holds"
+                                                                      : "does not hold";
+  return {{"what", c.what},       {"unit", c.unit},     {"published", c.published},
+          {"model", c.model},     {"miss", c.miss()},   {"holds", holds},
+          {"at_most", c.at_most}, {"verdict", verdict}, {"low", c.band.low},
+          {"high", c.band.high}};
 }
 
 Json row_json(const model::PublishedRow& row) {

@@ -100,7 +100,7 @@ std::string tolerance_text(const std::vector<model::PublishedRow>& rows, Use use
     out += head_of(row);
     for (const auto& c : row.checks) {
       out += fmt::format("      {} {}: {:.3g} {} ({:g} to {:g})\n", row.holds(c) ? " " : "!",
-                         c.what, c.model, c.unit, c.low, c.high);
+                         c.what, c.model, c.unit, c.band.low, c.band.high);
     }
   }
   return out;

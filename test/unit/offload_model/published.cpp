@@ -29,8 +29,8 @@ TEST_CASE("identities, calibrated rows and derived rows hold within their tolera
       CAPTURE(check.what);
       CAPTURE(check.model);
       CHECK(row.holds(check));
-      CHECK(check.low <= check.published);
-      CHECK(check.published <= check.high);
+      CHECK(check.band.low <= check.published);
+      CHECK(check.published <= check.band.high);
     }
   }
 }

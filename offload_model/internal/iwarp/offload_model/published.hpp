@@ -40,17 +40,15 @@ struct Check {
   std::string unit;
   double published = 0;
   double model = 0;
-  // Set if the row is not a prediction: the ends of the tolerance of the published value.
-  double low = 0;
-  double high = 0;
-  // The following members are set if the row is a prediction.
   bool at_most = false;  ///< the source gives a limit, not a value
-  Band band{};           ///< range of the model according to the uncertainties of the preset
+  /// Of a prediction: range of the model according to the uncertainties of the preset. Of other
+  /// rows: the tolerance of the published value.
+  Band band{};
 
   /// Returns the relative error of the model. A negative value means that the model is too low.
   double miss() const { return model / published - 1; }
   /// Returns whether the model is within the tolerance of the published value.
-  bool in_tolerance() const { return model >= low && model <= high; }
+  bool in_tolerance() const { return model >= band.low && model <= band.high; }
   /// Returns whether the error is within the criterion.
   bool near() const { return std::abs(miss()) <= kCriterion.miss; }
   /// Returns whether the width of the band is within the criterion.
