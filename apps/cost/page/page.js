@@ -92,18 +92,13 @@ function published() {
     `values none comes from the figure. It agrees when it is within ${percent(criterion.miss)} of the published ` +
     `value and its band, which holds 90 % of what the uncertainties of the preset allow, is at most a factor of ` +
     `${criterion.band} wide. Limits that are published instead of values: ${of(tally.limit)} kept.`;
-  fill('predictions', ['', 'predicted', 'published', 'model', 'miss', 'band', 'verdict', 'by', 'mark', 'source'],
-    rows.filter((row) => row.use === 'prediction').flatMap((row) => row.checks.map((check, i) => [
-      `${row.number}`, check.what, [`${check.at_most ? 'below ' : ''}${number(check.published)} ${check.unit}`, 'number'],
+  fill('published', ['', 'figure', 'used as', 'published', 'model', 'miss', 'range', 'verdict', 'by', 'mark', 'source'],
+    rows.flatMap((row) => row.checks.map((check, i) => [
+      `${row.number}`, check.what, row.use, [`${check.at_most ? 'below ' : ''}${number(check.published)} ${check.unit}`, 'number'],
       [`${number(check.model)} ${check.unit}`, 'number'],
       [check.at_most ? '' : `${check.miss > 0 ? '+' : ''}${Math.round(100 * check.miss)} %`, 'number'],
       [`${number(check.low)} to ${number(check.high)}`, 'number'], [check.verdict, check.holds ? 'good' : 'miss'],
       row.preset, row.mark, i === 0 ? `${row.source}${row.reason ? `; ${row.reason}` : ''}` : 'as above'])));
-  fill('published', ['', 'figure', 'used as', 'mark', 'model', 'bounds', ''],
-    rows.filter((row) => row.use !== 'prediction').flatMap((row) => row.checks.map((check, i) => [
-      i === 0 ? `${row.number}` : '', i === 0 ? `${row.figure} (${row.source})` : '', i === 0 ? row.use : '',
-      i === 0 ? row.mark : '', `${check.what}: ${number(check.model)} ${check.unit}`,
-      `${check.low} to ${check.high}`, [check.verdict, check.holds ? '' : 'miss']])));
 }
 
 function tables() {

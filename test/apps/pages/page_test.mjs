@@ -8,7 +8,7 @@ import { unreadable } from './page_checks.mjs';
 import { finish, kept, note, open as openPage, problems } from './page_session.mjs';
 
 const CHARTS = ['time', 'flip', 'reuse', 'share'];
-const TABLES = ['ways', 'crossovers', 'sizes', 'shares', 'crc', 'predictions', 'published', 'parameters'];
+const TABLES = ['ways', 'crossovers', 'sizes', 'shares', 'crc', 'published', 'parameters'];
 const LEAST_SHAPES = 12; // more shapes than a chart with only axes has
 // Uncertainty bands, which are drawn behind their lines, are not opaque.
 const SHAPES = 'figure svg .mark-rect path, figure svg .mark-line path';
