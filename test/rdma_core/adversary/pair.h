@@ -41,7 +41,8 @@ static void begin(int argc, char** argv, struct ibv_context* device) {
   struct ibv_device** list = ibv_get_device_list(NULL);
   MUST(list && list[0] && (context = device ? device : ibv_open_device(list[0])));
   MUST((pd = ibv_alloc_pd(context)) && (channel = ibv_create_comp_channel(context)));
-  const unsigned access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  const unsigned access =
+      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
   MUST(mr = ibv_reg_mr(pd, (void*)memory, sizeof memory, access));
 }
 
@@ -59,20 +60,21 @@ static __attribute__((unused)) struct end make_end(struct ibv_cq* send_cq, struc
       .cap = {.max_send_wr = DEPTH, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1}};
   MUST(out.qp = ibv_create_qp(pd, &init));
   struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT, .port_num = 1,
-                             .qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
+                             .qp_access_flags =
+                                 IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC};
   MUST(!ibv_modify_qp(out.qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS));
   return out;
 }
 
 static void bring_up(struct ibv_qp* qp, struct ibv_qp* peer, uint8_t rnr_retry) {
   struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024, .dest_qp_num = peer->qp_num,
-                              .max_dest_rd_atomic = 1, .min_rnr_timer = 1,
+                              .max_dest_rd_atomic = 4, .min_rnr_timer = 1,
                               .ah_attr = {.is_global = 1, .port_num = 1, .grh = {.hop_limit = 1}}};
   MUST(!ibv_query_gid(context, 1, 0, &attr.ah_attr.grh.dgid));
   MUST(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                                      IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER));
   attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .timeout = 20, .retry_cnt = 7, .rnr_retry = rnr_retry,
-                              .max_rd_atomic = 1};
+                              .max_rd_atomic = 4};
   MUST(!ibv_modify_qp(qp, &attr, IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
                                      IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC));
 }
