@@ -128,6 +128,11 @@ class Hooks {
   virtual void show_port(const Device& device, ibv_port_attr& port) const {
     if (behind_) behind_->show_port(device, port);
   }
+  /// Returns how many entries or octets the program gets if it asks for `asked`: at least `asked`
+  /// and at most `most`. The device would give it `usual`.
+  virtual std::uint32_t grant(std::uint32_t asked, std::uint32_t usual, std::uint32_t most) {
+    return behind_ ? behind_->grant(asked, usual, most) : usual;
+  }
 
  protected:
   Hooks& behind() { return *behind_; }

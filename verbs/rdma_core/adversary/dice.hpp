@@ -15,10 +15,19 @@ namespace iwarp::rdma_core::adversary {
 /// Not thread-safe.
 class Dice {
  public:
-  enum class Kind : std::uint8_t { kQueue, kPlacement, kCarrier, kConnection, kPosts, kDispatch };
+  enum class Kind : std::uint8_t {
+    kQueue,
+    kPlacement,
+    kCarrier,
+    kConnection,
+    kPosts,
+    kDispatch,
+    kSizes,
+    kDatagrams
+  };
 
   Dice(std::uint64_t seed, Kind kind) {
-    static std::array<std::atomic<std::uint64_t>, 6> made{};
+    static std::array<std::atomic<std::uint64_t>, 7> made{};
     const auto ordinal = made[static_cast<std::size_t>(kind)].fetch_add(1);
     state_ = mix(seed + mix((ordinal << 8) + static_cast<std::uint64_t>(kind)));
   }

@@ -51,7 +51,8 @@ class AdversaryHooks final : public Hooks {
         lander_(*new Lander(choice_, settings.persona)),
         posts_(choice_.first, Dice::Kind::kPosts),
         connections_(choice_.first, Dice::Kind::kConnection),
-        dispatcher_(choice_.first, Dice::Kind::kDispatch) {
+        dispatcher_(choice_.first, Dice::Kind::kDispatch),
+        sizes_(choice_.first, Dice::Kind::kSizes) {
     // The library gives each region key 0, so no other key of the region's index is valid.
     if (choice_.has(Freedom::kKeys)) key_ = 1 + static_cast<std::uint32_t>(posts_.below(255));
   }
@@ -127,6 +128,14 @@ class AdversaryHooks final : public Hooks {
     if (moves_memory) options.latitude = [this] { return lander_.make_latitude(); };
     if (choice_.has(Freedom::kWire)) carrier = make_carriers(choice_.first, std::move(carrier));
   }
+  std::uint32_t grant(std::uint32_t asked, std::uint32_t usual, std::uint32_t most) override {
+    if (!choice_.has(Freedom::kSizes)) return Hooks::grant(asked, usual, most);
+    constexpr std::uint64_t kMostExtra = 64;
+    const std::lock_guard lock(mutex_);
+    const auto extra = sizes_.one_in(2) ? 0 : 1 + 2 * sizes_.below(kMostExtra / 2);
+    const auto out = std::max<std::uint64_t>(asked, 1) + extra;
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(out, most));
+  }
   bool delays_events() override {
     if (!choice_.has(Freedom::kDispatch)) return Hooks::delays_events();
     microseconds delay{};
@@ -169,10 +178,11 @@ class AdversaryHooks final : public Hooks {
   Completions& completions_;
   Lander& lander_;
   std::uint32_t key_ = 0;  ///< difference of the lkeys that the program sees from the library's
-  std::mutex mutex_;       ///< guards the next three members
+  std::mutex mutex_;       ///< guards the next four members
   Dice posts_;
   Dice connections_;
   Dice dispatcher_;
+  Dice sizes_;
 };
 
 }  // namespace

@@ -49,17 +49,20 @@ void settle_events(Cq& cq) {
                 "ibv_destroy_cq", "ibv_ack_cq_events");
 }
 
-// Returns the capacity of a queue for which the program has requested `cqe` entries: the smallest
-// power of two that is at least `cqe`, as in rdma-core's providers. So the queue does not overflow
-// if the program causes slightly more completions than the number of entries that it has requested.
-// Throws std::system_error with EINVAL if `cqe` is out of range. [IBV-30, IBV-235, IBV-242]
+// Returns the capacity of a queue for which the program has requested `cqe` entries: usually the
+// smallest power of two that is at least `cqe`, as in rdma-core's providers. So the queue does not
+// overflow if the program causes slightly more completions than the number of entries that it has
+// requested. Throws std::system_error with EINVAL if `cqe` is out of range. [IBV-30, IBV-235,
+// IBV-242]
 std::uint32_t capacity_for(const Context& context, std::uint32_t cqe) {
   const int most = context.device.limits().max_cqe;
   if (cqe == 0 || cqe > static_cast<unsigned>(most)) {
     fail(refused(EINVAL, "cqe {}: must be from 1 to {} (ibv_query_device() reports max_cqe)", cqe,
                  most));
   }
-  return std::bit_ceil(cqe);
+  const auto usual = std::bit_ceil(cqe);
+  if (context.hooks == nullptr) return usual;
+  return context.hooks->grant(cqe, usual, static_cast<std::uint32_t>(most));
 }
 
 }  // namespace

@@ -24,9 +24,13 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
     fail(refused(EINVAL, "max_sge {}: must be at most {}", attr.max_sge, device.max_srq_sge));
   }
   if (!pd.context.alive()) fail(EINVAL);
-  if (Hooks* const hooks = pd.context.hooks) hooks->creating(pd.context);
   auto srq = std::make_unique<Srq>(pd);
   attr.max_sge = std::max(attr.max_sge, std::uint32_t{1});
+  if (Hooks* const hooks = pd.context.hooks) {
+    hooks->creating(pd.context);
+    const auto most = static_cast<std::uint32_t>(device.max_srq_wr);
+    attr.max_wr = hooks->grant(attr.max_wr, attr.max_wr, most);
+  }
   auto core =
       pd.context.rnic.create_srq(*pd.core, {.max_wr = attr.max_wr, .max_sge = attr.max_sge});
   if (!core) throw std::system_error(core.error());

@@ -75,10 +75,14 @@ constexpr std::uint32_t kMinInline = 64;
 // Returns the capacities of a new queue pair: at least the requested ones. A queue has room for at
 // least one request or receive, because the core does not support queues of size 0. [IBV-387,
 // IBV-389]
-ibv_qp_cap granted(const ibv_qp_cap& asked, bool shared_receives) {
+ibv_qp_cap granted(const Context& context, const ibv_qp_cap& asked, bool shared_receives) {
   const auto one = [](std::uint32_t n) { return std::max(n, std::uint32_t{1}); };
-  ibv_qp_cap out{.max_send_wr = one(asked.max_send_wr),
-                 .max_recv_wr = one(asked.max_recv_wr),
+  const auto depth = [&](std::uint32_t n) {
+    const auto most = static_cast<std::uint32_t>(context.device.limits().max_qp_wr);
+    return context.hooks == nullptr ? one(n) : context.hooks->grant(n, one(n), most);
+  };
+  ibv_qp_cap out{.max_send_wr = depth(asked.max_send_wr),
+                 .max_recv_wr = depth(asked.max_recv_wr),
                  .max_send_sge = one(asked.max_send_sge),
                  .max_recv_sge = one(asked.max_recv_sge),
                  .max_inline_data = std::max(asked.max_inline_data, kMinInline)};
@@ -139,7 +143,7 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   qp->srq = attr.srq != nullptr ? &Srq::of(known(attr.srq)) : nullptr;
   qp->signal_all = attr.sq_sig_all != 0;
   qp->max_message = context.device.max_message();
-  qp->cap = granted(attr.cap, attr.srq != nullptr);
+  qp->cap = granted(context, attr.cap, attr.srq != nullptr);
   fill_handle(*qp, attr, qp->make_core());
   if (builders) enable_builders(*qp);
   qp->enter();

@@ -24,10 +24,11 @@ enum class Freedom : std::uint8_t {
   kSegments,   ///< messages are cut into segments of other sizes
   kBatches,    ///< a list of requests is posted in parts
   kDispatch,   ///< events of connections and asynchronous events are late
+  kSizes,      ///< queues are larger than requested, by odd numbers
 };
-inline constexpr std::array<std::string_view, 11> kFreedoms{
+inline constexpr std::array<std::string_view, 12> kFreedoms{
     "keys",    "late", "order",    "events",  "placement", "reads",
-    "atomics", "wire", "segments", "batches", "dispatch"};
+    "atomics", "wire", "segments", "batches", "dispatch",  "sizes"};
 
 struct Adversary {
   std::uint64_t first = 1;  ///< the first seed
