@@ -57,7 +57,7 @@ ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   return guarded_pointer<ibv_comp_channel>([&] {
     auto* channel = new CompChannel{.context{Context::of(context)}};
     channel->abi.context = context;
-    channel->abi.fd = channel->events.fd();
+    channel->abi.fd = channel->high ? channel->high.get() : channel->events.fd();
     return &channel->abi;
   });
 }

@@ -21,6 +21,7 @@
 #include "device/device.hpp"
 #include "process/acks.hpp"
 #include "process/core.hpp"
+#include "process/descriptors.hpp"
 #include "process/event_queue.hpp"
 #include "process/settings.hpp"
 #include "process/turn.hpp"
@@ -136,6 +137,7 @@ struct CompChannel {
   Context& context;
   ContextUse use{context};
   net::CompletionChannel events;
+  net::UniqueFd high{high_duplicate(events.fd())};  ///< see high_duplicate(); usually empty
   Visits visits{};  ///< users: the program, and each thread that waits for a completion event
 
   static CompChannel& of(ibv_comp_channel* channel) {

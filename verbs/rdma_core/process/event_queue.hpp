@@ -18,6 +18,8 @@
 #include <system_error>
 #include <utility>
 
+#include "process/descriptors.hpp"
+
 namespace iwarp::rdma_core {
 
 template <typename T>
@@ -27,6 +29,7 @@ class EventQueue {
   /// [RCM-7, RCM-8]
   EventQueue() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE)) {
     if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+    if (const int high = high_duplicate(fd_); high >= 0) ::close(std::exchange(fd_, high));
   }
   ~EventQueue() {
     if (fd_ >= 0) ::close(fd_);

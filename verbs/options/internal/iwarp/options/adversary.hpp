@@ -13,22 +13,23 @@ namespace iwarp::options {
 
 /// What the standards leave open to a device, and what an adversarial device makes use of.
 enum class Freedom : std::uint8_t {
-  kKeys,       ///< lkey and rkey of a region differ, and neither is valid as the other
-  kLate,       ///< completions are visible late, few at a time, or many at once
-  kOrder,      ///< completions of different queues are visible in another order
-  kEvents,     ///< completion events are late or spurious
-  kPlacement,  ///< payload of a Write becomes visible late, in any order of its octets
-  kReads,      ///< the memory of a Read is read and written in any order of its octets
-  kAtomics,    ///< an atomic is not atomic with the CPU and with Writes
-  kWire,       ///< requests, responses and received octets are delayed
-  kSegments,   ///< messages are cut into segments of other sizes
-  kBatches,    ///< a list of requests is posted in parts
-  kDispatch,   ///< events of connections and asynchronous events are late
-  kSizes,      ///< queues are larger than requested, by odd numbers
+  kKeys,         ///< lkey and rkey of a region differ, and neither is valid as the other
+  kLate,         ///< completions are visible late, few at a time, or many at once
+  kOrder,        ///< completions of different queues are visible in another order
+  kEvents,       ///< completion events are late or spurious
+  kPlacement,    ///< payload of a Write becomes visible late, in any order of its octets
+  kReads,        ///< the memory of a Read is read and written in any order of its octets
+  kAtomics,      ///< an atomic is not atomic with the CPU and with Writes
+  kWire,         ///< requests, responses and received octets are delayed
+  kSegments,     ///< messages are cut into segments of other sizes
+  kBatches,      ///< a list of requests is posted in parts
+  kDispatch,     ///< events of connections and asynchronous events are late
+  kSizes,        ///< queues are larger than requested, by odd numbers
+  kDescriptors,  ///< descriptors of channels are too large for select(2)
 };
-inline constexpr std::array<std::string_view, 12> kFreedoms{
-    "keys",    "late", "order",    "events",  "placement", "reads",
-    "atomics", "wire", "segments", "batches", "dispatch",  "sizes"};
+inline constexpr std::array<std::string_view, 13> kFreedoms{
+    "keys", "late",     "order",   "events",   "placement", "reads",      "atomics",
+    "wire", "segments", "batches", "dispatch", "sizes",     "descriptors"};
 
 struct Adversary {
   std::uint64_t first = 1;  ///< the first seed
