@@ -11,8 +11,8 @@ from support import Case, main
 
 PROGRAMS = pathlib.Path(os.environ.get("IWARP_ADVERSARY_PROGRAMS", "build/release/test/rdma_core/adversary"))
 NAMES = ("asked_size", "credit_per_event", "dropped_flush", "early_completion", "early_credit", "flag_second_qp",
-         "id_order", "lost_event", "read_atomic", "reused_buffer", "select_channel", "srq_order", "swapped_keys",
-         "unsignaled", "write_poll")
+         "id_order", "late_receive", "lost_event", "read_atomic", "reused_buffer", "select_channel", "srq_order",
+         "swapped_keys", "unsignaled", "write_poll")
 SEEDS = "1..50"
 ROCE = ("--as", "roce")
 ANY = range(256)

@@ -15,10 +15,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 #include "iwarp/net/carrier.hpp"
 #include "iwarp/verbs/connection_options.hpp"
+#include "iwarp/verbs/queue_pair.hpp"
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::rdma_core {
@@ -89,6 +91,11 @@ class Hooks {
                            std::shared_ptr<const net::CarrierFactory>& carrier) {
     on<verbs::ConnectionOptions&, std::shared_ptr<const net::CarrierFactory>&>(&Hooks::configuring,
                                                                                options, carrier);
+  }
+  /// Changes how long a message waits for a receive of a queue pair. `cm_rnr_retry` is the number
+  /// of retries if rdma_cm connected the queue pair.
+  virtual void holding(std::optional<std::uint8_t> cm_rnr_retry, verbs::PeerTimeouts& timeouts) {
+    on<std::optional<std::uint8_t>, verbs::PeerTimeouts&>(&Hooks::holding, cm_rnr_retry, timeouts);
   }
   /// Called before events of connections and asynchronous events are reported. Blocks for some
   /// milliseconds and returns true if they may be late, also after completions.

@@ -25,6 +25,7 @@ using options::Freedom;
 using std::chrono::microseconds;
 
 constexpr microseconds kLatestDispatch{40'000};
+constexpr microseconds kRnrTimer{640};    // min_rnr_timer 12, which the kernel's CM sets
 constexpr microseconds kLongestGap{200};  // between two requests of a list
 
 /// A copy of one request or receive of a list, whose buffers have the keys of the library.
@@ -47,6 +48,7 @@ class AdversaryHooks final : public Hooks {
   AdversaryHooks(const Settings& settings, std::unique_ptr<Hooks> behind)
       : Hooks(std::move(behind)),
         choice_(*settings.adversary),
+        persona_(settings.persona),
         completions_(*new Completions(choice_)),
         lander_(*new Lander(choice_, settings.persona)),
         posts_(choice_.first, Dice::Kind::kPosts),
@@ -126,6 +128,8 @@ class AdversaryHooks final : public Hooks {
     const bool moves_memory = choice_.has(Freedom::kPlacement) || choice_.has(Freedom::kReads) ||
                               choice_.has(Freedom::kAtomics);
     if (moves_memory) options.latitude = [this] { return lander_.make_latitude(); };
+    const bool ends_at_once = choice_.has(Freedom::kReceives) && persona_ == Persona::kIwarp;
+    if (ends_at_once) options.receive_hold = microseconds(0);
     if (choice_.has(Freedom::kWire)) carrier = make_carriers(choice_.first, std::move(carrier));
   }
   std::uint32_t grant(std::uint32_t asked, std::uint32_t usual, std::uint32_t most) override {
@@ -135,6 +139,16 @@ class AdversaryHooks final : public Hooks {
     const auto extra = sizes_.one_in(2) ? 0 : 1 + 2 * sizes_.below(kMostExtra / 2);
     const auto out = std::max<std::uint64_t>(asked, 1) + extra;
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(out, most));
+  }
+  // iWARP has no retries, and rdma_cm sets the shortest time between two of them.
+  void holding(std::optional<std::uint8_t> cm_rnr_retry, verbs::PeerTimeouts& timeouts) override {
+    constexpr std::uint8_t kForEver = 7;
+    if (!choice_.has(Freedom::kReceives)) return Hooks::holding(cm_rnr_retry, timeouts);
+    if (persona_ == Persona::kIwarp) {
+      timeouts.receive_hold = microseconds(0);
+    } else if (cm_rnr_retry && *cm_rnr_retry < kForEver) {
+      timeouts.receive_hold = kRnrTimer * *cm_rnr_retry;
+    }
   }
   bool delays_events() override {
     if (!choice_.has(Freedom::kDispatch)) return Hooks::delays_events();
@@ -174,6 +188,7 @@ class AdversaryHooks final : public Hooks {
   }
 
   const options::Adversary choice_;
+  const Persona persona_;
   // Never destroyed, because their threads never end.
   Completions& completions_;
   Lander& lander_;

@@ -357,10 +357,9 @@ bool close_connection(RcQp& qp, bool flush) {
 
 void set_peer_timeouts(RcQp& qp) {
   auto agreed = peer_timeouts(qp.attributes, qp.said);
-  if (qp.cm_rnr_retry) {
-    agreed.receive_hold.reset();
-    if (*qp.cm_rnr_retry >= kRnrForEver) agreed.receive_hold = verbs::PeerTimeouts::kForEver;
-  }
+  if (qp.cm_rnr_retry) agreed.receive_hold.reset();
+  if (qp.cm_rnr_retry >= kRnrForEver) agreed.receive_hold = verbs::PeerTimeouts::kForEver;
+  if (Hooks* const hooks = qp.context.hooks) hooks->holding(qp.cm_rnr_retry, agreed);
   if (qp.is_uc()) agreed.receive_hold = kUcReceiveHold;
   qp.core->set_peer_timeouts(agreed);
   qp.sender().set_peer_timeouts(agreed);

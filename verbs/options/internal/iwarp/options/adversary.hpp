@@ -26,10 +26,11 @@ enum class Freedom : std::uint8_t {
   kDispatch,     ///< events of connections and asynchronous events are late
   kSizes,        ///< queues are larger than requested, by odd numbers
   kDescriptors,  ///< descriptors of channels are too large for select(2)
+  kReceives,     ///< a message without a receive fails the connection as early as permitted
 };
-inline constexpr std::array<std::string_view, 13> kFreedoms{
-    "keys", "late",     "order",   "events",   "placement", "reads",      "atomics",
-    "wire", "segments", "batches", "dispatch", "sizes",     "descriptors"};
+inline constexpr std::array<std::string_view, 14> kFreedoms{
+    "keys", "late",     "order",   "events",   "placement", "reads",       "atomics",
+    "wire", "segments", "batches", "dispatch", "sizes",     "descriptors", "receives"};
 
 struct Adversary {
   std::uint64_t first = 1;  ///< the first seed
