@@ -109,7 +109,7 @@ ROOMS = {
         "cm": ("process", "device", "objects", "qp", "bring_up", "cm/sidr"),
         "faults": ("hooks.hpp", "process", "device", "objects", "qp", "cm"),
         "careful": ("hooks.hpp", "process", "objects", "qp"),
-        "adversary": ("hooks.hpp", "process", "objects", "qp"),
+        "adversary": ("hooks.hpp", "process", "objects", "qp", "faults"),
         "rsockets/common": ("process",),
         "rsockets/streams": ("process", "device", "qp", "cm", "rsockets/common"),
         "rsockets/datagrams": ("process", "device", "objects", "cm", "rsockets/common"),

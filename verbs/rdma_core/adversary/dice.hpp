@@ -27,7 +27,7 @@ class Dice {
   };
 
   Dice(std::uint64_t seed, Kind kind) {
-    static std::array<std::atomic<std::uint64_t>, 7> made{};
+    static std::array<std::atomic<std::uint64_t>, 8> made{};
     const auto ordinal = made[static_cast<std::size_t>(kind)].fetch_add(1);
     state_ = mix(seed + mix((ordinal << 8) + static_cast<std::uint64_t>(kind)));
   }

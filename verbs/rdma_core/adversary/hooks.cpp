@@ -10,6 +10,7 @@
 
 #include "adversary/carrier.hpp"
 #include "adversary/completions.hpp"
+#include "adversary/datagrams.hpp"
 #include "adversary/dice.hpp"
 #include "adversary/placement.hpp"
 #include "adversary/record.hpp"
@@ -55,6 +56,7 @@ class AdversaryHooks final : public Hooks {
         connections_(choice_.first, Dice::Kind::kConnection),
         dispatcher_(choice_.first, Dice::Kind::kDispatch),
         sizes_(choice_.first, Dice::Kind::kSizes) {
+    if (choice_.has(Freedom::kDatagrams)) Datagrams::attach(choice_);
     // The library gives each region key 0, so no other key of the region's index is valid.
     if (choice_.has(Freedom::kKeys)) key_ = 1 + static_cast<std::uint32_t>(posts_.below(255));
   }
