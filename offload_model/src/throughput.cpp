@@ -108,8 +108,9 @@ Queue queue_of(double load, double servers, double service_ns) {
 
 Loaded loaded_at(Mode mode, const Parameters& p, const Workload& w, const Throughput& most,
                  double cores, double gbps) {
+  constexpr double kMany = 4096;  // so many servers hardly ever let a message wait
   const auto servers = most.limit.ends_with("processor")  ? std::floor(cores)
-                       : most.limit.starts_with("number") ? std::floor(w.depth)
+                       : most.limit.starts_with("number") ? std::min(std::floor(w.depth), kMany)
                                                           : 1;
   const auto messages = gbps / (w.size * kBitsPerOctet);
   const auto busy = gbps / most.gbps;

@@ -16,7 +16,8 @@ namespace iwarp::offload_model {
 struct Throughput {
   double gbps = 0;  ///< Gb/s of message octets
   /// What limits the throughput: "link", "sender's processor", "receiver's processor", "card",
-  /// "memory bus", "number of messages in flight" or "PCI Express".
+  /// "memory bus", "number of messages in flight", "PCI Express" or "queue pair", whose requests a
+  /// card fetches one after the other.
   std::string_view limit;
 };
 /// Returns the maximum throughput of one connection with `cores` processors on either side, and
