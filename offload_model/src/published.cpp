@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -285,21 +286,40 @@ Check check_of(const Json& json, Use use) {
   return out;
 }
 
+/// A preset, and hosts drawn around it.
+struct Hosts {
+  Parameters preset{};
+  std::vector<Parameters> drawn;
+};
+
+using AllHosts = std::map<std::string, Hosts>;
+
+/// Draws so many hosts for each preset that no verdict depends on chance. The hosts of no preset
+/// are empty.
+AllHosts all_hosts() {
+  constexpr std::size_t kSamples = 4000;
+  AllHosts out{{"", {}}};
+  for (const auto& name : preset_names()) {
+    const auto set = preset(name).value();
+    out[name] = {set.resolve(), draw(set, kSamples)};
+  }
+  return out;
+}
+
 /// Computes the model's number for each check, and the bands of predictions.
-void compute(PublishedRow& row, RowFunction function, const Inputs& inputs) {
-  const auto set = row.preset.empty() ? ParameterSet{} : preset(row.preset).value();
-  const auto results = function(row.preset.empty() ? Parameters{} : set.resolve(), inputs);
+void compute(PublishedRow& row, const Hosts& hosts, RowFunction function, const Inputs& inputs) {
+  const auto results = function(hosts.preset, inputs);
   if (results.size() < row.checks.size())
     throw std::runtime_error("a published row has more checks than results");
   for (std::size_t i = 0; i < row.checks.size(); ++i) row.checks[i].model = results[i];
   if (row.use != Use::kPrediction) return;
-  const auto drawn = draw(set);
   for (std::size_t i = 0; i < row.checks.size(); ++i) {
-    row.checks[i].band = band(drawn, [&](const Parameters& p) { return function(p, inputs)[i]; });
+    row.checks[i].band =
+        band(hosts.drawn, [&](const Parameters& p) { return function(p, inputs)[i]; });
   }
 }
 
-PublishedRow row_of(const Json& json) {
+PublishedRow row_of(const Json& json, const AllHosts& hosts) {
   PublishedRow row;
   row.number = json.at("number").get<int>();
   row.use = use_of(json.at("use").get<std::string>());
@@ -311,7 +331,7 @@ PublishedRow row_of(const Json& json) {
   row.held_out = json.value("held_out", false);
   for (const auto& check : json.at("checks")) row.checks.push_back(check_of(check, row.use));
   const auto& inputs = json.at("inputs");
-  compute(row, row_function(json.at("compute").get<std::string>()),
+  compute(row, hosts.at(row.preset), row_function(json.at("compute").get<std::string>()),
           [&inputs](const char* name) { return inputs.at(name).get<double>(); });
   return row;
 }
@@ -329,8 +349,9 @@ std::string_view to_string(Use use) { return kUses[static_cast<std::size_t>(use)
 std::expected<std::vector<PublishedRow>, std::string> published_rows() {
   try {
     std::vector<PublishedRow> out;
+    const auto hosts = all_hosts();
     const auto root = Json::parse(data_file("published.json"));
-    for (const auto& row : root.at("rows")) out.push_back(row_of(row));
+    for (const auto& row : root.at("rows")) out.push_back(row_of(row, hosts));
     return out;
   } catch (const std::exception& error) {
     return std::unexpected("published.json: " + std::string(error.what()));

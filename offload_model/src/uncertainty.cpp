@@ -55,16 +55,15 @@ double a_crossover(const Better& better, const Parameters& p) {
 }  // namespace
 
 std::vector<Parameters> draw(const ParameterSet& set, std::size_t samples, std::uint64_t seed) {
-  std::mt19937_64 bits(seed);
-  std::vector<Parameters> out;
-  out.reserve(samples);
-  for (std::size_t i = 0; i < samples; ++i) {
-    auto one = set.resolve();
-    for (const auto& field : fields()) {
-      const auto uncertainty = set.values.find(field.key)->second.uncertainty;
-      if (uncertainty > 0) one.*field.member *= std::exp(std::log1p(uncertainty) * normal(bits));
-    }
-    out.push_back(one);
+  std::vector<Parameters> out(samples, set.resolve());
+  for (const auto& field : fields()) {
+    const auto uncertainty = set.values.find(field.key)->second.uncertainty;
+    if (uncertainty == 0) continue;
+    // Each parameter has its own sequence, so that a new parameter does not change other bands.
+    std::seed_seq own(field.key.begin(), field.key.end());
+    std::mt19937_64 bits(own);
+    bits.discard(seed);
+    for (auto& one : out) one.*field.member *= std::exp(std::log1p(uncertainty) * normal(bits));
   }
   return out;
 }
