@@ -4,6 +4,7 @@
 // both ends.
 #include <algorithm>
 
+#include "iwarp/offload_model/adapter.hpp"
 #include "iwarp/offload_model/performance.hpp"
 #include "limits.hpp"
 
@@ -76,13 +77,18 @@ double stream_latency(Mode mode, const Parameters& p, const Workload& w) {
 }
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:
-/// L_d = t_post + t_db + L_pcie + 2 L_nic + n/B + t_cq
-double write_latency(const Parameters& p, const Workload& w) {
+/// L_d = t_post + t_db + L_pcie + 2 L_nic + n/B + t_cq [+ L_pcie + 2 L_nic + request/B for a Read]
+///       + misses L_read
+double rnic_latency(const Parameters& p, const Workload& w) {
+  constexpr double kReadRequest = 28;  // RFC 5040, section 4.4
+  const auto misses = cache_misses(p, w);
+  const auto ask = w.fetches() ? p.dma_latency + 2 * p.nic_latency + wire_ns(p, kReadRequest) : 0;
   const auto wire = wire_of(Mode::kRnic, p, w);
   const auto first = std::min(wire.octets, p.mss);
   const auto rate = std::min(p.link * p.mss / (p.mss + p.frame_overhead), p.nic_rate);
   return p.post + p.doorbell + p.dma_latency + 2 * p.nic_latency + wire_ns(p, first) +
-         (wire.octets - first) * kBitsPerOctet / rate + p.completion +
+         (wire.octets - first) * kBitsPerOctet / rate + p.completion + ask +
+         (2 * misses.at_either_end() + misses.request) * p.pcie_read +
          (w.events ? p.interrupt + p.wakeup : 0);
 }
 
@@ -92,15 +98,14 @@ double latency_ns(Mode mode, const Parameters& p, const Workload& w, bool advert
                   double registrations) {
   constexpr double kAdvertOctets = 16;  // STag, TO and length, as in rping
   if (mode != Mode::kRnic) return stream_latency(mode, p, w);
-  auto out = write_latency(p, w);
+  auto out = rnic_latency(p, w);
   if (advertise) {
     auto small = w;
     small.size = kAdvertOctets;
-    out += write_latency(p, small) / w.advertise;
+    small.verb = Verb::kSend;
+    out += rnic_latency(p, small) / w.advertise;
   }
-  const auto memory =
-      (1 - w.hit_rate) * registration_ns(p, w.size) / w.reuse + w.hit_rate * p.cache_lookup;
-  return out + registrations * memory;
+  return out + registrations * (w.on_demand ? p.page_fault / w.reuse : memory_ns(p, w));
 }
 
 double delivery_ns(Mode mode, const Parameters& p, const Workload& w) {

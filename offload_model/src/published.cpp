@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "iwarp/offload_model/adapter.hpp"
 #include "iwarp/offload_model/performance.hpp"
 #include "limits.hpp"
 
@@ -178,14 +179,19 @@ RowResults request(const Parameters& p, const Inputs& in) {
   return {kilocycles(Mode::kSockets), kilocycles(Mode::kToe)};
 }
 
-/// A stream of an RNIC on another link, with its packets and its bus.
-RowResults stream(const Parameters& p, const Inputs& in) {
+/// Returns the parameters of another link, with its packets and its bus.
+Parameters on_link(const Parameters& p, const Inputs& in) {
   auto at = p;
   at.link = at.nic_rate = in("link");
   at.mss = in("mtu");
   at.frame_overhead = in("headers");
   at.pcie_generation = in("pcie");
-  const Workload w{.size = in("size"), .reuse = kOften, .advertise = kOften, .one_sided = true};
+  return at;
+}
+
+RowResults stream(const Parameters& p, const Inputs& in) {
+  const auto at = on_link(p, in);
+  const Workload w{.size = in("size"), .reuse = kOften, .advertise = kOften, .verb = Verb::kWrite};
   return {throughput(Mode::kRnic, at, w, 1).gbps};
 }
 
@@ -197,8 +203,27 @@ RowResults one_thread(const Parameters& p, const Inputs& in) {
                    .reuse = kOften,
                    .advertise = kOften,
                    .signalled = in("signalled"),
-                   .one_sided = true};
+                   .verb = Verb::kWrite};
   return {throughput(Mode::kRnic, at, w, 1).gbps * kNsPerUs / (w.size * kBitsPerOctet)};
+}
+
+/// The number of queue pairs, or of `outstanding` requests on them, from which on a card that
+/// processes `engine` million messages per second has less than `share` of its highest rate. Enough
+/// processors post.
+RowResults cliff(const Parameters& p, const Inputs& in) {
+  auto at = on_link(p, in);
+  at.nic_message = kNsPerUs / in("engine");
+  Workload w{.reuse = kOften, .advertise = kOften, .signalled = in("signalled")};
+  w.size = in("size");
+  w.burst = in("burst");
+  w.qps = in("queue_pairs");
+  w.verb = in("reads") > 0 ? Verb::kRead : Verb::kWrite;
+  constexpr double kMost = 1 << 20;
+  const auto rate = [&](double n) {
+    (in("outstanding") > 0 ? w.depth : w.qps) = in("outstanding") > 0 ? n / w.qps : n;
+    return throughput(Mode::kRnic, at, w, kOften).gbps;
+  };
+  return {cliff_of(rate, in("share"), kMost)};
 }
 
 /// The latency of messages of four sizes, once the program has registered its memory.
@@ -251,7 +276,8 @@ constexpr std::array kFunctions{Named{"clark", clark},
                                 Named{"stream", stream},
                                 Named{"one_thread", one_thread},
                                 Named{"card_latencies", card_latencies},
-                                Named{"receive_flow", receive_flow}};
+                                Named{"receive_flow", receive_flow},
+                                Named{"cliff", cliff}};
 
 RowFunction row_function(std::string_view compute) {
   const auto* const found = std::ranges::find(kFunctions, compute, &Named::name);
@@ -263,7 +289,8 @@ RowFunction row_function(std::string_view compute) {
 // ----------------
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 4> kUses{"identity", "calibrated", "derived", "prediction"};
+constexpr std::array<std::string_view, 5> kUses{"identity", "calibrated", "derived", "prediction",
+                                                "cliff"};
 
 Use use_of(const std::string& text) {
   for (std::size_t i = 0; i < kUses.size(); ++i) {
@@ -279,6 +306,9 @@ Check check_of(const Json& json, Use use) {
   out.published = json.at("published").get<double>();
   if (use == Use::kPrediction) {
     out.at_most = json.value("at_most", false);
+  } else if (use == Use::kCliff) {
+    out.low = out.published / kCriterion.cliff;
+    out.high = out.published * kCriterion.cliff;
   } else {
     out.low = json.at("low").get<double>();
     out.high = json.at("high").get<double>();
@@ -294,8 +324,7 @@ struct Hosts {
 
 using AllHosts = std::map<std::string, Hosts>;
 
-/// Draws so many hosts for each preset that no verdict depends on chance. The hosts of no preset
-/// are empty.
+/// Draws enough hosts for each preset that no verdict depends on chance. The key "" has none.
 AllHosts all_hosts() {
   constexpr std::size_t kSamples = 4000;
   AllHosts out{{"", {}}};

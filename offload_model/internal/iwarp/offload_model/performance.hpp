@@ -12,14 +12,15 @@
 
 namespace iwarp::offload_model {
 
-/// Throughput of one connection.
+/// Throughput of all connections of a workload.
 struct Throughput {
   double gbps = 0;  ///< Gb/s of message octets
   /// What limits the throughput: "link", "sender's processor", "receiver's processor", "card",
-  /// "memory bus", "number of messages in flight" or "PCI Express".
+  /// "memory bus", "number of messages in flight", "PCI Express", "rate of a queue pair" or, if the
+  /// throughput would be higher without misses, the cache that a message misses most.
   std::string_view limit;
 };
-/// Returns the maximum throughput of one connection with `cores` processors on either side, and
+/// Returns the maximum throughput of these connections with `cores` processors on either side, and
 /// what limits it. `application` is the program's own processor time per octet at each end, in
 /// nanoseconds.
 Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
