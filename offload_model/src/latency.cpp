@@ -10,7 +10,11 @@
 
 namespace iwarp::offload_model {
 
-Lines lines_of(Mode mode, const Parameters& p, Workload w) {
+namespace {
+
+/// Returns the time in ns that the slower end of a stream needs for each further octet, without the
+/// steps of the costs.
+double slope_of(Mode mode, const Parameters& p, Workload w) {
   // These two sizes are so far apart that the steps of the costs do not matter. Both are multiples
   // of every segment size.
   constexpr double kNear = 1 << 26;
@@ -19,17 +23,9 @@ Lines lines_of(Mode mode, const Parameters& p, Workload w) {
   const auto near = message_cost(mode, p, w);
   w.size = kFar;
   const auto far = message_cost(mode, p, w);
-  w.size = 1;
-  const auto one = message_cost(mode, p, w);
-  const auto line = [](double at_one, double at_near, double at_far) {
-    const auto slope = (at_far - at_near) / (kFar - kNear);
-    return Line{at_one - slope, slope};
-  };
-  return {line(one.tx.total(), near.tx.total(), far.tx.total()),
-          line(one.rx.total(), near.rx.total(), far.rx.total())};
+  return std::max(far.tx.total() - near.tx.total(), far.rx.total() - near.rx.total()) /
+         (kFar - kNear);
 }
-
-namespace {
 
 double wire_ns(const Parameters& p, double octets) {
   return (octets + p.frame_overhead) * kBitsPerOctet / p.link;
@@ -69,11 +65,10 @@ double stream_latency(Mode mode, const Parameters& p, const Workload& w) {
   const auto packet = std::min(octets, p.mss);
   const auto first = std::min(octets, mode == Mode::kToe ? p.toe_call : p.gso);
   const auto last = std::min(octets, mode == Mode::kToe ? p.mss : p.gro);
-  const auto lines = lines_of(mode, p, w);
   const auto on_link = kBitsPerOctet * (1 + p.frame_overhead / p.mss) / p.link;
   return host_path(mode, p, w, first, last) + receiver_wakes(p, w) + 2 * p.nic_latency +
          wire_ns(p, packet) + (first - packet) * on_link +
-         (octets - first) * std::max({on_link, lines.tx.slope, lines.rx.slope});
+         (octets - first) * std::max(on_link, slope_of(mode, p, w));
 }
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:

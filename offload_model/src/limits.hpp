@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Internal: constants, linear approximations of the costs, and the cost of framing.
+// Internal: constants, and the cost of framing.
 #pragma once
 
 #include "iwarp/offload_model/cost.hpp"
@@ -13,17 +13,5 @@ inline constexpr double kLargestMessage = 1 << 30;
 /// Returns what software iWARP costs in addition to system calls and TCP: the passes over payload,
 /// FPDUs and markers at both ends, and the request. Costs and latencies both contain it.
 Cost framing_cost(const Parameters& p, const Workload& w);
-
-/// A linear approximation of a cost, which ignores the steps of the cost: a message of n octets
-/// costs fixed + slope n.
-struct Line {
-  double fixed = 0;  ///< part that does not depend on the size, in ns
-  double slope = 0;  ///< ns per octet
-};
-struct Lines {
-  Line tx;
-  Line rx;
-};
-Lines lines_of(Mode mode, const Parameters& p, Workload w);
 
 }  // namespace iwarp::offload_model
