@@ -70,8 +70,6 @@ PcieTraffic host_writes(const PcieLink& link, double octets) {
   return {packets_of(octets, link.payload) * kRequestHeader + octets, 0};
 }
 
-PcieTraffic host_reads(double octets) { return {kRequestHeader, kCompletionHeader + octets}; }
-
 namespace {
 
 PcieTraffic completes(const PcieLink& link, const RnicMessage& m) {

@@ -36,8 +36,6 @@ PcieTraffic card_writes(const PcieLink& link, double octets);
 PcieTraffic card_reads(const PcieLink& link, double octets);
 /// The processor writes `octets` into a register of the card (MMIO): a doorbell, or a work request.
 PcieTraffic host_writes(const PcieLink& link, double octets);
-/// The processor reads a register of `octets` of the card, and waits for it.
-PcieTraffic host_reads(double octets);
 
 /// How a message passes between host and RNIC.
 struct RnicMessage {
