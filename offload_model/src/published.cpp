@@ -126,12 +126,9 @@ RowResults t110(const Parameters& p, const Inputs& in) {
   return {kPercent * slower * load_at(Mode::kToe, p, {.size = in("size")}, in("rate")).rx};
 }
 
-RowResults socket_latency(const Parameters& p, const Inputs& in) {
-  return {latency_ns(Mode::kSockets, p, {.size = in("size")}) / kNsPerUs};
-}
-
-RowResults toe_latency(const Parameters& p, const Inputs& in) {
-  return {latency_ns(Mode::kToe, p, {.size = in("size")}) / kNsPerUs};
+template <Mode mode>
+RowResults latency(const Parameters& p, const Inputs& in) {
+  return {latency_ns(mode, p, {.size = in("size")}) / kNsPerUs};
 }
 
 RowResults soft_rdma(const Parameters& p, const Inputs& in) {
@@ -265,8 +262,8 @@ constexpr std::array kFunctions{Named{"clark", clark},
                                 Named{"card_latency", card_latency},
                                 Named{"dalessandro", dalessandro},
                                 Named{"t110", t110},
-                                Named{"socket_latency", socket_latency},
-                                Named{"toe_latency", toe_latency},
+                                Named{"socket_latency", latency<Mode::kSockets>},
+                                Named{"toe_latency", latency<Mode::kToe>},
                                 Named{"soft_rdma", soft_rdma},
                                 Named{"cores_at", cores_at},
                                 Named{"zerocopy", zerocopy},
