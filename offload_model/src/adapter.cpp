@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "iwarp/offload_model/performance.hpp"
+
 namespace iwarp::offload_model {
 
 namespace {
@@ -54,11 +56,7 @@ double cliff_of(const std::function<double(double)>& rate, double share, double 
     if (high >= most) return INFINITY;
     peak = std::max(peak, rate(high));
   }
-  auto low = high / 2;
-  while (high - low > 1) {
-    const auto middle = std::floor((low + high) / 2);
-    (rate(middle) < share * peak ? high : low) = middle;
-  }
+  high = change_between(high / 2, high, [&](double n) { return rate(n) < share * peak; });
   return high <= most ? high : INFINITY;
 }
 

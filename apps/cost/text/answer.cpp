@@ -215,13 +215,10 @@ std::vector<Flip> flips_of(const Question& q) {
     constexpr double kStep = 1.02;  // so that few of many numbers are examined
     auto last = with(1);
     for (double n = 1; n < dimension.largest;) {
-      auto low = n;
+      const auto low = n;
       n = std::max(n + 1, std::floor(n * kStep));
       if (with(n) == last) continue;
-      while (n - low > 1) {
-        const auto middle = std::floor((low + n) / 2);
-        (with(middle) == last ? low : n) = middle;
-      }
+      n = model::change_between(low, n, [&](double at) { return with(at) == last; });
       last = with(n);
       out.push_back({dimension.text(n), last});
     }

@@ -72,6 +72,9 @@ using Better = std::function<bool(const Parameters&, double size)>;
 /// Finds the crossover among sizes from 1 octet to 1 GiB. Examines the sizes just before and just
 /// after each step of the costs.
 Crossover crossover_of(const Better& better, const Parameters& p);
+/// Returns the first number above `low`, and at most `high`, at which the result of `holds` differs
+/// from its result at `low`. It must change exactly once between them.
+double change_between(double low, double high, const std::function<bool(double)>& holds);
 
 /// Returns a comparison that is true if `mode` costs less processor time than `other`, with the
 /// registrations and advertisements of the workload.
