@@ -89,7 +89,8 @@ function published() {
   byId('tally').textContent = `Predictions: ${of(tally.prediction)} agree. A prediction is by a preset, of whose ` +
     `values none comes from the figure. It agrees when it is within ${percent(criterion.miss)} of the published ` +
     `value and its band, which holds 90 % of what the uncertainties of the preset allow, is at most a factor of ` +
-    `${criterion.band} wide. Limits that are published instead of values: ${of(tally.limit)} kept.`;
+    `${criterion.band} wide. Limits that are published instead of values: ${of(tally.limit)} kept. ` +
+    `Cliffs, predicted within a factor of ${criterion.cliff}: ${of(tally.cliff)} agree.`;
   fill('predictions', ['', 'predicted', 'published', 'model', 'miss', 'band', 'verdict', 'by', 'mark', 'source'],
     rows.filter((row) => row.use === 'prediction').flatMap((row) => row.checks.map((check, i) => [
       `${row.number}`, check.what, [`${check.at_most ? 'below ' : ''}${number(check.published)} ${check.unit}`, 'number'],
@@ -101,7 +102,7 @@ function published() {
     rows.filter((row) => row.use !== 'prediction').flatMap((row) => row.checks.map((check, i) => [
       i === 0 ? `${row.number}` : '', i === 0 ? `${row.figure} (${row.source})` : '', i === 0 ? row.use : '',
       i === 0 ? row.mark : '', `${check.what}: ${number(check.model)} ${check.unit}`,
-      `${check.low} to ${check.high}`, check.holds ? 'holds' : ['does not hold', 'miss']])));
+      `${number(check.low)} to ${number(check.high)}`, check.holds ? 'holds' : ['does not hold', 'miss']])));
 }
 
 function tables() {
