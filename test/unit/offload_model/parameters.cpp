@@ -53,11 +53,6 @@ TEST_CASE("times are in nanoseconds after resolving") {
   CHECK(p.link == set.at("link"));
 }
 
-TEST_CASE("a parameter that only earlier versions wrote is ignored") {
-  const auto base = *preset("100g");
-  CHECK(parse_parameters(file_with(R"("nic_lag": {"value": 1, "unit": "ns"})"), &base).has_value());
-}
-
 TEST_CASE("an unknown preset is refused with the list of names") {
   const auto none = preset("1999");
   REQUIRE_FALSE(none.has_value());
