@@ -6,8 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "limits.hpp"
-
 namespace iwarp::offload_model {
 
 namespace {

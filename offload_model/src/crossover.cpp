@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "iwarp/offload_model/performance.hpp"
-#include "limits.hpp"
 
 namespace iwarp::offload_model {
 

@@ -14,7 +14,6 @@
 
 #include "iwarp/offload_model/adapter.hpp"
 #include "iwarp/offload_model/performance.hpp"
-#include "limits.hpp"
 
 namespace iwarp::offload_model {
 

@@ -14,6 +14,8 @@
 
 namespace iwarp::offload_model {
 
+inline constexpr double kBitsPerOctet = 8;
+
 /// The ways of moving data.
 enum class Mode : std::uint8_t {
   kSockets,   ///< (a) kernel sockets
@@ -134,6 +136,10 @@ std::array<Work, 2> stack_work(const Parameters& p, const Workload& w, double po
 /// Returns the cost of the work. The sender copies and computes the CRC in one pass; the receiver
 /// first computes the CRC and then copies. Does not include the cost of the system calls.
 Ledger price(const Parameters& p, const Work& work, bool sends);
+
+/// Returns what software iWARP costs in addition to system calls and TCP: the passes over payload,
+/// FPDUs and markers at both ends, and the request. Costs and latencies both contain it.
+Cost framing_cost(const Parameters& p, const Workload& w);
 
 /// Returns the cost of one message: A(n), B(n), C(n) or D(n) in rfc-notes/offload-model.md.
 Cost message_cost(Mode mode, const Parameters& p, const Workload& w);

@@ -67,6 +67,8 @@ struct Crossover {
   double first = 0;   ///< kFrom: the smallest size for which the alternative is better
   double octets = 0;  ///< kFrom: the alternative is better for this size and all larger sizes
 };
+/// The largest message, in octets, at which a search for a crossover looks.
+inline constexpr double kLargestMessage = 1 << 30;
 /// Returns whether an alternative is better for messages of `size` octets at a host.
 using Better = std::function<bool(const Parameters&, double size)>;
 /// Finds the crossover among sizes from 1 octet to 1 GiB. Examines the sizes just before and just
