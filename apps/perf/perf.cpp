@@ -4,6 +4,7 @@
 // measured, and how.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <memory>
@@ -84,9 +85,10 @@ Plan make_plan(const PerfOptions& options, const std::string& test) {
   if (options.poll) plan.waiting = Waiting::kPoll;
   if (options.busy_poll) plan.waiting = Waiting::kBusyPoll;
   if (options.epoll) plan.waiting = Waiting::kEpoll;
-  plan.size = or_default(options.size, measure::default_size(*plan.test));
-  plan.depth = or_default(options.depth, measure::default_depth(*plan.test));
-  plan.list = or_default(options.list, measure::default_list(*plan.test, plan.depth));
+  const auto usual = measure::defaults_of(*plan.test);
+  plan.size = or_default(options.size, usual.size);
+  plan.depth = or_default(options.depth, usual.depth);
+  plan.list = or_default(options.list, std::min(usual.list, plan.depth));
   measure::validate(plan);
   if (options.interval != 0 && !(options.interval >= kShortestInterval)) {
     throw UsageError(

@@ -64,8 +64,13 @@ Crossover crossover_of(const Better& better, const Parameters& p) {
   const auto down = std::find_if(fine.rbegin(), fine.rend(), fails);
   if (down == fine.rend()) return {kAlways, 1, 1};
   const auto up = std::ranges::find_if(fine, holds);
-  return {kFrom, up == fine.begin() ? *up : change_between(*std::prev(up), *up, holds),
-          change_between(*down, *std::prev(down), holds)};
+  // FPDUs are padded, so the result may change back within a few octets.
+  constexpr double kPadding = 4;
+  auto from = change_between(*down, *std::prev(down), holds);
+  for (auto n = from; n < from + kPadding; ++n) {
+    if (fails(n)) from = n + 1;
+  }
+  return {kFrom, up == fine.begin() ? *up : change_between(*std::prev(up), *up, holds), from};
 }
 
 Better cheaper(Mode mode, Mode other, const Workload& w) {

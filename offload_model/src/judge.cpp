@@ -22,13 +22,17 @@ std::map<Kind, double> spreads(const std::vector<Record>& runs) {
   return out;
 }
 
-/// Returns how much memory a stream of messages of this size uses at both ends together: the
-/// application's buffers, the transmit ring, the socket buffer and the staging area.
-double working_set(double size) {
+/// Returns how much memory a processor touches until the stream returns to the same octets of a
+/// buffer: the application's buffers, the transmit ring, what TCP holds, and the staging area. With
+/// two processors, each touches the buffers of its end and of TCP.
+double working_set(const Record& run) {
   constexpr double kInFlight = 16;
   constexpr double kRing = 1 << 20;
+  const auto size = static_cast<double>(run.size);
   const auto in_flight = std::min(kInFlight * size, kRing);
-  return 2 * size + 2 * in_flight + std::min(in_flight, kRing / 2);
+  const auto sender = size + in_flight;
+  const auto receiver = size + std::min(in_flight, kRing / 2);
+  return in_flight + (run.cpus == "same" ? sender + receiver : std::max(sender, receiver));
 }
 
 /// Returns where `octets` lies between the two working sets, on a logarithmic scale: 0 to 1.
@@ -44,17 +48,20 @@ double between_sets(double octets) {
 double far_copies(const Record& run, const Machine& machine) {
   const auto found = machine.passes.find(run.crc);
   if (found == machine.passes.end()) return 0;
-  const auto each = found->second[1].copy - found->second[0].copy;
-  constexpr double kTouched = 3;  // buffers of the sender, of TCP and of the receiver
-  const auto cost = [&](std::uint64_t moved, std::uint64_t copied, std::uint64_t buffer) {
-    const auto direct = static_cast<double>(moved - std::min(moved, copied));
-    return direct * std::max(0.0, each) * between_sets(kTouched * static_cast<double>(buffer));
+  const auto direct = [](std::uint64_t octets, std::uint64_t copied) {
+    return static_cast<double>(octets - std::min(octets, copied));
   };
   const auto& tx = run.tx.counters;
   const auto& rx = run.rx.counters;
-  return cost(tx.octets_sent, tx.octets_copied, run.size) +
-         cost(rx.octets_received, rx.octets_copied,
-              run.read == 0 ? run.size : std::min(run.read, run.size));
+  const bool iwarp = run.mode == "iwarp";
+  auto octets = direct(tx.octets_sent, tx.octets_copied);
+  if (iwarp) octets += direct(rx.octets_received, rx.octets_copied);
+  // Before a processor returns to the buffer, it touches as much of TCP's buffers, and the buffer
+  // of the other end if it serves both.
+  auto touched = 2 * run.size;
+  if (run.cpus == "same") touched += iwarp ? run.size : std::min(run.read, run.size);
+  return octets * between_sets(static_cast<double>(touched)) *
+         std::max(0.0, found->second[1].copy - found->second[0].copy);
 }
 
 /// Returns the costs of the passes of a run, between those of the two working sets.
@@ -62,7 +69,7 @@ Parameters with_passes(Parameters p, const Record& run, const Machine& machine) 
   const auto found = machine.passes.find(run.crc);
   if (found == machine.passes.end()) return p;
   const auto& [small, large] = found->second;
-  const auto share = between_sets(working_set(static_cast<double>(run.size)));
+  const auto share = between_sets(working_set(run));
   p.copy_llc = std::lerp(small.copy, large.copy, share);
   p.crc = std::lerp(small.crc, large.crc, share);
   p.copy_crc = std::lerp(small.copy_crc, large.copy_crc, share);

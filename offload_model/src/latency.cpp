@@ -70,9 +70,18 @@ double stream_latency(Mode mode, const Parameters& p, const Workload& w) {
          (octets - first) * std::max(on_link, slope_of(mode, p, w));
 }
 
+/// Returns the time in which the first packet of a message passes PCI Express at both ends. A card
+/// reads the packet before it sends it, and receives it before it writes it.
+double bus_ns(const Parameters& p, double octets) {
+  if (p.pcie_lanes == 0) return 0;
+  const auto link = pcie_of(p);
+  return (card_reads(link, octets).to_card + card_writes(link, octets).to_host) * kBitsPerOctet /
+         pcie_gbps(link);
+}
+
 /// Computes, in the symbols of rfc-notes/offload-model.md:
-/// L_d = t_post + t_db + L_pcie + 2 L_nic + n/B + t_cq [+ L_pcie + 2 L_nic + request/B for a Read]
-///       + misses L_read
+/// L_d = t_post + t_db + L_pcie + first packet/PCIe + 2 L_nic + n/B + t_cq
+///       [+ L_pcie + 2 L_nic + request/B for a Read] + misses L_read
 double rnic_latency(const Parameters& p, const Workload& w) {
   constexpr double kReadRequest = 28;  // RFC 5040, section 4.4
   const auto misses = cache_misses(p, w);
@@ -80,9 +89,9 @@ double rnic_latency(const Parameters& p, const Workload& w) {
   const auto wire = wire_of(Mode::kRnic, p, w);
   const auto first = std::min(wire.octets, p.mss);
   const auto rate = std::min(p.link * p.mss / (p.mss + p.frame_overhead), p.nic_rate);
-  return p.post + p.doorbell + p.dma_latency + 2 * p.nic_latency + wire_ns(p, first) +
-         (wire.octets - first) * kBitsPerOctet / rate + p.completion + ask +
-         (2 * misses.at_either_end() + misses.request) * p.pcie_read +
+  return p.post + p.doorbell + (w.inlined && !w.fetches() ? 0 : p.dma_latency) + bus_ns(p, first) +
+         2 * p.nic_latency + wire_ns(p, first) + (wire.octets - first) * kBitsPerOctet / rate +
+         p.completion + ask + (2 * misses.at_either_end() + misses.request) * p.pcie_read +
          (w.events ? p.interrupt + p.wakeup : 0);
 }
 

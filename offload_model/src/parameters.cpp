@@ -87,7 +87,7 @@ constexpr std::array kFields{
 };
 
 /// The names of the data files that contain parameter sets, without ".json".
-constexpr std::array<std::string_view, 3> kPresets{"2003", "2007", "100g"};
+constexpr std::array<std::string_view, 6> kPresets{"2003", "2007", "2009", "2013", "100g", "2022"};
 
 }  // namespace
 

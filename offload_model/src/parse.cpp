@@ -84,6 +84,11 @@ void read_values(const Json& given, const ParameterSet* base, ParameterSet& out)
   for (const auto& item : given.items()) {
     if (find_field(item.key()) == nullptr) throw Complaint("unknown parameter " + item.key());
   }
+  if (!out.base.empty()) {
+    auto from = preset(out.base);
+    if (!from) throw Complaint(from.error());
+    out.values = std::move(from->values);
+  }
   for (const auto& field : fields()) {
     const std::string key(field.key);
     if (given.contains(key)) {
@@ -91,7 +96,7 @@ void read_values(const Json& given, const ParameterSet* base, ParameterSet& out)
     } else if (base != nullptr) {
       out.values[key] = filled(base->values.at(key), base->name);
       out.filled.push_back(fmt::format("{} ({})", key, field.unit));
-    } else {
+    } else if (!out.values.contains(key)) {
       complain(field, "is missing");
     }
   }
@@ -111,6 +116,7 @@ std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
   out.name = optional_text(root, "name");
   out.title = optional_text(root, "title");
   out.note = optional_text(root, "note");
+  if (base == nullptr) out.base = optional_text(root, "base");
   if (root.contains("machine") && root["machine"].is_object()) {
     for (const auto& item : root["machine"].items()) {
       const auto& value = item.value();

@@ -42,7 +42,7 @@ double round_trip_ns(Mode mode, const Parameters& p, const Workload& w) {
 /// Returns the rate at which PCI Express carries messages between an RNIC and its hosts, in Gb/s.
 double pcie_limit(const Parameters& p, const Workload& w, const CacheMisses& misses) {
   if (p.pcie_lanes == 0) return INFINITY;
-  const PcieLink link{.generation = p.pcie_generation, .lanes = p.pcie_lanes};
+  const auto link = pcie_of(p);
   const RnicMessage message{.size = w.size,
                             .inlined = w.inlined && !w.fetches(),
                             .list = p.doorbell_batch,
@@ -61,9 +61,17 @@ double pcie_limit(const Parameters& p, const Workload& w, const CacheMisses& mis
          kBitsPerOctet;
 }
 
+/// Returns the time that a card needs for each message of one queue pair. It fetches the requests of
+/// a doorbell together, and those of the next doorbell after them. The processor itself writes an
+/// inlined request into the card.
+double queue_pair_ns(const Parameters& p, const Workload& w) {
+  const bool written = w.inlined && !w.fetches();
+  return std::max(p.nic_queue_pair, written ? 0 : p.dma_latency / p.doorbell_batch);
+}
+
 /// Computes, in the symbols of rfc-notes/offload-model.md:
 /// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + m L_read / units + n / rate);
-///         M_bus n / x; PCIe; q n / t_qp; q depth n / (L(n) + L(1)))
+///         M_bus n / x; PCIe; q n / max(t_qp, L_pcie / b); q depth n / (L(n) + L(1)))
 Throughput lowest_limit(Mode mode, const Parameters& p, const Workload& w, double cores,
                         double application, const CacheMisses& misses) {
   const auto cost = message_cost(mode, p, w);
@@ -80,7 +88,7 @@ Throughput lowest_limit(Mode mode, const Parameters& p, const Workload& w, doubl
       Throughput{w.depth > 0 ? w.qps * w.depth * bits / round_trip_ns(mode, p, w) : INFINITY,
                  "number of messages in flight"},
       Throughput{card ? bits / (engine_ns(p, misses) + bits / p.nic_rate) : p.link, "card"},
-      Throughput{rnic ? w.qps * bits / p.nic_queue_pair : INFINITY, "rate of a queue pair"},
+      Throughput{rnic ? w.qps * bits / queue_pair_ns(p, w) : INFINITY, "queue pair"},
       Throughput{rnic ? pcie_limit(p, w, misses) : INFINITY, "PCI Express"},
   };
   return *std::ranges::min_element(limits, {}, &Throughput::gbps);
@@ -102,6 +110,34 @@ Load load_at(Mode mode, const Parameters& p, const Workload& w, double gbps) {
   const auto cost = message_cost(mode, p, w);
   const auto messages_per_ns = gbps / (w.size * kBitsPerOctet);
   return {cost.tx.total() * messages_per_ns, cost.rx.total() * messages_per_ns};
+}
+
+/// Computes the probability that a message waits, C(c, rho), from the loss formula B(c, rho).
+Queue queue_of(double load, double servers, double service_ns) {
+  if (load >= 1) return {INFINITY, INFINITY, INFINITY};
+  const auto offered = load * servers;
+  double lost = 1;
+  for (double c = 1; c <= servers; ++c) lost = offered * lost / (c + offered * lost);
+  const auto waits = lost / (1 - load * (1 - lost));
+  const auto drain = service_ns / (servers * (1 - load));
+  constexpr double kLate = 0.01;
+  return {waits * load / (1 - load), waits * drain, std::max(0.0, std::log(waits / kLate) * drain)};
+}
+
+Loaded loaded_at(Mode mode, const Parameters& p, const Workload& w, const Throughput& most,
+                 double cores, double gbps) {
+  const auto servers = most.limit.ends_with("processor")  ? std::floor(cores)
+                       : most.limit.starts_with("number") ? std::floor(w.depth)
+                                                          : 1;
+  const auto messages = gbps / (w.size * kBitsPerOctet);
+  const auto busy = gbps / most.gbps;
+  const auto bus = bus_octets(mode, p, w);
+  auto load = load_at(mode, p, w, gbps);
+  const bool polls = mode == Mode::kRnic ? !w.events : w.sleeps == 0;
+  auto& waiter = mode == Mode::kRnic && w.verb == Verb::kWrite ? load.tx : load.rx;
+  if (polls) waiter = std::max(waiter, cores);
+  return {busy, queue_of(busy, servers, servers * w.size * kBitsPerOctet / most.gbps).p99_ns,
+          load.tx + load.rx, messages * std::max(bus.tx, bus.rx) / p.memory_bus};
 }
 
 }  // namespace iwarp::offload_model

@@ -3,10 +3,12 @@
 """Runs the litmus files on the adversarial device, with one seed after the other. Fails if a file has an outcome that
 the standard forbids. With --all, also fails if an outcome called Sometimes was not seen, unless rfc-notes/adversary.md
 lists it as missing. Prints a table.
-Usage: adversary.py [--seeds FIRST..LAST] [--runs N] [--persona iwarp|roce] [--all]
+Usage: adversary.py [--seeds FIRST..LAST] [--runs N] [--jobs N] [--persona iwarp|roce] [--all]
 IWARP names the command; the default is build/release/apps/iwarp."""
 import argparse
 import collections
+import concurrent.futures
+import functools
 import json
 import os
 import pathlib
@@ -49,6 +51,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", default="1..1000")
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=1, help="number of seeds that run at the same time")
     parser.add_argument("--persona", choices=("iwarp", "roce"))
     parser.add_argument("--all", action="store_true")
     given = parser.parse_args()
@@ -56,13 +59,15 @@ def main():
     failed = False
     for persona in (given.persona,) if given.persona else ("iwarp", "roce"):
         answers, runs, hits, seen_at = {}, collections.Counter(), collections.Counter(), {}
-        for seed in range(int(first), int(last or first) + 1):
-            for one in reports(persona, seed, given.runs):
+        seeds = range(int(first), int(last or first) + 1)
+        with concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
+            of_seeds = pool.map(functools.partial(reports, persona, runs=given.runs), seeds)
+            for seed, one in ((seed, one) for seed, answered in zip(seeds, of_seeds) for one in answered):
                 name = one["name"]
                 if one["verdict"] == "not applicable":
                     continue
                 if one["verdict"] != "right":
-                    print(f"IWARP_ADVERSARY={freedoms(seed)}, {persona}: {one}")
+                    print(f"IWARP_ADVERSARY={freedoms(seed)}, {persona}: {one}", flush=True)
                     failed = True
                 answers[name] = one["expected"]
                 runs[name] += one["runs"]

@@ -42,7 +42,7 @@ void ip(const std::string& arguments) {
 /// Disables segmentation offload and aggregation on the device, so that the network stack processes
 /// each packet separately.
 void without_offload(const char* device) {
-  const measure::Descriptor fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const net::UniqueFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   for (const std::uint32_t what :
        {unsigned{ETHTOOL_STSO}, unsigned{ETHTOOL_SGSO}, unsigned{ETHTOOL_SGRO}}) {
     ethtool_value value{.cmd = what, .data = 0};
@@ -76,7 +76,7 @@ Sample between_namespaces() {
   if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
     fail("cannot create a network namespace");
   }
-  const measure::Descriptor near(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
+  const net::UniqueFd near(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
   if (unshare(CLONE_NEWNET) != 0) fail("cannot create a second network namespace");
   ip("link add cost0 type veth peer name cost1");
   ip(fmt::format("link set cost0 netns /proc/{}/fd/{}", getpid(), near.get()));

@@ -74,12 +74,14 @@ function ways() {
   const row = (name, text) => [name, ...data.ways.map((way, i) =>
     cell(text(way) + (data.before.length && !/band|,/.test(name) ? ` (${text(data.before[i])})` : '')))];
   const numbers = { sender: 'sender_us', receiver: 'receiver_us', 'Gb/s': 'gbps', 'one-way latency in us': 'latency_us',
-    [`cores at ${number(data.rate)} Gb/s`]: 'cores' };
+    [`cores at ${number(data.rate)} Gb/s`]: 'cores',
+    [`at ${number(data.load_gbps)} Gb/s: p99 latency in us`]: 'p99_us', 'share of the limiting resource': 'busy',
+    'share of memory bandwidth': 'memory', 'cores with polling': 'polling_cores' };
   fill('ways', [data.before.length ? 'us (in parentheses: without the change)' : 'us', ...data.ways.map((way) => way.way)], [
     ...Object.keys(data.ways[0].us).map((component) => row(component, (way) => number(way.us[component]))),
     row('both hosts', (way) => number(way.total_us)),
     row('90 % band', (way) => `${number(way.low_us)} to ${number(way.high_us)}`),
-    ...Object.entries(numbers).map(([name, field]) => row(name, (way) => number(way[field]))),
+    ...Object.entries(numbers).map(([name, field]) => row(name, (way) => (way[field] === null ? 'overloaded' : number(way[field])))),
     row('limited by', (way) => way.limit)]);
 }
 

@@ -104,8 +104,14 @@ model::Throughput mean_throughput(const Question& q, Mode mode, Change change) {
   return {q.workload.size / ns, std::ranges::max_element(spent, most)->first};
 }
 
+/// Returns the rate at the load of the question.
+double load_gbps_of(const Question& q) {
+  return q.load * mean_throughput(q, Mode::kSockets, unchanged).gbps;
+}
+
 std::vector<Way> ways_of(const Question& q) {
   const auto p = q.set.resolve();
+  const auto offered = load_gbps_of(q);
   const auto drawn = model::draw(q.set);
   std::vector<Way> out;
   const auto add = [&](std::string name, Mode mode, Change change) {
@@ -117,14 +123,18 @@ std::vector<Way> ways_of(const Question& q) {
     for (const auto& [workload, share] : q.messages) {
       latency += share * delivery_ns(mode, p, change(workload));
     }
+    const auto most = mean_throughput(q, mode, change);
+    const auto loaded = loaded_at(mode, p, w, most, q.cores, offered);
     out.push_back({.name = std::move(name),
                    .mode = mode,
                    .workload = w,
                    .cost = cost,
                    .band = model::band(drawn, total),
-                   .throughput = mean_throughput(q, mode, change),
+                   .throughput = most,
                    .latency = latency,
                    .cores = cost.total() * q.rate / (kBits * q.workload.size),
+                   .p99 = latency + loaded.wait_ns,
+                   .loaded = loaded,
                    .standing = standing(crossover, w.size)});
   };
   for (const auto mode : {Mode::kSockets, Mode::kSoftware, Mode::kToe}) {
@@ -311,7 +321,10 @@ std::vector<ReusePoint> by_reuse_of(const Question& q) {
       out.push_back({host, u, std::max(1.0, crossover.octets)});
     }
   };
-  for (const auto& name : model::preset_names()) add(name, model::preset(name)->resolve());
+  for (const auto& name : model::preset_names()) {
+    const auto set = model::preset(name).value();
+    if (set.base.empty()) add(name, set.resolve());  // the others differ too little to be drawn
+  }
   if (!q.set.machine.empty()) add("this host", q.set.resolve());
   return out;
 }
@@ -355,6 +368,7 @@ Answer answer(const QuestionOptions& options) {
              .what_if = options.what_if,
              .ways = ways_of(q),
              .before = options.what_if.empty() ? std::vector<Way>{} : ways_of(base),
+             .load_gbps = load_gbps_of(q),
              .one_core_more = mean_throughput(one_core_more, Mode::kSockets, unchanged),
              .crossovers = crossovers_of(q),
              .reuses = reuse_needed(q.set.resolve(), q.workload),

@@ -25,6 +25,8 @@ struct Way {
   model::Throughput throughput;
   double latency = 0;  ///< one way, in ns, with the exchange of an STag and registrations
   double cores = 0;    ///< processors of both hosts at the rate of the question
+  double p99 = 0;  ///< at the load of the question, 99 % of the messages arrive within this time
+  model::Loaded loaded;  ///< at the load of the question
   /// Whether the way costs less processor time than kernel sockets.
   model::Standing standing = model::Standing::kUndecided;
 };
@@ -99,6 +101,7 @@ struct Answer {
   std::string what_if;              ///< the changes of --what-if; empty if there are none
   std::vector<Way> ways;            ///< kernel sockets first
   std::vector<Way> before;          ///< the same ways without the changes; empty if there are none
+  double load_gbps = 0;             ///< rate at the load of the question
   model::Throughput one_core_more;  ///< sockets with one processor more
   std::vector<NamedCrossover> crossovers;
   /// Transfers after which registering both buffers has paid off, if it ever does.

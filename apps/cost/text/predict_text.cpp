@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 
 #include "command_line/help.hpp"
@@ -81,12 +82,22 @@ std::string table(const Answer& a) {
   add("  bounded by", [](const Way& way) {
     const auto& limit = way.throughput.limit;
     if (limit.starts_with("number")) return std::string("in flight");
-    if (limit.starts_with("rate")) return std::string("queue pair");
     return std::string(limit.substr(0, std::min(limit.find('\''), limit.find(" cache"))));
   });
   add_both("one-way latency, us", [](const Way& way) { return us_text(way.latency); });
   add_both(fmt::format("cores at {:g} Gb/s", q.rate),
            [](const Way& way) { return fmt::format("{:.3g}", way.cores); });
+  out += fmt::format("\n  at {:.3g} Gb/s, {:g} % of what kernel sockets reach\n", a.load_gbps,
+                     100 * q.load);
+  add_both("p99 latency, us", [](const Way& way) {
+    return std::isinf(way.p99) ? std::string("overloaded") : us_text(way.p99);
+  });
+  const auto add_share = [&](const char* name, double model::Loaded::* share) {
+    add(name, [=](const Way& way) { return fmt::format("{:.0f} %", 100 * (way.loaded.*share)); });
+  };
+  add_share("limiting resource", &model::Loaded::busy);
+  add_share("memory bandwidth", &model::Loaded::memory);
+  add("cores with polling", [](const Way& way) { return fmt::format("{:.3g}", way.loaded.cores); });
   return out;
 }
 

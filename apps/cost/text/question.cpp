@@ -60,6 +60,8 @@ void add_workload_options(cli::Command& command, WorkloadOptions& options) {
                  "Payload rate in Gb/s; the default is the rate of the link");
   command.number("--cores", "N", options.cores, {1, kLargestCores},
                  "Number of processors that each end may use");
+  command.number("--load", "SHARE", options.load, {0, 0.999},
+                 "Rate for the tail of the latency, as a share of what kernel sockets reach");
   command.number(
       "--depth", "N", w.depth, {1, kLargestCount},
       "Messages in flight per connection; by default, as many as keep the slowest resource "
@@ -121,6 +123,7 @@ void set_workload(Question& q, const WorkloadOptions& options) {
   }
   q.rate = options.rate > 0 ? options.rate : q.set.at("link");
   q.cores = options.cores;
+  q.load = options.load;
   q.application = options.application;
 }
 
@@ -196,7 +199,8 @@ void add_host_options(cli::Command& command, HostOptions& options) {
   command.begin_group("Host");
   command
       .text("--preset", "NAME", options.preset,
-            "Built-in host: 2003, 2007 or 100g; the default is 100g")
+            fmt::format("Built-in host: {}; the default is 100g",
+                        fmt::join(model::preset_names(), ", ")))
       .suggests(model::preset_names());
   command
       .text("--host", "host.json", options.host,

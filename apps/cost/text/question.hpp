@@ -32,6 +32,7 @@ struct WorkloadOptions {
   std::uint64_t fpdu = 0;
   double rate = 0;  ///< rate in Gb/s; 0 means the rate of the link
   double cores = 1;
+  double load = 0.8;
   double application = 0;  ///< work of the application in ns per byte
   bool cached = false;
   std::string wait = "usual";
@@ -71,6 +72,7 @@ struct Question {
   std::vector<Messages> messages;  ///< those of the program, or `workload` alone
   double rate = 0;                 ///< rate in Gb/s
   double cores = 1;
+  double load = 0;         ///< share of what kernel sockets carry
   double application = 0;  ///< work of the application in ns per byte
 };
 

@@ -38,6 +38,10 @@ Json way_json(const Way& w) {
           {"limit", w.throughput.limit},
           {"latency_us", w.latency / kNsPerUs},
           {"cores", w.cores},
+          {"p99_us", w.p99 / kNsPerUs},
+          {"busy", w.loaded.busy},
+          {"memory", w.loaded.memory},
+          {"polling_cores", w.loaded.cores},
           {"than_sockets", kStandings[static_cast<std::size_t>(w.standing)]}};
 }
 
@@ -146,6 +150,8 @@ std::string series_json(const Answer& a, int indent) {
       {"size", q.workload.size},
       {"rate", q.rate},
       {"cores", q.cores},
+      {"load", q.load},
+      {"load_gbps", a.load_gbps},
       {"machine", Json::object()},
       {"sentences", list(a.sentences, sentence_json)},
       {"ways", list(a.ways, way_json)},

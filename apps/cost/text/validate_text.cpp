@@ -130,9 +130,12 @@ std::string predictions_text(const std::vector<model::PublishedRow>& rows) {
     sources += head_of(row);
     if (!row.reason.empty()) sources += fmt::format("      {}\n", row.reason);
   }
-  const auto held = tally(rows).held_out;
-  out += fmt::format("Held out by a seed and compared once, at the end: {} of {} agree.\n",
-                     held.hold, held.figures);
+  const auto tallies = tally(rows);
+  const auto& held = tallies.held_out;
+  out += fmt::format(
+      "Figures found when the model was done, and compared once: {} of {} agree.\n"
+      "The 90 % bands hold {} of {} published values.\n",
+      held.hold, held.figures, tallies.inside, tallies[Use::kPrediction].figures);
   return out + "Sources, and how to read the figures\n" + sources;
 }
 

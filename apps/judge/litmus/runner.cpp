@@ -150,7 +150,9 @@ class Runner {
     if (number % 2 == 0) return;
     if (number % 8 < 4) links_.drive(thread.host);
     if (number % 64 == 1) std::this_thread::yield();
-    const auto turns = (number >> 10) % (1U << ((number >> 6) % 18));
+    const auto scale = (number >> 6) % 20;
+    if (scale >= 16) return std::this_thread::sleep_for(std::chrono::microseconds(number >> 21));
+    const auto turns = (number >> 10) % (1U << scale);
     for (std::uint_fast32_t i = 0; i < turns; ++i)
       std::atomic_signal_fence(std::memory_order_seq_cst);
   }

@@ -29,7 +29,7 @@ class EpollSet {
 
  private:
   static constexpr std::size_t kBatch = 64;
-  const Descriptor epoll_;
+  const net::UniqueFd epoll_;
   std::array<epoll_event, kBatch> events_{};
   std::array<std::uint32_t, kBatch> ready_{};
 };

@@ -238,28 +238,10 @@ const Test* find_test(std::string_view name) {
 
 std::string_view to_string(Waiting waiting) { return kWaiting[static_cast<std::size_t>(waiting)]; }
 
-std::uint64_t default_size(const Test& test) {
-  return test.shape == Shape::kStream ? 64 << 10 : 64;
-}
-
-std::uint64_t default_depth(const Test& test) {
-  switch (test.shape) {
-    case Shape::kStream:
-      return 16;
-    case Shape::kRate:
-      return 128;
-    case Shape::kLatency:
-      break;
-  }
-  return 1;
-}
-
-std::uint64_t default_list(const Test& test, std::uint64_t depth) {
-  return test.shape == Shape::kRate ? std::min<std::uint64_t>(16, depth) : 1;
-}
-
-std::uint64_t warm_up_messages(const Plan& plan) {
-  return std::max<std::uint64_t>(plan.counted.messages / 10, 4);
+Defaults defaults_of(const Test& test) {
+  constexpr std::array kByShape{Defaults{64 << 10, 16, 1}, Defaults{64, 128, 16},
+                                Defaults{64, 1, 1}};
+  return kByShape[static_cast<std::size_t>(test.shape)];
 }
 
 void validate(const Plan& plan) {

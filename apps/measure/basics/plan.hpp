@@ -74,13 +74,11 @@ struct Plan {
   std::uint64_t places() const { return is_counted() ? 1 : depth; }
 };
 
-/// Returns the message size that a test uses if the user gives none.
-std::uint64_t default_size(const Test& test);
-std::uint64_t default_depth(const Test& test);
-std::uint64_t default_list(const Test& test, std::uint64_t depth);
-
-/// Returns the number of warm-up messages of a counted stream, which precede the measured messages.
-std::uint64_t warm_up_messages(const Plan& plan);
+/// Parameters that a test uses if the user gives none. A list is at most as long as the depth.
+struct Defaults {
+  std::uint64_t size, depth, list;
+};
+Defaults defaults_of(const Test& test);
 
 /// Throws Error if values are out of range or contradict each other. The text names the option.
 void validate(const Plan& plan);

@@ -55,12 +55,8 @@ bool wait_for(int socket, short events, Clock::time_point deadline) {
   }
 }
 
-void wait_or_fail(int socket, short events, Clock::time_point deadline) {
-  if (!wait_for(socket, events, deadline)) throw Error("the peer did not answer in time");
-}
-
-Descriptor open_socket(int family, const std::string& congestion) {
-  Descriptor out(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+net::UniqueFd open_socket(int family, const std::string& congestion) {
+  net::UniqueFd out(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (out.get() < 0) throw Error("cannot create a socket: " + errno_text());
   const auto size = static_cast<socklen_t>(congestion.size());
   // Set the congestion control before connecting: a connection that has begun to pace would
@@ -85,11 +81,7 @@ int try_connect(int socket, const addrinfo& to, Clock::time_point deadline) {
 
 }  // namespace
 
-void Descriptor::close() {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-}
-
-Socket::Socket(Descriptor fd) : fd_(std::move(fd)) {
+Socket::Socket(net::UniqueFd fd) : fd_(std::move(fd)) {
   const int on = 1;
   ::setsockopt(fd_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
@@ -110,17 +102,21 @@ Socket Socket::connect(const net::Address& to, Clock::time_point deadline,
 void Socket::send(bytes::View octets, Clock::time_point deadline) {
   while (!octets.empty()) {
     const auto n = send_now(octets);
-    if (n == 0) await_room(deadline);
+    if (n == 0) await(POLLOUT, deadline);
     octets = octets.subspan(n);
   }
 }
 
-void Socket::await_room(Clock::time_point deadline) const { wait_or_fail(fd(), POLLOUT, deadline); }
+void Socket::await(std::uint32_t events, Clock::time_point deadline) const {
+  if (!wait_for(fd(), static_cast<short>(events), deadline)) {
+    throw Error("the peer did not answer in time");
+  }
+}
 
 std::size_t Socket::receive(bytes::Span into, Clock::time_point deadline) {
   for (;;) {
     if (const auto n = receive_now(into); n > 0) return n;
-    wait_or_fail(fd(), POLLIN, deadline);
+    await(POLLIN, deadline);
   }
 }
 
@@ -159,7 +155,7 @@ Listener::Listener(const net::Address& at, const std::string& congestion) {
 
 std::optional<Socket> Listener::accept(Clock::time_point deadline) {
   while (wait_for(fd_.get(), POLLIN, deadline)) {
-    Descriptor fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    net::UniqueFd fd(::accept4(fd_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (fd.get() >= 0) return Socket(std::move(fd));
     // Ignore ECONNABORTED: a client may close its connection before it is accepted.
     if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {

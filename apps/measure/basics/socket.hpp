@@ -8,31 +8,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/net/address.hpp"
+#include "iwarp/net/unique_fd.hpp"
 
 namespace iwarp::apps::measure {
 
 using Clock = std::chrono::steady_clock;
-
-/// Owns a file descriptor; the destructor closes it.
-class Descriptor {
- public:
-  explicit Descriptor(int fd = -1) : fd_(fd) {}
-  Descriptor(Descriptor&& o) noexcept : fd_(std::exchange(o.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&& o) noexcept {
-    std::swap(fd_, o.fd_);
-    return *this;
-  }
-  ~Descriptor() { close(); }
-  int get() const { return fd_; }
-  void close();
-
- private:
-  int fd_;
-};
 
 class Socket {
  public:
@@ -47,8 +30,8 @@ class Socket {
   /// Sends as many bytes as the socket accepts, and returns their number. Throws PeerGone if the
   /// connection has ended.
   std::size_t send_now(bytes::View octets);
-  /// Waits until the socket accepts bytes. Throws Error if the deadline passes.
-  void await_room(Clock::time_point deadline) const;
+  /// Waits for EPOLLIN or EPOLLOUT. Throws Error if the deadline passes.
+  void await(std::uint32_t events, Clock::time_point deadline) const;
   /// Receives at least one byte, and returns the number of bytes received. Throws PeerGone if the
   /// connection has ended, or Error if the deadline passes.
   std::size_t receive(bytes::Span into, Clock::time_point deadline);
@@ -62,9 +45,9 @@ class Socket {
 
  private:
   friend class Listener;
-  explicit Socket(Descriptor fd);
+  explicit Socket(net::UniqueFd fd);
 
-  Descriptor fd_;
+  net::UniqueFd fd_;
 };
 
 class Listener {
@@ -79,7 +62,7 @@ class Listener {
   std::optional<Socket> accept(Clock::time_point deadline);
 
  private:
-  Descriptor fd_;
+  net::UniqueFd fd_;
   std::uint16_t port_ = 0;
 };
 

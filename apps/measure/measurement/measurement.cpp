@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "command_line/stop.hpp"
@@ -53,21 +54,25 @@ void set_up_process(const Plan& plan, bool sender) {
   run_on(sender || plan.counted.cpus == "same" ? cpus.front() : cpus.back());
 }
 
-Phase warm_up(const Plan& plan) { return {plan.warm_up, warm_up_messages(plan)}; }
+/// Returns the warm-up, which is a tenth of the messages of a counted stream.
+Phase warm_up(const Plan& plan) {
+  return {plan.warm_up, std::max<std::uint64_t>(plan.counted.messages / 10, 4)};
+}
 Phase main_phase(const Plan& plan) { return {plan.duration, plan.counted.messages}; }
 bool warms_up(const Plan& plan) { return plan.is_counted() || plan.warm_up.count() > 0; }
 
 // Runs the warm-up and the measured phase. The warm-up does not count; it fills caches and opens
 // congestion windows.
 Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
-                       MeasureOptions& options) {
+                       MeasureOptions& options, const std::string& congestion) {
   Intervals none;
   if (warms_up(plan)) client.run(warm_up(plan), none);
   if (options.signal_finishes) finish_on_next_stop();
   Measurement out{.plan = plan,
                   .outcome = client.run(main_phase(plan), options.intervals),
                   .client = {},
-                  .server = {}};
+                  .server = {},
+                  .congestion = congestion};
   out.client = out.outcome.used;
   if (!out.outcome.confirmed) return out;
   const auto answer = control.receive();
@@ -93,18 +98,6 @@ std::unique_ptr<ClientRole> rdma_client(const Plan& plan, Endpoint& endpoint) {
                            : make_stream_client(plan, endpoint);
 }
 
-std::unique_ptr<ClientRole> tcp_client(const Plan& plan, std::vector<Socket> sockets) {
-  if (plan.qps != 1) return make_tcp_streams_client(plan, std::move(sockets));
-  return plan.is_counted() ? make_counted_tcp_client(plan, std::move(sockets.front()))
-                           : make_tcp_client(plan, std::move(sockets.front()));
-}
-
-std::unique_ptr<ServerRole> tcp_server(const Plan& plan, std::vector<Socket> sockets) {
-  if (plan.qps != 1) return make_tcp_streams_server(plan, std::move(sockets));
-  return plan.is_counted() ? make_counted_tcp_server(plan, std::move(sockets.front()))
-                           : make_tcp_server(plan, std::move(sockets.front()));
-}
-
 Measurement measure_over(Control& control, const Plan& plan, const net::Address& server,
                          MeasureOptions& options) {
   control.send(to_json(plan));
@@ -116,17 +109,13 @@ Measurement measure_over(Control& control, const Plan& plan, const net::Address&
       sockets.push_back(Socket::connect(to, deadline, plan.connection.congestion));
     }
     const auto congestion = sockets.front().congestion();
-    const auto client = tcp_client(plan, std::move(sockets));
-    auto out = run_phases(plan, *client, control, options);
-    out.congestion = congestion;
-    return out;
+    const auto client = make_tcp_client(plan, std::move(sockets));
+    return run_phases(plan, *client, control, options, congestion);
   }
   Endpoint endpoint(plan, Endpoint::Side::kClient);
   endpoint.connect(data_address(server, control.receive()), control);
   const auto client = rdma_client(plan, endpoint);
-  const auto congestion = endpoint.congestion();
-  auto out = run_phases(plan, *client, control, options);
-  out.congestion = congestion;
+  const auto out = run_phases(plan, *client, control, options, endpoint.congestion());
   if (out.outcome.confirmed) endpoint.disconnect();
   return out;
 }
@@ -158,7 +147,7 @@ void serve_tcp(const Plan& plan, const ServeOptions& options, Control& control) 
       sockets.push_back(std::move(*socket));
     }
   }
-  const auto server = tcp_server(plan, std::move(sockets));
+  const auto server = make_tcp_server(plan, std::move(sockets));
   report_usage(control, serve_phases(plan, *server));
 }
 

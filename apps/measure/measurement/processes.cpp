@@ -105,8 +105,8 @@ ServerProcess::ServerProcess(Listener listener, unsigned seconds, const options:
 Json json_apart(const std::function<Json()>& work, unsigned seconds) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("cannot create a pipe: " + errno_text());
-  const Descriptor in(ends[0]);
-  Descriptor out(ends[1]);
+  const net::UniqueFd in(ends[0]);
+  net::UniqueFd out(ends[1]);
   const Process child(
       [&] {
         Json result;
@@ -119,7 +119,7 @@ Json json_apart(const std::function<Json()>& work, unsigned seconds) {
         return 0;
       },
       seconds);
-  out.close();
+  out.reset();
   auto json = Json::parse(read_all(in.get()), nullptr, false);
   if (!json.is_object()) throw Error("a measuring process ended early");
   if (json.contains("error")) throw Error(json["error"].get<std::string>());

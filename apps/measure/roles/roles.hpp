@@ -84,12 +84,12 @@ std::unique_ptr<ClientRole> make_latency_client(const Plan& plan, Endpoint& endp
 /// Creates the client of counted streams over RDMA.
 std::unique_ptr<ClientRole> make_counted_client(const Plan& plan, Endpoint& endpoint);
 std::unique_ptr<ServerRole> make_rdma_server(const Plan& plan, Endpoint& endpoint);
-/// Create the client and the server of the TCP baselines, with one data connection or several.
-std::unique_ptr<ClientRole> make_tcp_client(const Plan& plan, Socket socket);
-std::unique_ptr<ServerRole> make_tcp_server(const Plan& plan, Socket socket);
-std::unique_ptr<ClientRole> make_tcp_streams_client(const Plan& plan, std::vector<Socket> sockets);
-std::unique_ptr<ServerRole> make_tcp_streams_server(const Plan& plan, std::vector<Socket> sockets);
-std::unique_ptr<ClientRole> make_counted_tcp_client(const Plan& plan, Socket socket);
-std::unique_ptr<ServerRole> make_counted_tcp_server(const Plan& plan, Socket socket);
+/// Create the client and the server of the TCP baselines and of counted streams over TCP.
+std::unique_ptr<ClientRole> make_tcp_client(const Plan& plan, std::vector<Socket> sockets);
+std::unique_ptr<ServerRole> make_tcp_server(const Plan& plan, std::vector<Socket> sockets);
+
+/// Returns the outcome of a counted phase that began at `start` and ends now.
+Outcome counted_outcome(const Phase& phase, const Observed& after, const Observed& before,
+                        Clock::time_point start);
 
 }  // namespace iwarp::apps::measure

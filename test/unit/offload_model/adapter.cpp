@@ -66,7 +66,7 @@ TEST_CASE("requests of one list miss the state of their queue pair once") {
 TEST_CASE("queue pairs add up to the rate of the card") {
   const auto p = card();
   CHECK(messages_per_us(p, {.size = 64, .qps = 1}) == Approx(5));
-  CHECK(rnic(p, {.size = 64, .qps = 1}).limit == "rate of a queue pair");
+  CHECK(rnic(p, {.size = 64, .qps = 1}).limit == "queue pair");
   CHECK(messages_per_us(p, {.size = 64, .qps = 10}) == Approx(50));
   CHECK(messages_per_us(p, {.size = 64, .qps = 100}) == Approx(100));
   CHECK(rnic(p, {.size = 64, .qps = 100}).limit == "card");

@@ -5,6 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "support.hpp"
 
 using namespace iwarp::offload_model;
@@ -158,6 +161,49 @@ TEST_CASE("load is proportional to the rate") {
   const auto load = load_at(Mode::kSockets, p, {.size = 4096}, 4);
   CHECK(load.tx == Approx(0.5));
   CHECK(load.rx == Approx(1));
+}
+
+TEST_CASE("a queue obeys Little's law, and has the closed forms for one server and two") {
+  constexpr double kService = 1000;
+  for (const double load : {0.001, 0.2, 0.5, 0.8, 0.95, 0.999}) {
+    CAPTURE(load);
+    const auto one = queue_of(load, 1, kService);
+    CHECK(one.mean_ns == Approx(kService * load / (1 - load)));
+    CHECK(one.p99_ns == Approx(std::max(0.0, std::log(100 * load)) * kService / (1 - load)));
+    const auto two = queue_of(load, 2, kService);
+    CHECK(two.mean_ns == Approx(kService * load * load / (1 - load * load)));
+    double before = INFINITY;
+    for (const double servers : {1.0, 2.0, 7.0, 64.0, 4096.0}) {
+      const auto queue = queue_of(load, servers, kService);
+      CHECK(queue.waiting == Approx(load * servers / kService * queue.mean_ns));
+      CHECK(queue.mean_ns <= before);
+      CHECK(queue_of(load / 2, servers, kService).p99_ns <= queue.p99_ns);
+      before = queue.mean_ns;
+    }
+  }
+  CHECK(queue_of(0, 4, kService).p99_ns == 0);
+  CHECK(std::isinf(queue_of(1, 4, kService).p99_ns));
+}
+
+TEST_CASE(
+    "under load, a message waits for what limits the throughput, and polling burns processors") {
+  auto p = free_of_cost();
+  p.copy_rx = 8;
+  const Workload w{.size = 65536};
+  const auto most = throughput(Mode::kSockets, p, w, 2);
+  const auto at = [&](Mode mode, const Workload& workload, double gbps) {
+    return loaded_at(mode, p, workload, throughput(mode, p, workload, 2), 2, gbps);
+  };
+  CHECK(at(Mode::kSockets, w, 0).wait_ns == 0);
+  CHECK(at(Mode::kSockets, w, 0).cores == 0);
+  const auto half = at(Mode::kSockets, w, most.gbps / 2);
+  CHECK(half.busy == Approx(0.5));
+  CHECK(half.cores == Approx(1));
+  CHECK(half.wait_ns == Approx(queue_of(0.5, 2, 8 * w.size).p99_ns));
+  CHECK(half.memory == Approx(most.gbps / 2 / (1000 * 8.0 / 3)));
+  CHECK(std::isinf(at(Mode::kSockets, w, most.gbps).wait_ns));
+  CHECK(at(Mode::kRnic, w, 0).cores == 2);
+  CHECK(at(Mode::kRnic, {.events = true}, 0).cores == 0);
 }
 
 TEST_CASE("latency adds only the slowest stage for each octet, not all stages") {

@@ -207,7 +207,7 @@ TEST_CASE("the stack does the work that the model assumes, with markers") {
 }
 
 TEST_CASE("the stack does the work that the model assumes, for batches of small messages") {
-  for (const std::size_t size : {16, 64, 256, 1024}) {
+  for (const std::size_t size : {16U, 64U, 256U, 1024U}) {
     for (const bool crc : {true, false}) {
       expect_assumed({.size = size, .payload = 1428, .batch = 16, .crc = crc});
     }

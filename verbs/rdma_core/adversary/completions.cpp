@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@ using options::Freedom;
 
 constexpr std::uint64_t kMostHiddenPolls = 64;
 constexpr std::chrono::microseconds kLatestEvent{3000};
+constexpr std::chrono::microseconds kLongestPoll{500};
 
 /// The queue of a queue pair to which a completion belongs. Completions of one queue keep their
 /// order.
@@ -53,8 +55,9 @@ void Completions::look_for_event(Queue& queue) {
 }
 
 // Returns whether a poll finds nothing, whatever has arrived. It drives the connections all the
-// same. Call with the queue's mutex locked.
-bool Completions::hides(Queue& queue) const {
+// same. The first such poll takes long, so that the program looks at its memory later. `lock` owns
+// the queue's mutex, and does so on return if the result is false.
+bool Completions::hides(Queue& queue, std::unique_lock<std::mutex>& lock) const {
   look_for_event(queue);
   if (queue.seen < queue.visible || !choice_.has(Freedom::kLate)) return false;
   if (queue.hidden_polls != 0) {
@@ -67,6 +70,9 @@ bool Completions::hides(Queue& queue) const {
     note("completion queue " + std::to_string(queue.cq.abi.handle) +
          " hides its completions from " + std::to_string(queue.hidden_polls) + " polls");
   }
+  const std::chrono::microseconds pause(queue.dice.below(kLongestPoll.count()));
+  lock.unlock();
+  std::this_thread::sleep_for(pause);
   return true;
 }
 
@@ -99,8 +105,8 @@ ibv_wc Completions::take_one(Queue& queue) const {
 int Completions::poll(Hooks& behind, ibv_cq* cq, int count, ibv_wc* wc) {
   if (count <= 0) return behind.poll_cq(cq, count, wc);
   Queue& queue = of(Cq::of(cq));
-  const std::lock_guard lock(queue.mutex);
-  if (hides(queue)) return 0;
+  std::unique_lock lock(queue.mutex);
+  if (hides(queue, lock)) return 0;
   auto wanted = static_cast<std::size_t>(count);
   const bool is_late = choice_.has(Freedom::kLate);
   const auto owed = std::max(queue.seen, queue.visible) - queue.seen;
@@ -125,8 +131,8 @@ int Completions::start_poll(Hooks& behind, ibv_cq_ex* cq, ibv_poll_cq_attr* attr
   Queue& queue = of(Cq::of(cq));
   const bool is_valid = attr == nullptr || attr->comp_mask == 0;
   if (is_valid) {
-    const std::lock_guard lock(queue.mutex);
-    if (hides(queue)) return ENOENT;
+    std::unique_lock lock(queue.mutex);
+    if (hides(queue, lock)) return ENOENT;
   }
   const int code = behind.start_poll(cq, attr);
   if (is_valid) count_one(queue, code);

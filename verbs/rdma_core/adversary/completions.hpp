@@ -64,7 +64,7 @@ class Completions {
   Queue& of(Cq& cq);
   static std::size_t count_arrived(const Queue& queue);
   static void look_for_event(Queue& queue);
-  bool hides(Queue& queue) const;
+  bool hides(Queue& queue, std::unique_lock<std::mutex>& lock) const;
   void fetch(Queue& queue, Hooks& behind, int count) const;
   ibv_wc take_one(Queue& queue) const;
   static void count_one(Queue& queue, int code);

@@ -77,6 +77,7 @@ class AdversaryHooks final : public Hooks {
   }
 
   int poll_cq(ibv_cq* cq, int count, ibv_wc* wc) override {
+    lander_.polled();
     return completions_.poll(behind(), cq, count, wc);
   }
   int start_poll(ibv_cq_ex* cq, ibv_poll_cq_attr* attr) override {

@@ -11,7 +11,6 @@
 #include <thread>
 #include <vector>
 
-#include "adversary/dice.hpp"
 #include "adversary/record.hpp"
 #include "iwarp/bytes/touch.hpp"
 #include "iwarp/net/quiet_thread.hpp"
@@ -26,6 +25,8 @@ using std::chrono::microseconds;
 constexpr std::size_t kMostPieces = 16;
 constexpr std::size_t kMostPending = std::size_t{1} << 20;  // bytes of one connection
 constexpr microseconds kLongestPlacement{3000};
+constexpr microseconds kLongestPause{3000};  // in a Read or an atomic
+constexpr std::size_t kSmall = 256;          // bytes; a longer Read pauses in few of its segments
 
 /// Copies octets from or to memory of the application. If this memory is not accessible any more,
 /// copies only some of them. Holds no lock that the caller does not hold.
@@ -60,11 +61,12 @@ class Landing final : public verbs::Latitude {
       write.target = std::move(target);
       write.payload = std::move(payload);
       cut(write);
-      due = std::ranges::min(write.pieces, {}, &Piece::due).due;
+      if (!is_in_order_) overtake(write);
       if (is_recorded()) note_write(write);
+      const bool is_late = choice_.has(Freedom::kPlacement) && pending_octets_ < kMostPending;
+      due = place_until(is_late ? lander_.now() : Clock::time_point::max());
     }
-    const bool is_late = choice_.has(Freedom::kPlacement) && pending_octets_ < kMostPending;
-    is_late ? lander_.wake(*this, due) : place_all();
+    if (due != Clock::time_point::max()) lander_.wake(*this, due);
   }
 
   void place_all() override {
@@ -79,10 +81,10 @@ class Landing final : public verbs::Latitude {
     const std::size_t count = (size + step - 1) / step;
     const bool is_backward = count > 1 && dice_.one_in(2);
     // Before the first octet, another Read may already have been placed.
-    const bool pauses = choice_.has(Freedom::kReads) && dice_.one_in(2);
+    const bool pauses = choice_.has(Freedom::kReads) && dice_.one_in(size <= kSmall ? 2 : 8);
     const std::size_t pause_at = dice_.below(count);
     for (std::size_t i = 0; i < count; ++i) {
-      if (pauses && i == pause_at) std::this_thread::sleep_for(dice_.up_to(kLongestPlacement / 4));
+      if (pauses && i == pause_at) std::this_thread::sleep_for(dice_.up_to(kLongestPause));
       const auto at = (is_backward ? count - 1 - i : i) * step;
       bytes::begin_touch();
       std::memcpy(to.data() + at, from.data() + at, std::min(step, size - at));
@@ -91,6 +93,11 @@ class Landing final : public verbs::Latitude {
   }
 
   bool delays_read() override { return choice_.has(Freedom::kReads) && dice_.one_in(2); }
+
+  // InfiniBand orders a Read after a Read, but not an atomic after a Read.
+  bool overtakes_read(bool is_read) override {
+    return choice_.has(Freedom::kReads) && !(is_read && is_in_order_) && dice_.one_in(2);
+  }
 
   std::uint64_t change(std::byte* at,
                        const std::function<std::uint64_t(std::uint64_t)>& next) override {
@@ -105,7 +112,7 @@ class Landing final : public verbs::Latitude {
         before = word.load();
         std::uint64_t after = next(before);
         if (pauses) {
-          std::this_thread::sleep_for(dice_.up_to(kLongestPlacement / 8));
+          std::this_thread::sleep_for(dice_.up_to(kLongestPause));
           if (after != before) word.store(after);
         } else {
           while (after != before && !word.compare_exchange_weak(before, after))
@@ -146,19 +153,34 @@ class Landing final : public verbs::Latitude {
     return std::max<std::size_t>(least, std::size_t{1} << dice_.below(8));
   }
 
-  // Call the next three functions with the mutex locked.
+  // Call the next four functions with the mutex locked.
   void cut(Write& write) {
     const auto now = lander_.now();
     const auto step = piece_size(write.payload.size());
-    const auto longest = dice_.one_in(4) ? microseconds(0) : dice_.up_to(kLongestPlacement);
+    const std::uint64_t longest = dice_.one_in(4) ? 0 : kLongestPlacement.count() >> dice_.below(6);
     for (std::size_t at = 0; at < write.payload.size(); at += step) {
-      const microseconds delay(dice_.below(static_cast<std::uint64_t>(longest.count()) + 1));
+      // Half of the octets are placed at once, because a program that looks for the others soon
+      // stops to look.
+      const microseconds delay(dice_.one_in(2) ? 0 : dice_.below(longest + 1));
       write.pieces.push_back(
           {.at = at, .size = std::min(step, write.payload.size() - at), .due = now + delay});
     }
     // Pieces with the same time are placed in this order.
     for (auto i = write.pieces.size(); i > 1; --i) {
       std::swap(write.pieces[i - 1], write.pieces[dice_.below(i)]);
+    }
+  }
+  // If older Writes to the same memory are not placed yet, places `write` at once, and them later.
+  void overtake(Write& write) {
+    const auto now = lander_.now();
+    const bytes::Span memory = write.target.memory();
+    for (Write& older : writes_) {
+      const bytes::Span its = older.target.memory();
+      const bool overlaps =
+          its.data() < memory.data() + memory.size() && memory.data() < its.data() + its.size();
+      if (&older == &write || !overlaps) continue;
+      for (Piece& piece : older.pieces) piece.due = now + dice_.up_to(kLongestPlacement);
+      for (Piece& piece : write.pieces) piece.due = now;
     }
   }
   void note_write(const Write& write) const {
@@ -204,7 +226,7 @@ class Landing final : public verbs::Latitude {
 };
 
 Lander::Lander(const options::Adversary& choice, Persona persona)
-    : choice_(choice), persona_(persona) {
+    : choice_(choice), persona_(persona), dice_(choice.first, Dice::Kind::kPlacement) {
   net::quiet_thread([this] { run(); }).detach();
 }
 
@@ -213,6 +235,13 @@ std::unique_ptr<verbs::Latitude> Lander::make_latitude() {
   const std::lock_guard lock(mutex_);
   due_[out.get()] = Clock::time_point::max();
   return out;
+}
+
+void Lander::polled() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [landing, due] : due_) {
+    if (due != Clock::time_point::max() && dice_.one_in(4)) landing->place_all();
+  }
 }
 
 void Lander::remove(Landing& landing) {

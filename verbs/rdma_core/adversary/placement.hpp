@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 
+#include "adversary/dice.hpp"
 #include "iwarp/verbs/latitude.hpp"
 #include "process/settings.hpp"
 
@@ -28,6 +29,9 @@ class Lander {
 
   /// Makes the Latitude of one connection.
   std::unique_ptr<verbs::Latitude> make_latitude();
+  /// Call when the program polls a queue. Sometimes places payload at once, because a program often
+  /// looks at its memory before and after a poll.
+  void polled();
 
  private:
   friend class Landing;
@@ -44,6 +48,7 @@ class Lander {
   const options::Adversary choice_;
   const Persona persona_;
   std::mutex mutex_;  ///< locked before the mutex of a Landing
+  Dice dice_;
   std::condition_variable changed_;
   bool is_due_ = false;
   std::atomic<std::chrono::steady_clock::duration> lag_{};  ///< how long the clock has stopped

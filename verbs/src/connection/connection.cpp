@@ -151,6 +151,7 @@ void Connection::enter_full_operation(TimePoint now) {
   rdmap::Ulp& ulp = ulp_of(port, loose.get(), observed_.get());
   full_ = std::make_unique<Full>(doomed ? nullptr : &port, ulp, stream, framer, deframer);
   full_->loose = std::move(loose);
+  if (full_->loose != nullptr) full_->loose->set_stream(full_->stream);
   update_mulpdu();
   step(ConnectionCause::kFullOperation);
   if (role_ == mpa::Role::kInitiator) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue_pair/loose_ulp.hpp"
 
+#include <algorithm>
+
 namespace iwarp::verbs {
 namespace {
 
@@ -64,14 +66,54 @@ std::expected<bytes::View, AccessError> LooseUlp::read_source(Stag stag, rdmap::
                                                               std::uint32_t length) {
   latitude_->place_all();
   const auto memory = ulp_.read_source(stag, to, length);
-  if (!memory || memory->size() > kLongestSegment) return memory;
+  if (!memory) return memory;
+  const rdmap::InboundRequest& current = unanswered_->front();
+  if (checked_ != current.msn) {
+    // The stream checks the access to the whole source before the first segment.
+    checked_ = current.msn;
+    const bool has_next = unanswered_->size() > 1;
+    if (has_next && length <= kLongestSegment && !is_early()) overtake(unanswered_->second());
+    return memory;
+  }
   source_.resize(memory->size());
-  latitude_->copy(*memory, source_);
+  if (is_early()) {
+    const auto start = std::get<rdmap::ReadRequest>(current.request).source_to;
+    const auto from = bytes::View(early_.data).subspan(to.value - start.value, source_.size());
+    std::ranges::copy(from, source_.begin());
+  } else {
+    latitude_->copy(*memory, source_);
+  }
   return source_;
+}
+
+// Executes the request `next` before the Read that is answered now. If an access is refused, the
+// request is not early, and is refused when its turn comes.
+void LooseUlp::overtake(const rdmap::InboundRequest& next) {
+  const auto* const read = std::get_if<rdmap::ReadRequest>(&next.request);
+  if (!latitude_->overtakes_read(read != nullptr)) return;
+  if (read != nullptr) {
+    if (read->size == 0 || read->size > kLongestSegment) return;
+    const auto memory = ulp_.read_source(read->source_stag, read->source_to, read->size);
+    if (!memory) return;
+    early_.data.resize(read->size);
+    latitude_->copy(*memory, early_.data);
+  } else {
+    const auto& request = std::get<rdmap::AtomicRequest>(next.request);
+    if (request.to.value % rdmap::kAtomicWord != 0) return;
+    const auto original = execute(request);
+    if (!original) return;
+    early_.original = *original;
+  }
+  early_.msn = next.msn;
 }
 
 std::expected<std::uint64_t, AccessError> LooseUlp::atomic(const rdmap::AtomicRequest& request) {
   latitude_->place_all();
+  if (is_early()) return early_.original;
+  return execute(request);
+}
+
+std::expected<std::uint64_t, AccessError> LooseUlp::execute(const rdmap::AtomicRequest& request) {
   const auto word = port_.atomic_word(request);
   if (!word) return std::unexpected(word.error());
   const auto original = latitude_->change(

@@ -11,6 +11,11 @@
 
 namespace iwarp::offload_model {
 
+/// Returns the link between the hosts and their cards. It has no lanes if the bus is not modelled.
+inline PcieLink pcie_of(const Parameters& p) {
+  return {.generation = p.pcie_generation, .lanes = p.pcie_lanes};
+}
+
 /// How often one message misses each cache of a card, if messages use queue pairs, regions and
 /// pages at random. A card that looks at them in turn and evicts the oldest misses more often.
 struct CacheMisses {

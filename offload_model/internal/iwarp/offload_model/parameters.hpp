@@ -59,6 +59,8 @@ struct ParameterSet {
   std::string name;
   std::string title;
   std::string note;
+  /// The preset of which a preset has all values that its file does not have; usually empty.
+  std::string base;
   /// One Value per Field.
   std::map<std::string, Value, std::less<>> values;
   /// The description of the machine (kernel, processor and so on) in the file of a measured host,

@@ -16,7 +16,7 @@ namespace iwarp::offload_model {
 struct Throughput {
   double gbps = 0;  ///< Gb/s of message octets
   /// What limits the throughput: "link", "sender's processor", "receiver's processor", "card",
-  /// "memory bus", "number of messages in flight", "PCI Express", "rate of a queue pair" or, if the
+  /// "memory bus", "number of messages in flight", "PCI Express", "queue pair" or, if the
   /// throughput would be higher without misses, the cache that a message misses most.
   std::string_view limit;
 };
@@ -40,6 +40,31 @@ struct Load {
   double tx = 0;
   double rx = 0;
 };
+/// Messages that wait for a server.
+struct Queue {
+  double waiting = 0;  ///< mean number of messages that wait
+  double mean_ns = 0;  ///< mean time that a message waits
+  double p99_ns = 0;   ///< 99 % of the messages wait at most this long
+};
+/// Returns the queue in front of `servers` equal servers, each of which needs `service_ns` for a
+/// message on average and is busy for a share `load` of the time. Assumes that messages arrive
+/// independently of each other and that service times are distributed exponentially (M/M/c, with
+/// the C formula of Erlang, 1917). Messages of equal cost wait for about half as long. The times
+/// are infinite if `load` is 1 or more.
+Queue queue_of(double load, double servers, double service_ns);
+
+/// What happens at a rate that does not depend on how fast messages are served.
+struct Loaded {
+  double busy = 0;     ///< share of what the limiting resource carries; from 1 on, the queue grows
+  double wait_ns = 0;  ///< 99 % of the messages wait at most this long for that resource
+  double cores = 0;    ///< busy processors of both ends. One that polls is always busy.
+  double memory = 0;   ///< share of the memory bandwidth of the busier end
+};
+/// Returns what happens at `gbps` Gb/s of message octets, if the throughput with `cores` processors
+/// is `most`.
+Loaded loaded_at(Mode mode, const Parameters& p, const Workload& w, const Throughput& most,
+                 double cores, double gbps);
+
 /// Returns the load at a throughput of `gbps` Gb/s of message octets.
 Load load_at(Mode mode, const Parameters& p, const Workload& w, double gbps);
 

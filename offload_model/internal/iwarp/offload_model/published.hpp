@@ -57,6 +57,8 @@ struct Check {
   bool near() const { return std::abs(miss()) <= kCriterion.miss; }
   /// Returns whether the width of the band is within the criterion.
   bool narrow() const { return band.low > 0 && band.high / band.low <= kCriterion.band; }
+  /// Returns whether the published value is within the band.
+  bool inside() const { return band.low <= published && published <= band.high; }
   /// Returns whether a prediction agrees with the published value or limit.
   bool agrees() const { return at_most ? band.high <= published : near() && narrow(); }
   /// Returns in a few words whether a prediction agrees, and if not, why.
@@ -72,7 +74,7 @@ struct PublishedRow {
   std::string mark;    ///< quality of the source, see README.md
   std::string preset;  ///< name of the preset; empty if the row has its own inputs
   std::vector<Check> checks;
-  bool held_out = false;  ///< a seed chose the figure to be compared once, after the model was done
+  bool held_out = false;  ///< the figure was found when the model was done, and compared once
   std::string reason;     ///< how to read the figure, or why the model misses it
 
   /// Returns whether `check`, which is one of `checks`, holds by the rule for `use`.
@@ -94,6 +96,7 @@ struct Tallies {
   std::array<Tally, 5> by_use;  ///< by Use; without the checks of limits
   Tally limits;                 ///< checks of limits (`at_most`), for example "below 5 %"
   Tally held_out;               ///< predictions that were held out
+  int inside = 0;               ///< predictions whose band holds the published value
   /// Returns the tally of a use.
   const Tally& operator[](Use use) const { return by_use[static_cast<std::size_t>(use)]; }
 };

@@ -37,6 +37,8 @@ class BoundedFifo {
   /// Returns the oldest value. Do not call while empty().
   T& front() { return slots_[head_]; }
   const T& front() const { return slots_[head_]; }
+  /// Returns the value that follows the oldest one. Do not call if there is only one value.
+  const T& second() const { return slots_[(head_ + 1) % slots_.size()]; }
   /// Removes the oldest value. Do not call while empty().
   void pop() {
     assert(!empty());

@@ -115,6 +115,8 @@ class Stream {
   const std::optional<Terminate>& peer_terminate() const { return peer_; }
   /// Returns how many Reads and Atomics of the peer have not been answered in full.
   std::size_t inbound_reads() const { return inbound_.size(); }
+  /// Returns these Reads and Atomics, in the order of their arrival.
+  const BoundedFifo<InboundRequest>& unanswered() const { return inbound_; }
   /// Returns whether an Immediate that announces a Send has arrived, but not yet that Send.
   bool awaits_send() const { return announced_ != 0; }
   /// Returns whether no message is partly sent. If so, the next segment starts a message.

@@ -30,6 +30,9 @@ class Latitude {
   /// Returns whether a Read whose response has arrived may wait for the response of the next Read,
   /// which is outstanding. The data of both then appears in any order.
   virtual bool delays_read() = 0;
+  /// Returns whether the peer's next request, which is a Read or an atomic, is executed before the
+  /// Read that precedes it. The responses keep their order. [RDMAP-78]
+  virtual bool overtakes_read(bool is_read) = 0;
   /// Replaces the word `at` by `next(word)`, atomically only with respect to other calls of this
   /// function in the process. Returns the former value. [EXT-42]
   virtual std::uint64_t change(std::byte* at,

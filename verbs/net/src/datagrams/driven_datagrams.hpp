@@ -101,6 +101,7 @@ class DrivenDatagrams final : public verbs::Waiter, public DriveTurn<DrivenDatag
   /// upper bound of the number of datagrams in a socket buffer
   static constexpr std::size_t kDrained = 16 * 1024;
 
+  static constexpr bool follows_polls() { return true; }
   void note_taken() override;
   std::error_code join(const IpAddress& group, unsigned interface);
   void run(std::uint32_t work, bool by_worker);

@@ -96,7 +96,7 @@ class DriveTurn : public Driven {
   bool change_mode(std::uint32_t work) {
     if ((work & kLetGo) != 0) return change_mode(DriveCause::kLetGo);
     if ((work & kSleptOn) != 0) return change_mode(DriveCause::kSleptOn);
-    return (work & kPolled) != 0 && change_mode(DriveCause::kPolled);
+    return (work & kPolled) != 0 && self().follows_polls() && change_mode(DriveCause::kPolled);
   }
   bool change_mode(DriveCause cause) {
     const DriveMode before = bytes::advance(kDriveEdges, mode_, cause);

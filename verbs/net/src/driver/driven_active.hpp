@@ -18,6 +18,7 @@ struct DrivenConnection::Active {
       : socket(std::move(setup.socket)),
         close_timeout(setup.options.close_timeout),
         acknowledges(setup.options.completions == verbs::Completions::kAcknowledged),
+        is_loose(setup.options.latitude != nullptr),
         tap(std::move(setup.tap)),
         client(std::move(setup.client)),
         carrier(std::move(setup.carrier)),
@@ -28,6 +29,7 @@ struct DrivenConnection::Active {
   UniqueFd socket;
   const verbs::Duration close_timeout;
   const bool acknowledges;  ///< whether the peer may ask which of its messages have arrived
+  const bool is_loose;      ///< whether the connection has a Latitude
   std::unique_ptr<verbs::WireTap> tap;
   std::unique_ptr<ConnectionClient> client;
   const std::unique_ptr<Carrier> carrier;  ///< null if MPA uses the TCP socket directly

@@ -185,6 +185,8 @@ void DrivenConnection::poll(bool frequent) {
   run(*work, false);
 }
 
+bool DrivenConnection::follows_polls() const { return active_ == nullptr || !active_->is_loose; }
+
 // Repeats the receive call of the last poll. Returns false if the socket is still empty.
 inline bool DrivenConnection::repeat_receive() {
   Active& a = *active_;

@@ -192,6 +192,9 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   const CarrierFailure* carrier_failure() const;
 
  private:
+  /// Returns whether the worker stays off the connection while a thread polls often. With a
+  /// Latitude it does not, so that data arrives at any time, as with an adapter.
+  bool follows_polls() const;
   // Kinds of work in addition to those of DriveTurn::Work.
   static constexpr std::uint32_t kTimer = kFirstOwn;
   static constexpr std::uint32_t kEnd = kFirstOwn << 1;  ///< end the stream as endings_ says
