@@ -61,9 +61,9 @@ double pcie_limit(const Parameters& p, const Workload& w, const CacheMisses& mis
          kBitsPerOctet;
 }
 
-/// Returns the time that a card needs for each message of one queue pair. It fetches the requests of
-/// a doorbell together, and those of the next doorbell after them. The processor itself writes an
-/// inlined request into the card.
+/// Returns the time that a card needs for each message of one queue pair. It fetches the requests
+/// of a doorbell together, and those of the next doorbell after them. The processor itself writes
+/// an inlined request into the card.
 double queue_pair_ns(const Parameters& p, const Workload& w) {
   const bool written = w.inlined && !w.fetches();
   return std::max(p.nic_queue_pair, written ? 0 : p.dma_latency / p.doorbell_batch);
