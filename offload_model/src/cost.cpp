@@ -6,8 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "limits.hpp"
-
 namespace iwarp::offload_model {
 
 namespace {
@@ -111,21 +109,20 @@ Cost toe(const Parameters& p, const Workload& w) {
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:
 /// D(n) = t_post + t_db/b + s t_cq + (1-h) R(n)/u + h t_rc + 1/v (t_post + t_db/b + t_cq)
-///        + e (t_int + t_wk) / m [+ n c_cp(LLC) inlined]
+///        + e (t_int + t_wk) / m [+ n c_cp(LLC) inlined] [on demand: F(n)/u instead of R(n)]
 Cost rnic(const Parameters& p, const Workload& w) {
   const auto posted = p.post + p.doorbell / p.doorbell_batch;
   const auto request = posted + p.completion;
-  const auto memory =
-      (1 - w.hit_rate) * registration_ns(p, w.size) / w.reuse + w.hit_rate * p.cache_lookup;
   Cost out;
-  out.tx[kPost] = posted + w.signalled * p.completion + (w.inlined ? w.size * p.copy_llc : 0);
-  // The target posts one request to advertise its STag. Unless the transfer is one-sided, it also
-  // consumes a receive, because a Send or an Immediate notifies it.
-  out.rx[kPost] = request / w.advertise + (w.one_sided ? 0 : request);
-  out.tx[kRegistration] = memory;
-  out.rx[kRegistration] = memory;
+  auto& initiator = w.fetches() ? out.rx : out.tx;
+  auto& target = w.fetches() ? out.tx : out.rx;
+  initiator[kPost] = posted + w.signalled * p.completion;
+  if (w.inlined && !w.fetches()) initiator[kPost] += w.size * p.copy_llc;
+  // The target posts one request to advertise its STag. It also consumes the receive of a Send.
+  target[kPost] = request / w.advertise + (w.verb == Verb::kSend ? request : 0);
+  out.tx[kRegistration] = out.rx[kRegistration] = memory_ns(p, w);
   if (w.events) {
-    auto& sleeper = w.one_sided ? out.tx : out.rx;
+    auto& sleeper = w.verb == Verb::kSend ? target : initiator;
     sleeper[kInterrupt] = p.interrupt / w.moderation;
     sleeper[kWakeup] = p.wakeup / w.moderation;
   }
@@ -292,6 +289,13 @@ Cost transfer_cost(Mode mode, const Parameters& p, const Workload& w, double oct
 double registration_ns(const Parameters& p, double size) {
   return p.register_fixed + p.deregister_fixed +
          pieces(size, p.page) * (p.register_page + p.deregister_page);
+}
+
+/// Computes (1-h) R(n)/u + h t_rc or, on demand, F(n)/u = (t_int + r_p ceil(n / page)) / u: an
+/// interrupt reports the fault, and the driver maps all pages of the message.
+double memory_ns(const Parameters& p, const Workload& w) {
+  if (w.on_demand) return (p.interrupt + pieces(w.size, p.page) * p.register_page) / w.reuse;
+  return (1 - w.hit_rate) * registration_ns(p, w.size) / w.reuse + w.hit_rate * p.cache_lookup;
 }
 
 double copy_share(const Cost& cost) {

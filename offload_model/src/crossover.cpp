@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "iwarp/offload_model/performance.hpp"
-#include "limits.hpp"
 
 namespace iwarp::offload_model {
 
@@ -36,9 +35,8 @@ std::vector<double> fine_sizes(const Parameters& p, double low, double high) {
   return out;
 }
 
-/// Returns the first size above `low`, and at most `high`, at which the result of `holds` differs
-/// from its result at `low`. The result of `holds` must change exactly once between `low` and
-/// `high`.
+}  // namespace
+
 double change_between(double low, double high, const std::function<bool(double)>& holds) {
   const auto at_low = holds(low);
   while (high - low > 1) {
@@ -47,8 +45,6 @@ double change_between(double low, double high, const std::function<bool(double)>
   }
   return high;
 }
-
-}  // namespace
 
 Crossover crossover_of(const Better& better, const Parameters& p) {
   constexpr double kNear = 65536;

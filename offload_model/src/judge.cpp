@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "iwarp/offload_model/statistics.hpp"
+#include "iwarp/offload_model/fit.hpp"
 
 namespace iwarp::offload_model {
 

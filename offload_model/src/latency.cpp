@@ -4,12 +4,16 @@
 // both ends.
 #include <algorithm>
 
+#include "iwarp/offload_model/adapter.hpp"
 #include "iwarp/offload_model/performance.hpp"
-#include "limits.hpp"
 
 namespace iwarp::offload_model {
 
-Lines lines_of(Mode mode, const Parameters& p, Workload w) {
+namespace {
+
+/// Returns the time in ns that the slower end of a stream needs for each further octet, without the
+/// steps of the costs.
+double slope_of(Mode mode, const Parameters& p, Workload w) {
   // These two sizes are so far apart that the steps of the costs do not matter. Both are multiples
   // of every segment size.
   constexpr double kNear = 1 << 26;
@@ -18,17 +22,9 @@ Lines lines_of(Mode mode, const Parameters& p, Workload w) {
   const auto near = message_cost(mode, p, w);
   w.size = kFar;
   const auto far = message_cost(mode, p, w);
-  w.size = 1;
-  const auto one = message_cost(mode, p, w);
-  const auto line = [](double at_one, double at_near, double at_far) {
-    const auto slope = (at_far - at_near) / (kFar - kNear);
-    return Line{at_one - slope, slope};
-  };
-  return {line(one.tx.total(), near.tx.total(), far.tx.total()),
-          line(one.rx.total(), near.rx.total(), far.rx.total())};
+  return std::max(far.tx.total() - near.tx.total(), far.rx.total() - near.rx.total()) /
+         (kFar - kNear);
 }
-
-namespace {
 
 double wire_ns(const Parameters& p, double octets) {
   return (octets + p.frame_overhead) * kBitsPerOctet / p.link;
@@ -68,11 +64,10 @@ double stream_latency(Mode mode, const Parameters& p, const Workload& w) {
   const auto packet = std::min(octets, p.mss);
   const auto first = std::min(octets, mode == Mode::kToe ? p.toe_call : p.gso);
   const auto last = std::min(octets, mode == Mode::kToe ? p.mss : p.gro);
-  const auto lines = lines_of(mode, p, w);
   const auto on_link = kBitsPerOctet * (1 + p.frame_overhead / p.mss) / p.link;
   return host_path(mode, p, w, first, last) + receiver_wakes(p, w) + 2 * p.nic_latency +
          wire_ns(p, packet) + (first - packet) * on_link +
-         (octets - first) * std::max({on_link, lines.tx.slope, lines.rx.slope});
+         (octets - first) * std::max(on_link, slope_of(mode, p, w));
 }
 
 /// Returns the time in which the first packet of a message passes PCI Express at both ends. A card
@@ -86,13 +81,18 @@ double bus_ns(const Parameters& p, double octets) {
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:
 /// L_d = t_post + t_db + L_pcie + first packet/PCIe + 2 L_nic + n/B + t_cq
-double write_latency(const Parameters& p, const Workload& w) {
+///       [+ L_pcie + 2 L_nic + request/B for a Read] + misses L_read
+double rnic_latency(const Parameters& p, const Workload& w) {
+  constexpr double kReadRequest = 28;  // RFC 5040, section 4.4
+  const auto misses = cache_misses(p, w);
+  const auto ask = w.fetches() ? p.dma_latency + 2 * p.nic_latency + wire_ns(p, kReadRequest) : 0;
   const auto wire = wire_of(Mode::kRnic, p, w);
   const auto first = std::min(wire.octets, p.mss);
   const auto rate = std::min(p.link * p.mss / (p.mss + p.frame_overhead), p.nic_rate);
-  return p.post + p.doorbell + (w.inlined ? 0 : p.dma_latency) + bus_ns(p, first) +
+  return p.post + p.doorbell + (w.inlined && !w.fetches() ? 0 : p.dma_latency) + bus_ns(p, first) +
          2 * p.nic_latency + wire_ns(p, first) + (wire.octets - first) * kBitsPerOctet / rate +
-         p.completion + (w.events ? p.interrupt + p.wakeup : 0);
+         p.completion + ask + (2 * misses.at_either_end() + misses.request) * p.pcie_read +
+         (w.events ? p.interrupt + p.wakeup : 0);
 }
 
 }  // namespace
@@ -101,15 +101,14 @@ double latency_ns(Mode mode, const Parameters& p, const Workload& w, bool advert
                   double registrations) {
   constexpr double kAdvertOctets = 16;  // STag, TO and length, as in rping
   if (mode != Mode::kRnic) return stream_latency(mode, p, w);
-  auto out = write_latency(p, w);
+  auto out = rnic_latency(p, w);
   if (advertise) {
     auto small = w;
     small.size = kAdvertOctets;
-    out += write_latency(p, small) / w.advertise;
+    small.verb = Verb::kSend;
+    out += rnic_latency(p, small) / w.advertise;
   }
-  const auto memory =
-      (1 - w.hit_rate) * registration_ns(p, w.size) / w.reuse + w.hit_rate * p.cache_lookup;
-  return out + registrations * memory;
+  return out + registrations * (w.on_demand ? p.page_fault / w.reuse : memory_ns(p, w));
 }
 
 double delivery_ns(Mode mode, const Parameters& p, const Workload& w) {

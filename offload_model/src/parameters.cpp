@@ -71,6 +71,19 @@ constexpr std::array kFields{
     Field{"pcie_generation", "1", &P::pcie_generation, "PCI Express generation of the card", false},
     Field{"pcie_lanes", "1", &P::pcie_lanes, "PCI Express lanes; 0 if the bus is not modelled",
           true},
+    Field{"nic_queue_pair", "us", &P::nic_queue_pair,
+          "processing time of the card per message of one queue pair", true},
+    Field{"pcie_read", "us", &P::pcie_read, "time for the card to read memory of the host", true},
+    Field{"page_fault", "us", &P::page_fault, "on-demand paging: time until a fault is resolved",
+          true},
+    Field{"context_cache", "1", &P::context_cache,
+          "queue pairs whose state the card caches; 0 if the cache is not modelled", true},
+    Field{"context_size", "octets", &P::context_size, "state of one queue pair", true},
+    Field{"region_cache", "1", &P::region_cache, "memory regions that the card caches; or 0", true},
+    Field{"translation_cache", "1", &P::translation_cache,
+          "addresses of pages that the card caches; or 0", true},
+    Field{"request_cache", "1", &P::request_cache, "work requests that the card caches; or 0",
+          true},
 };
 
 /// The names of the data files that contain parameter sets, without ".json".

@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "iwarp/bytes/parse_json.hpp"
 #include "iwarp/offload_model/parameters.hpp"
@@ -17,29 +18,30 @@ namespace iwarp::offload_model {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Complaint = std::unexpected<std::string>;
 
-Complaint complain(const Field& field, std::string_view what) {
+/// An error in a file, in words.
+struct Complaint : std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+[[noreturn]] void complain(const Field& field, std::string_view what) {
   const auto unit = field.unit == "1" ? "" : fmt::format(", in {}", field.unit);
-  return Complaint(fmt::format("parameter {} ({}{}): {}", field.key, field.meaning, unit, what));
+  throw Complaint(fmt::format("parameter {} ({}{}): {}", field.key, field.meaning, unit, what));
 }
 
-std::expected<double, std::string> number_of(const Field& field, const Json& entry,
-                                             const char* name) {
-  if (!entry.contains(name)) return complain(field, fmt::format("\"{}\" is missing", name));
-  if (!entry[name].is_number()) return complain(field, fmt::format("\"{}\" is not a number", name));
+double number_of(const Field& field, const Json& entry, const char* name) {
+  if (!entry.contains(name)) complain(field, fmt::format("\"{}\" is missing", name));
+  if (!entry[name].is_number()) complain(field, fmt::format("\"{}\" is not a number", name));
   const auto number = entry[name].get<double>();
   if (!std::isfinite(number) || number < 0) {
-    return complain(field,
-                    fmt::format("\"{}\" is {}, but must be finite and not negative", name, number));
+    complain(field, fmt::format("\"{}\" is {}, but must be finite and not negative", name, number));
   }
   return number;
 }
 
-std::expected<std::string, std::string> text_of(const Field& field, const Json& entry,
-                                                const char* name) {
+std::string text_of(const Field& field, const Json& entry, const char* name) {
   if (!entry.contains(name) || !entry[name].is_string()) {
-    return complain(field, fmt::format("\"{}\" is missing or not a string", name));
+    complain(field, fmt::format("\"{}\" is missing or not a string", name));
   }
   return entry[name].get<std::string>();
 }
@@ -51,28 +53,20 @@ bool is_mark(std::string_view text) {
   return std::ranges::find(kMarks, text) != kMarks.end();
 }
 
-std::expected<Value, std::string> value_of(const Field& field, const Json& entry) {
+Value value_of(const Field& field, const Json& entry) {
   if (!entry.is_object())
-    return complain(
+    complain(
         field,
         "must be an object with \"value\", \"unit\", \"uncertainty\", \"mark\" and \"source\"");
-  Value out;
   const auto unit = text_of(field, entry, "unit");
-  if (!unit) return Complaint(unit.error());
-  if (*unit != field.unit)
-    return complain(field,
-                    fmt::format("\"unit\" is \"{}\", but must be \"{}\"", *unit, field.unit));
+  if (unit != field.unit)
+    complain(field, fmt::format("\"unit\" is \"{}\", but must be \"{}\"", unit, field.unit));
   const auto value = number_of(field, entry, "value");
-  if (!value) return Complaint(value.error());
-  if (*value == 0 && !field.may_be_zero) return complain(field, "must not be 0");
+  if (value == 0 && !field.may_be_zero) complain(field, "must not be 0");
   const auto uncertainty = number_of(field, entry, "uncertainty");
-  if (!uncertainty) return Complaint(uncertainty.error());
   const auto mark = text_of(field, entry, "mark");
-  if (!mark) return Complaint(mark.error());
-  if (!is_mark(*mark)) return complain(field, fmt::format("unknown source mark \"{}\"", *mark));
-  const auto source = text_of(field, entry, "source");
-  if (!source) return Complaint(source.error());
-  return Value{*value, *uncertainty, *mark, *source};
+  if (!is_mark(mark)) complain(field, fmt::format("unknown source mark \"{}\"", mark));
+  return {value, uncertainty, mark, text_of(field, entry, "source")};
 }
 
 Value filled(const Value& from, const std::string& base) {
@@ -86,43 +80,37 @@ std::string optional_text(const Json& root, const char* name) {
   return root.contains(name) && root[name].is_string() ? root[name].get<std::string>() : "";
 }
 
-std::expected<void, std::string> read_values(const Json& given, const ParameterSet* base,
-                                             ParameterSet& out) {
+void read_values(const Json& given, const ParameterSet* base, ParameterSet& out) {
   for (const auto& item : given.items()) {
-    if (find_field(item.key()) == nullptr) {
-      return Complaint("unknown parameter " + item.key());
-    }
+    if (find_field(item.key()) == nullptr) throw Complaint("unknown parameter " + item.key());
   }
   if (!out.base.empty()) {
     auto from = preset(out.base);
-    if (!from) return Complaint(from.error());
+    if (!from) throw Complaint(from.error());
     out.values = std::move(from->values);
   }
   for (const auto& field : fields()) {
     const std::string key(field.key);
     if (given.contains(key)) {
-      const auto value = value_of(field, given[key]);
-      if (!value) return Complaint(value.error());
-      out.values[key] = *value;
+      out.values[key] = value_of(field, given[key]);
     } else if (base != nullptr) {
       out.values[key] = filled(base->values.at(key), base->name);
       out.filled.push_back(fmt::format("{} ({})", key, field.unit));
     } else if (!out.values.contains(key)) {
-      return complain(field, "is missing");
+      complain(field, "is missing");
     }
   }
-  return {};
 }
 
 }  // namespace
 
 std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
-                                                          const ParameterSet* base) {
+                                                          const ParameterSet* base) try {
   const auto parsed = bytes::parse_json<Json>(json);
-  if (!parsed) return Complaint(parsed.error());
+  if (!parsed) throw Complaint(parsed.error());
   const Json& root = *parsed;
   if (!root.is_object() || !root.contains("parameters") || !root["parameters"].is_object()) {
-    return Complaint("\"parameters\" is missing or not an object");
+    throw Complaint("\"parameters\" is missing or not an object");
   }
   ParameterSet out;
   out.name = optional_text(root, "name");
@@ -136,10 +124,10 @@ std::expected<ParameterSet, std::string> parse_parameters(std::string_view json,
                                value.is_string() ? value.get<std::string>() : value.dump());
     }
   }
-  if (const auto read = read_values(root["parameters"], base, out); !read) {
-    return Complaint(read.error());
-  }
+  read_values(root["parameters"], base, out);
   return out;
+} catch (const Complaint& complaint) {
+  return std::unexpected(std::string(complaint.what()));
 }
 
 }  // namespace iwarp::offload_model

@@ -70,8 +70,6 @@ PcieTraffic host_writes(const PcieLink& link, double octets) {
   return {packets_of(octets, link.payload) * kRequestHeader + octets, 0};
 }
 
-PcieTraffic host_reads(double octets) { return {kRequestHeader, kCompletionHeader + octets}; }
-
 namespace {
 
 PcieTraffic completes(const PcieLink& link, const RnicMessage& m) {
@@ -80,9 +78,8 @@ PcieTraffic completes(const PcieLink& link, const RnicMessage& m) {
   return out;
 }
 
-}  // namespace
-
-PcieTraffic rnic_sends(const PcieLink& link, const RnicMessage& m) {
+/// Returns the traffic of posting a request and of its completion, without payload by DMA.
+PcieTraffic posts(const PcieLink& link, const RnicMessage& m) {
   // A request with inlined payload fills whole cache lines.
   constexpr double kInlineHeader = 36;
   const auto lines = m.inlined ? packets_of(kInlineHeader + m.size, kWorkRequest) : 1;
@@ -94,12 +91,19 @@ PcieTraffic rnic_sends(const PcieLink& link, const RnicMessage& m) {
   } else {
     out += lines * host_writes(link, kWorkRequest);  // write combining: a packet per cache line
   }
+  return out;
+}
+
+}  // namespace
+
+PcieTraffic rnic_sends(const PcieLink& link, const RnicMessage& m) {
+  auto out = m.read ? PcieTraffic{} : posts(link, m);
   if (!m.inlined) out += card_reads(link, m.size);
   return out;
 }
 
 PcieTraffic rnic_receives(const PcieLink& link, const RnicMessage& m) {
-  auto out = m.consumes_receive ? completes(link, m) : PcieTraffic{};
+  auto out = m.read ? posts(link, m) : m.consumes_receive ? completes(link, m) : PcieTraffic{};
   if (m.consumes_receive) out += card_reads(link, kReceiveRequest);
   out += card_writes(link, m.size);
   return out;

@@ -11,8 +11,8 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "iwarp/offload_model/adapter.hpp"
 #include "iwarp/offload_model/performance.hpp"
-#include "limits.hpp"
 
 namespace iwarp::offload_model {
 
@@ -55,12 +55,15 @@ Given given(const Parameters& p, const Json& in) {
                                     {"hit_rate", &w.hit_rate},
                                     {"toe_copies", &w.toe_copies},
                                     {"sleeps", &w.sleeps},
-                                    {"signalled", &w.signalled}}) {
+                                    {"signalled", &w.signalled},
+                                    {"qps", &w.qps},
+                                    {"burst", &w.burst}}) {
     *member = in.value(key, *member);
   }
   w.crc = out.number("crc", 1) > 0;
   w.inlined = out.number("inlined", 0) > 0;
-  w.one_sided = out.number("one_sided", 0) > 0;
+  const auto verb = in.value("verb", "send");
+  w.verb = verb == "write" ? Verb::kWrite : verb == "read" ? Verb::kRead : Verb::kSend;
   return out;
 }
 
@@ -103,6 +106,19 @@ double aggregation(const Given& g) {
   without.gro = without.mss;
   const auto one = message_cost(g.mode, without, g.w).rx.total();
   return kPercent * (one / g.cost().rx.total() - 1);
+}
+
+/// Returns the number of queue pairs, or of outstanding requests on them, from which on a card has
+/// less than a share of its highest rate. Enough processors post.
+double cliff(const Given& g) {
+  constexpr double kMost = 1 << 20;
+  auto w = g.w;
+  const bool outstanding = g.number("outstanding") > 0;
+  const auto rate = [&](double n) {
+    (outstanding ? w.depth : w.qps) = outstanding ? n / w.qps : n;
+    return throughput(g.mode, g.p, w, kMost).gbps;
+  };
+  return cliff_of(rate, g.number("below"), kMost);
 }
 
 /// A number that a publication states, in the unit of its check. The first ones are arithmetic with
@@ -155,11 +171,13 @@ constexpr std::array kQuantities{
     Quantity{"request", [](const Given& g) { return g.cost().total() * g.p.clock / kNsPerUs; }},
     Quantity{"flow", flow},
     Quantity{"aggregation", aggregation},
+    Quantity{"cliff", cliff},
 };
 
 // Reading the rows
 // ----------------
-constexpr std::array<std::string_view, 4> kUses{"identity", "calibrated", "derived", "prediction"};
+constexpr std::array<std::string_view, 5> kUses{"identity", "calibrated", "derived", "prediction",
+                                                "cliff"};
 
 Use use_of(const std::string& text) {
   for (std::size_t i = 0; i < kUses.size(); ++i) {
@@ -183,6 +201,9 @@ Check check_of(const Json& json, Use use, const ParameterSet& set,
   if (use == Use::kPrediction) {
     out.at_most = json.value("at_most", false);
     out.band = band(drawn, model);
+  } else if (use == Use::kCliff) {
+    out.band = {out.published / kCriterion.cliff, out.published,
+                out.published * kCriterion.cliff};
   } else {
     out.band = {json.at("low").get<double>(), out.published, json.at("high").get<double>()};
   }

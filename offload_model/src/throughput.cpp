@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "iwarp/offload_model/adapter.hpp"
 #include "iwarp/offload_model/performance.hpp"
-#include "limits.hpp"
 
 namespace iwarp::offload_model {
 
@@ -31,61 +31,79 @@ BusOctets bus_octets(Mode mode, const Parameters& p, const Workload& w) {
 namespace {
 
 /// Returns the time from the post of a message until the next one may follow in its place: the
-/// receiver, or its card, answers with one octet.
+/// receiver, or its card, answers with one octet. The payload of a Read is itself the answer.
 double round_trip_ns(Mode mode, const Parameters& p, const Workload& w) {
+  if (mode == Mode::kRnic && w.fetches()) return delivery_ns(mode, p, w);
   auto answer = w;
   answer.size = 1;
   return delivery_ns(mode, p, w) + latency_ns(mode, p, answer);
 }
 
 /// Returns the rate at which PCI Express carries messages between an RNIC and its hosts, in Gb/s.
-double pcie_limit(const Parameters& p, const Workload& w) {
+double pcie_limit(const Parameters& p, const Workload& w, const CacheMisses& misses) {
   if (p.pcie_lanes == 0) return INFINITY;
   const auto link = pcie_of(p);
   const RnicMessage message{.size = w.size,
-                            .inlined = w.inlined,
+                            .inlined = w.inlined && !w.fetches(),
                             .list = p.doorbell_batch,
                             .signalled = w.signalled,
                             .interrupts = w.events ? w.signalled / w.moderation : 0,
-                            .consumes_receive = !w.one_sided};
+                            .consumes_receive = w.verb == Verb::kSend,
+                            .read = w.fetches()};
+  auto ends = std::array{rnic_sends(link, message), rnic_receives(link, message)};
+  if (w.verb == Verb::kAtomic) ends[0] += card_writes(link, w.size);
+  auto target = misses;
+  target.request = 0;
+  ends[w.fetches() ? 0 : 1] += miss_traffic(link, target, p.context_size);
+  ends[w.fetches() ? 1 : 0] += miss_traffic(link, misses, p.context_size);
   constexpr double kNsPerMillionth = 1e-3;
-  return std::min(pcie_rate(link, rnic_sends(link, message)),
-                  pcie_rate(link, rnic_receives(link, message))) *
-         kNsPerMillionth * w.size * kBitsPerOctet;
+  return std::min(pcie_rate(link, ends[0]), pcie_rate(link, ends[1])) * kNsPerMillionth * w.size *
+         kBitsPerOctet;
 }
 
-/// Returns the rate at which a card fetches the requests of one queue pair, in Gb/s. It fetches the
-/// requests of a doorbell together, and those of the next doorbell after them. The processor itself
-/// writes an inlined request into the card.
-double fetch_limit(const Parameters& p, const Workload& w) {
-  if (w.inlined || p.dma_latency == 0) return INFINITY;
-  return p.doorbell_batch * w.size * kBitsPerOctet / p.dma_latency;
+/// Returns the time that a card needs for each message of one queue pair. It fetches the requests
+/// of a doorbell together, and those of the next doorbell after them. The processor itself writes
+/// an inlined request into the card.
+double queue_pair_ns(const Parameters& p, const Workload& w) {
+  const bool written = w.inlined && !w.fetches();
+  return std::max(p.nic_queue_pair, written ? 0 : p.dma_latency / p.doorbell_batch);
 }
-
-}  // namespace
 
 /// Computes, in the symbols of rfc-notes/offload-model.md:
-/// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + n / rate); M_bus n / x; PCIe;
-///         depth n / (L(n) + L(1)); b n / L_pcie)
-Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
-                      double application) {
+/// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + m L_read / units + n / rate);
+///         M_bus n / x; PCIe; q n / max(t_qp, L_pcie / b); q depth n / (L(n) + L(1)))
+Throughput lowest_limit(Mode mode, const Parameters& p, const Workload& w, double cores,
+                        double application, const CacheMisses& misses) {
   const auto cost = message_cost(mode, p, w);
   const auto bits = w.size * kBitsPerOctet;
   const auto own = w.size * application;
   const auto bus = bus_octets(mode, p, w);
-  const bool card = mode == Mode::kToe || mode == Mode::kRnic;
+  const bool rnic = mode == Mode::kRnic;
+  const bool card = mode == Mode::kToe || rnic;
   std::array limits{
       Throughput{wire_of(mode, p, w).efficiency * p.link, "link"},
       Throughput{cores * bits / (cost.tx.total() + own), "sender's processor"},
       Throughput{cores * bits / (cost.rx.total() + own), "receiver's processor"},
       Throughput{p.memory_bus * bits / std::max(bus.tx, bus.rx), "memory bus"},
-      Throughput{w.depth > 0 ? w.depth * bits / round_trip_ns(mode, p, w) : INFINITY,
+      Throughput{w.depth > 0 ? w.qps * w.depth * bits / round_trip_ns(mode, p, w) : INFINITY,
                  "number of messages in flight"},
-      Throughput{card ? bits / (p.nic_message + bits / p.nic_rate) : p.link, "card"},
-      Throughput{mode == Mode::kRnic ? pcie_limit(p, w) : INFINITY, "PCI Express"},
-      Throughput{mode == Mode::kRnic ? fetch_limit(p, w) : INFINITY, "queue pair"},
+      Throughput{card ? bits / (engine_ns(p, misses) + bits / p.nic_rate) : p.link, "card"},
+      Throughput{rnic ? w.qps * bits / queue_pair_ns(p, w) : INFINITY, "queue pair"},
+      Throughput{rnic ? pcie_limit(p, w, misses) : INFINITY, "PCI Express"},
   };
   return *std::ranges::min_element(limits, {}, &Throughput::gbps);
+}
+
+}  // namespace
+
+Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
+                      double application) {
+  constexpr double kNoticed = 1.05;
+  const auto misses = mode == Mode::kRnic ? cache_misses(p, w) : CacheMisses{};
+  auto out = lowest_limit(mode, p, w, cores, application, misses);
+  const auto without = lowest_limit(mode, p, w, cores, application, {});
+  if (without.gbps > kNoticed * out.gbps) out.limit = most_missed(misses);
+  return out;
 }
 
 Load load_at(Mode mode, const Parameters& p, const Workload& w, double gbps) {
@@ -117,7 +135,7 @@ Loaded loaded_at(Mode mode, const Parameters& p, const Workload& w, const Throug
   const auto bus = bus_octets(mode, p, w);
   auto load = load_at(mode, p, w, gbps);
   const bool polls = mode == Mode::kRnic ? !w.events : w.sleeps == 0;
-  auto& waiter = mode == Mode::kRnic && w.one_sided ? load.tx : load.rx;
+  auto& waiter = mode == Mode::kRnic && w.verb == Verb::kWrite ? load.tx : load.rx;
   if (polls) waiter = std::max(waiter, cores);
   return {busy, queue_of(busy, servers, servers * w.size * kBitsPerOctet / most.gbps).p99_ns,
           load.tx + load.rx, messages * std::max(bus.tx, bus.rx) / p.memory_bus};

@@ -9,8 +9,6 @@
 #include <numbers>
 #include <random>
 
-#include "limits.hpp"
-
 namespace iwarp::offload_model {
 
 namespace {

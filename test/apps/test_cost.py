@@ -70,7 +70,7 @@ class Cost(Case):
     def test_predict_as_json(self):
         value = self.predicted("--size", "1M")
         self.assertEqual(list(value), "host note workload what_if size rate cores load load_gbps machine sentences ways before crossovers "
-                         "reuses flips decisive by_size copy_share by_reuse crc_and_markers published parameters".split())
+                         "reuses flips cliffs decisive by_size copy_share by_reuse crc_and_markers published parameters".split())
         rows = {"sentences": "about text", "crossovers": "over what text size low high",
                 "ways": "way us total_us low_us high_us sender_us receiver_us gbps limit latency_us cores p99_us busy memory polling_cores than_sockets",
                 "by_size": "way size ns ratio low high", "by_reuse": "host reuse size",
@@ -156,6 +156,41 @@ class Cost(Case):
         self.fails(r'--what-if: "gro": "0" is not a number above 0 \(largest piece .*, in octets\)', "predict", "--what-if",
                    "gro=0")
         self.fails('--what-if: "depth": not of the form KEY=VALUE', "predict", "--what-if", "depth")
+
+    def test_queue_pairs_and_memory_outgrow_the_caches_of_a_card(self):
+        small = ["--size", 64, "--cores", 64]
+        said, _, ways = self.sentences(*small, "--what-if", "qps=4000")
+        self.assertRegex(said["ceiling"], r"; an RNIC is limited by the context cache for its 4000 queue pairs\.$")
+        self.assertIn("Gb/s (context cache for its 4000 queue pairs) with", said["change"])
+        self.assertEqual(ways["RNIC, once"]["limit"], "context cache")
+        found = re.search(r"from (\d+) queue pairs on an RNIC loses a tenth of its throughput to its context cache\.$", said["flip"])
+        peak, before, after = (next(way["gbps"] for way in self.predicted(*small, "--qps", n)["ways"] if way["way"] == "RNIC, once")
+                               for n in (512, int(found[1]) - 1, found[1]))
+        self.assertLess(after, 0.9 * peak)
+        self.assertGreaterEqual(before, 0.9 * peak)
+        for changes, limit in (("qps=500,regions=4000", "region cache for its 4000 memory regions"),
+                               ("qps=500,registered=1024G,verb=read", "translation cache for its 1.0 TiB"),
+                               ("qps=500,depth=16", "request cache for its 8000 requests")):
+            self.assertRegex(self.sentences(*small, "--what-if", changes)[0]["ceiling"], rf"limited by the {limit}\.$")
+        # Few queue pairs do not reach what sockets do; the sentence says from how many on they do.
+        said, _, _ = self.sentences(*small)
+        turn = re.search(r"; from (\d+) queue pairs on its throughput is higher than theirs", said["flip"])[1]
+        for n, higher in ((int(turn) - 1, False), (turn, True)):
+            ways = {way["way"]: way["gbps"] for way in self.predicted(*small, "--qps", n)["ways"]}
+            self.assertEqual(ways["RNIC, once"] > 1.05 * ways["kernel sockets"], higher)
+
+    def test_verbs_and_paging_on_demand(self):
+        ways = {verb: {way["way"]: way for way in self.predicted("--verb", verb, "--size", "4K")["ways"]}["RNIC, once"]
+                for verb in ("send", "write", "read", "atomic")}
+        self.assertLess(ways["write"]["total_us"], ways["send"]["total_us"])
+        self.assertEqual(ways["read"]["sender_us"], ways["write"]["receiver_us"])
+        self.assertGreater(ways["read"]["latency_us"], ways["write"]["latency_us"])
+        self.assertLess(ways["atomic"]["latency_us"], ways["read"]["latency_us"])
+        demand = {way["way"]: way for way in self.predicted("--on-demand", "--reuse", 8)["ways"]}
+        once, paged, each = (demand[f"RNIC, {name}"] for name in ("once", "on demand", "each time"))
+        self.assertLess(once["total_us"], paged["total_us"])
+        self.assertLess(paged["total_us"], each["total_us"])
+        self.assertGreater(paged["latency_us"], each["latency_us"])
 
     def test_the_tail_of_the_latency_grows_with_the_load(self):
         """The text and the JSON agree; a way that cannot carry the rate of sockets is overloaded."""
@@ -303,8 +338,12 @@ class Cost(Case):
                                     rf"The 90 % bands hold \d+ of {len(figures)} published values\.\n")
         agree = sum(verdict == "agrees" for *_, verdict in figures)
         self.assertIn("missed", predicted)
-        self.assertRegex(text, rf"\nidentities: 7 of 7 hold; predictions: {agree} of {len(figures)} agree; limits: 1 "
-                               r"of 1 kept; not evidence for the model: \d of \d calibrated and 4 of 4 derived figures "
+        cliffs = re.findall(r"\n      ([! ]) .*: ([\d.e+]+) \w+ \(([\d.]+) to ([\d.]+)\)", text[text.index(", cliffs:"):])
+        near = [float(low) <= float(value) <= float(high) for _, value, low, high in cliffs]
+        self.assertEqual([mark == " " for mark, *_ in cliffs], near)
+        self.assertRegex(text, rf"\nidentities: 7 of 7 hold; predictions: {agree} of {len(figures)} agree; "
+                               rf"cliffs: {sum(near)} of {len(near)} agree; limits: 1 of 1 "
+                               r"kept; not evidence for the model: \d of \d calibrated and 4 of 4 derived figures "
                                r"agree\n$")
 
     def test_a_note_cannot_leave_its_script_element(self):

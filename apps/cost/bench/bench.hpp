@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "iwarp/crc32c/crc32c.hpp"
+#include "iwarp/offload_model/fit.hpp"
 #include "iwarp/offload_model/judge.hpp"
-#include "iwarp/offload_model/statistics.hpp"
 
 namespace iwarp::apps::cost {
 

@@ -14,6 +14,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "common/base/error.hpp"
 #include "common/base/units.hpp"
@@ -41,6 +42,7 @@ struct Recording {
     std::uint64_t inlined = 0;
     /// Sum over the posts of the requests that are then outstanding on all connections together.
     std::uint64_t outstanding = 0;
+    std::set<std::string> connections;  ///< those that posted, by log and group_id
   };
   std::map<Kind, Posts> operations;
   std::uint64_t connections = 0;
@@ -75,6 +77,7 @@ class LogReader {
   explicit LogReader(Recording& out) : out_(out) {}
 
   void read(const fs::path& file) {
+    file_ = file.string();
     std::ifstream in(file, std::ios::binary);
     constexpr char kRecordSeparator = '\x1e';
     for (std::string line; std::getline(in, line);) {
@@ -113,6 +116,7 @@ class LogReader {
       ++all.count;
       all.inlined += has("inline") ? 1 : 0;
       all.outstanding += ++in_flight_;
+      all.connections.insert(file_ + record.at("group_id").get<std::string>());
     }
   }
 
@@ -139,6 +143,7 @@ class LogReader {
   }
 
   Recording& out_;
+  std::string file_;
   std::map<std::string, std::deque<Request>> outstanding_;  ///< by group_id
   std::uint64_t in_flight_ = 0;                             ///< outstanding in all groups together
   std::optional<double> first_;                             ///< time of the first event, in ms
@@ -152,25 +157,32 @@ bool is_priced(const Recording::Kind& kind) {
   return std::ranges::find(others, kind.verb) == others.end();
 }
 
-bool is_one_sided(const std::string& verb) {
-  return verb == "write" || verb.starts_with("read") || verb == "fetch_add" || verb == "cmp_swap";
+/// Returns the verb as a value of --verb.
+std::string verb_of(const std::string& verb) {
+  return verb == "write"                             ? "write"
+         : verb.starts_with("read")                  ? "read"
+         : verb == "fetch_add" || verb == "cmp_swap" ? "atomic"
+                                                     : "send";
 }
 
-/// Turns the recorded messages into those of the question, and their mean into its workload. The
-/// program has exchanged STags by Sends of its own, which are among its messages.
+/// Turns the recorded messages into those of the question, and their mean into its workload, whose
+/// verb and connections are those of the most frequent kind. The program has exchanged STags by
+/// Sends of its own, which are among its messages.
 void ask_about(const Recording& recording, QuestionOptions& question) {
   constexpr double kHalf = 0.5;
   const auto number = [](std::uint64_t n) { return static_cast<double>(n); };
   Recording::Posts all;
   double octets = 0;
-  double one_sided = 0;
-  const auto workload = [&](double size, const Recording::Posts& posts, double share_one_sided) {
+  const std::string* most = nullptr;  // verb of the kind that was posted most often
+  std::uint64_t most_posts = 0;
+  const auto workload = [&](double size, const Recording::Posts& posts, const std::string& verb) {
     WorkloadOptions out = question.workload;
     out.size = static_cast<std::uint64_t>(std::max(1.0, std::round(size)));
+    out.verb = verb_of(verb);
     out.rest.advertise = kOften;
-    out.rest.depth = number(posts.outstanding) / number(posts.count);
+    out.rest.qps = number(posts.connections.size());
+    out.rest.depth = number(posts.outstanding) / number(posts.count) / out.rest.qps;
     out.rest.inlined = number(posts.inlined) > kHalf * number(posts.count);
-    out.rest.one_sided = share_one_sided > kHalf;
     out.rest.signalled = std::min(1.0, number(recording.completed) / number(all.count));
     return out;
   };
@@ -180,15 +192,17 @@ void ask_about(const Recording& recording, QuestionOptions& question) {
     all.inlined += posts.inlined;
     all.outstanding += posts.outstanding;
     octets += number(posts.count) * number(kind.octets);
-    one_sided += is_one_sided(kind.verb) ? number(posts.count) : 0;
+    if (posts.count <= most_posts) continue;
+    most_posts = posts.count;
+    most = &kind.verb;
+    all.connections = posts.connections;
   }
   if (all.count == 0) return;
   for (const auto& [kind, posts] : recording.operations) {
     if (!is_priced(kind)) continue;
-    question.sent.push_back({workload(number(kind.octets), posts, is_one_sided(kind.verb) ? 1 : 0),
-                             number(posts.count)});
+    question.sent.push_back({workload(number(kind.octets), posts, kind.verb), number(posts.count)});
   }
-  question.workload = workload(octets / number(all.count), all, one_sided / number(all.count));
+  question.workload = workload(octets / number(all.count), all, *most);
 }
 
 Json json_of(const Recording& r) {

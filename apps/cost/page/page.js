@@ -91,7 +91,8 @@ function published() {
   byId('tally').textContent = `Predictions: ${of(tally.prediction)} agree. A prediction is by a preset, of whose ` +
     `values none comes from the figure. It agrees when it is within ${percent(criterion.miss)} of the published ` +
     `value and its band, which holds 90 % of what the uncertainties of the preset allow, is at most a factor of ` +
-    `${criterion.band} wide. Limits that are published instead of values: ${of(tally.limit)} kept.`;
+    `${criterion.band} wide. Limits that are published instead of values: ${of(tally.limit)} kept. ` +
+    `Cliffs, predicted within a factor of ${criterion.cliff}: ${of(tally.cliff)} agree.`;
   fill('published', ['', 'figure', 'used as', 'published', 'model', 'miss', 'range', 'verdict', 'by', 'mark', 'source'],
     rows.flatMap((row) => row.checks.map((check, i) => [
       `${row.number}`, check.what, row.use, [`${check.at_most ? 'below ' : ''}${number(check.published)} ${check.unit}`, 'number'],

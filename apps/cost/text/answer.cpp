@@ -9,6 +9,7 @@
 #include <map>
 
 #include "common/base/units.hpp"
+#include "iwarp/offload_model/adapter.hpp"
 
 namespace iwarp::apps::cost {
 
@@ -40,11 +41,13 @@ Workload unchanged(Workload w) { return w; }
 Workload registered_each_time(Workload w) {
   w.hit_rate = 0;
   w.reuse = 1;
+  w.on_demand = false;
   return w;
 }
 
 Workload registered_once(Workload w) {
   w.hit_rate = 1;
+  w.on_demand = false;
   return w;
 }
 
@@ -59,7 +62,11 @@ std::string workload_text(const Question& q) {
          : w.advertise >= kOften
              ? ", STag known"
              : fmt::format(", STag exchanged once per {:g} transfers", w.advertise);
-  if (w.depth > 0) out += fmt::format(", {:.3g} in flight", w.depth);
+  if (w.on_demand) out += ", memory paged on demand";
+  if (w.depth > 0) out += fmt::format(", {:.3g} in flight", w.qps * w.depth);
+  if (w.qps > 1) out += fmt::format(" on {:.0f} connections", w.qps);
+  if (w.regions > 1) out += fmt::format(", {:.0f} memory regions", w.regions);
+  if (w.memory > 0) out += fmt::format(", {} registered", format_octets(w.memory));
   out += w.crc ? ", CRC on" : ", CRC off";
   if (w.markers) out += ", markers";
   return out;
@@ -133,7 +140,11 @@ std::vector<Way> ways_of(const Question& q) {
     add(std::string(to_string(mode)), mode, unchanged);
   }
   add(kEachTime, Mode::kRnic, registered_each_time);
-  if (q.workload.hit_rate < 1 && q.workload.reuse > 1) add(kAsAsked, Mode::kRnic, unchanged);
+  if (q.workload.on_demand) {
+    add(kOnDemand, Mode::kRnic, unchanged);
+  } else if (q.workload.hit_rate < 1 && q.workload.reuse > 1) {
+    add(kAsAsked, Mode::kRnic, unchanged);
+  }
   add(kOnce, Mode::kRnic, registered_once);
   return out;
 }
@@ -162,31 +173,84 @@ std::vector<NamedCrossover> crossovers_of(const Question& q) {
   return out;
 }
 
+/// A number of a question whose effect on the choice is examined. A new one needs only a row.
+struct Dimension {
+  std::function<std::string(double)> text;
+  double largest;
+  std::function<void(Question&, double)> set;
+  std::string_view cache = {};  ///< the cache that the number fills
+};
+
+const std::vector<Dimension>& dimensions() {
+  constexpr double kLargestNumber = 1 << 20;
+  constexpr double kLargestMemory = 1ULL << 40;
+  const auto counted = [](const char* what) {
+    return [what](double n) { return fmt::format("{:.0f} {}", n, what); };
+  };
+  static const std::vector<Dimension> kAll{
+      {counted("cores"), 64, [](Question& q, double n) { q.cores = n; }},
+      {counted("messages in flight"), 1024, [](Question& q, double n) { q.workload.depth = n; },
+       "request cache"},
+      {counted("queue pairs"), kLargestNumber, [](Question& q, double n) { q.workload.qps = n; },
+       "context cache"},
+      {counted("memory regions"), kLargestNumber,
+       [](Question& q, double n) { q.workload.regions = n; }, "region cache"},
+      {[](double n) { return format_octets(n) + " of registered memory"; }, kLargestMemory,
+       [](Question& q, double n) { q.workload.memory = n; }, "translation cache"},
+  };
+  return kAll;
+}
+
+model::Throughput throughput_of(const Question& q, const Parameters& p, Mode mode,
+                                const Workload& w) {
+  return throughput(mode, p, w, q.cores, q.application);
+}
+
 std::vector<Flip> flips_of(const Question& q) {
   constexpr double kEqual = 1.05;  // throughputs that differ by less count as equal
   const auto p = q.set.resolve();
   const auto rnic_is = [&](const Question& at) {
-    const auto gbps = [&](Mode mode, const Workload& w) {
-      return throughput(mode, p, w, at.cores, at.application).gbps;
-    };
-    const auto sockets = gbps(Mode::kSockets, at.workload);
-    const auto rnic = gbps(Mode::kRnic, registered_once(at.workload));
+    const auto sockets = throughput_of(at, p, Mode::kSockets, at.workload).gbps;
+    const auto rnic = throughput_of(at, p, Mode::kRnic, registered_once(at.workload)).gbps;
     return rnic > kEqual * sockets ? 1 : sockets > kEqual * rnic ? -1 : 0;
   };
   std::vector<Flip> out;
-  /// Adds the numbers at which the result changes, after `set` has put them into the question.
-  const auto examine = [&](const char* many, double largest, auto set) {
-    auto at = q;
-    set(at, 1);
-    for (auto [n, last] = std::pair{2.0, rnic_is(at)}; n <= largest; ++n) {
-      set(at, n);
-      const auto now = rnic_is(at);
-      if (now != last) out.push_back({fmt::format("{:g} {}", n, many), now});
-      last = now;
+  for (const auto& dimension : dimensions()) {
+    const auto with = [&](double n) {
+      auto at = q;
+      dimension.set(at, n);
+      return rnic_is(at);
+    };
+    constexpr double kStep = 1.02;  // so that few of many numbers are examined
+    auto last = with(1);
+    for (double n = 1; n < dimension.largest;) {
+      const auto low = n;
+      n = std::max(n + 1, std::floor(n * kStep));
+      if (with(n) == last) continue;
+      n = model::change_between(low, n, [&](double at) { return with(at) == last; });
+      last = with(n);
+      out.push_back({dimension.text(n), last});
     }
-  };
-  examine("cores", 64, [](Question& at, double n) { at.cores = n; });
-  examine("messages in flight", 1024, [](Question& at, double n) { at.workload.depth = n; });
+  }
+  return out;
+}
+
+std::vector<Cliff> cliffs_of(const Question& q) {
+  constexpr double kNoticed = 0.9;
+  const auto p = q.set.resolve();
+  std::vector<Cliff> out;
+  for (const auto& dimension : dimensions()) {
+    const auto with = [&](double n) {
+      auto at = q;
+      dimension.set(at, n);
+      return throughput_of(at, p, Mode::kRnic, registered_once(at.workload));
+    };
+    const auto n =
+        model::cliff_of([&](double at) { return with(at).gbps; }, kNoticed, dimension.largest);
+    // Another cache may limit the throughput whatever this number is.
+    if (std::isfinite(n) && with(n).limit == dimension.cache)
+      out.push_back({dimension.text(n), dimension.cache});
+  }
   return out;
 }
 
@@ -308,6 +372,7 @@ Answer answer(const QuestionOptions& options) {
              .crossovers = crossovers_of(q),
              .reuses = reuse_needed(q.set.resolve(), q.workload),
              .flips = flips_of(q),
+             .cliffs = cliffs_of(q),
              .decisive = decisive_of(q)};
   out.sentences = sentences_of(out);
   if (!options.program.empty()) {

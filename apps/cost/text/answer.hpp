@@ -33,6 +33,7 @@ struct Way {
 
 inline constexpr const char* kEachTime = "RNIC, each time";
 inline constexpr const char* kAsAsked = "RNIC, --reuse";
+inline constexpr const char* kOnDemand = "RNIC, on demand";
 inline constexpr const char* kOnce = "RNIC, once";
 
 /// The size from which an RNIC is better than `over`.
@@ -50,6 +51,13 @@ struct Flip {
   /// Throughput of the RNIC from this number on: 1 if higher than that of sockets, 0 if equal
   /// within 5 %, -1 if lower.
   int rnic = 0;
+};
+
+/// A number from which on an RNIC with registered buffers loses a tenth of its throughput to a
+/// cache of the card.
+struct Cliff {
+  std::string count;       ///< for example "561 queue pairs"
+  std::string_view cache;  ///< for example "context cache"
 };
 
 /// A point of the chart of processor time against message size.
@@ -99,6 +107,7 @@ struct Answer {
   /// Transfers after which registering both buffers has paid off, if it ever does.
   std::optional<double> reuses;
   std::vector<Flip> flips;
+  std::vector<Cliff> cliffs;
   std::vector<std::string> decisive;  ///< parameters that decide between sockets and an RNIC
   std::vector<Sentence> sentences;
   std::vector<SizePoint> by_size;

@@ -82,7 +82,7 @@ std::string table(const Answer& a) {
   add("  bounded by", [](const Way& way) {
     const auto& limit = way.throughput.limit;
     if (limit.starts_with("number")) return std::string("in flight");
-    return std::string(limit.substr(0, limit.find('\'')));
+    return std::string(limit.substr(0, std::min(limit.find('\''), limit.find(" cache"))));
   });
   add_both("one-way latency, us", [](const Way& way) { return us_text(way.latency); });
   add_both(fmt::format("cores at {:g} Gb/s", q.rate),

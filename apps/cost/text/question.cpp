@@ -20,6 +20,7 @@ namespace iwarp::apps::cost {
 namespace {
 
 constexpr std::uint64_t kLargestSize = 1ULL << 32;
+constexpr std::uint64_t kMostRegistered = 1ULL << 44;
 constexpr double kLargestRate = 10'000;  // maximum rate in Gb/s
 constexpr double kLargestCores = 4096;
 // Maximum number of transfers per registration, and of transfers per advertisement.
@@ -61,12 +62,26 @@ void add_workload_options(cli::Command& command, WorkloadOptions& options) {
                  "Number of processors that each end may use");
   command.number("--load", "SHARE", options.load, {0, 0.999},
                  "Rate for the tail of the latency, as a share of what kernel sockets reach");
-  command.number("--depth", "N", w.depth, {1, kLargestCount},
-                 "Messages in flight; by default, enough to keep the slowest resource busy");
+  command.number(
+      "--depth", "N", w.depth, {1, kLargestCount},
+      "Messages in flight per connection; by default, as many as keep the slowest resource "
+      "busy");
+  command.number("--qps", "N", w.qps, {1, kLargestCount},
+                 "Number of connections; on an RNIC, each has a queue pair");
+  command.number("--burst", "N", w.burst, {1, kLargestCount},
+                 "RNIC: messages on a queue pair before the next queue pair's turn");
+  command.number("--regions", "N", w.regions, {1, kLargestCount},
+                 "RNIC: number of memory regions that messages use at random");
+  command.size("--registered", options.registered, {0, kMostRegistered},
+               "RNIC: registered memory that messages use at random");
+  command.choice("--verb", options.verb, {"send", "write", "read", "atomic"},
+                 "RNIC: operation; an atomic moves 8 bytes, whatever --size says");
   command.number("--reuse", "U", w.reuse, {1, kLargestCount}, "Transfers per buffer registration");
   command.number("--advertise", "V", w.advertise, {1, kLargestCount},
                  "Transfers per STag exchange");
   flag(command, "--cached", options.cached, "Assume that each registration is found in a cache");
+  flag(command, "--on-demand", w.on_demand,
+       "RNIC: do not pin memory; the first of --reuse transfers waits for a page fault");
   command.choice(
       "--wait", options.wait, {"usual", "poll", "interrupt"},
       "How receivers wait: usual means that sockets and a TOE sleep while an RNIC polls");
@@ -89,7 +104,14 @@ void add_workload_options(cli::Command& command, WorkloadOptions& options) {
 
 void set_workload(Question& q, const WorkloadOptions& options) {
   auto& w = q.workload = options.rest;
-  w.size = static_cast<double>(options.size);
+  constexpr double kAtomicSize = 8;
+  using enum model::Verb;
+  w.verb = options.verb == "write"    ? kWrite
+           : options.verb == "read"   ? kRead
+           : options.verb == "atomic" ? kAtomic
+                                      : kSend;
+  w.size = w.verb == kAtomic ? kAtomicSize : static_cast<double>(options.size);
+  w.memory = static_cast<double>(options.registered);
   w.fpdu = static_cast<double>(options.fpdu);
   w.hit_rate = options.cached ? 1 : 0;
   w.sleeps = options.wait == "poll" ? 0 : 1;

@@ -36,6 +36,8 @@ struct WorkloadOptions {
   double application = 0;  ///< work of the application in ns per byte
   bool cached = false;
   std::string wait = "usual";
+  std::string verb = "send";
+  std::uint64_t registered = 0;
   std::string pcie;  ///< "gen4x8", for example; empty for the link of the host
   std::string crc = "on";
   model::Workload rest;  ///< the members that need no conversion

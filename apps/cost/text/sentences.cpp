@@ -21,11 +21,22 @@ std::string time_text(double ns) {
   return ns < kMany ? us_text(ns) + " us" : us_text(ns / kNsPerUs) + " ms";
 }
 
+/// Returns what limits a way. If a cache of the card is too small, says for what.
+std::string limit_of(const Way& way) {
+  const auto& w = way.workload;
+  std::string out(way.throughput.limit);
+  if (out == "context cache") out += fmt::format(" for its {:.0f} queue pairs", w.qps);
+  if (out == "region cache") out += fmt::format(" for its {:.0f} memory regions", w.regions);
+  if (out == "translation cache") out += " for its " + format_octets(w.memory);
+  if (out == "request cache") out += fmt::format(" for its {:.0f} requests", w.qps * w.depth);
+  return out;
+}
+
 /// Returns "98.7 Gb/s (link) with 0.96 us": throughput, its limit and processor time of a way.
 /// `unit` follows the time.
 std::string result(const Way& way, std::string_view unit = "") {
   return fmt::format(
-      "{:.3g} Gb/s ({}) with {}{}{}", way.throughput.gbps, way.throughput.limit,
+      "{:.3g} Gb/s ({}) with {}{}{}", way.throughput.gbps, limit_of(way),
       time_text(way.cost.total()), unit,
       way.standing == model::Standing::kUndecided ? " (within the uncertainty)" : "");
 }
@@ -56,9 +67,13 @@ std::string ceiling_sentence(const Answer& a) {
   if (!a.before.empty()) {
     out += fmt::format(", and {:.3g} Gb/s without the change", a.before.front().throughput.gbps);
   }
-  if (a.one_core_more.gbps <= t.gbps) return out + "; one core more does not help";
-  return out + fmt::format("; one core more raises that to {:.3g} Gb/s, limited by the {}",
+  out += a.one_core_more.gbps <= t.gbps
+             ? "; one core more does not help"
+             : fmt::format("; one core more raises that to {:.3g} Gb/s, limited by the {}",
                            a.one_core_more.gbps, a.one_core_more.limit);
+  if (const auto& rnic = a.way(kOnce); rnic.throughput.limit.ends_with("cache"))
+    out += fmt::format("; an RNIC is limited by the {}", limit_of(rnic));
+  return out;
 }
 
 std::string change_sentence(const Answer& a) {
@@ -108,10 +123,10 @@ std::string sizes_text(const Answer& a, std::string_view what) {
 }
 
 /// Returns "its 4 messages in flight" or, for example, "the link".
-std::string bound_text(const Question& q, std::string_view limit) {
-  if (!limit.ends_with("in flight")) return fmt::format("the {}", limit);
-  const auto depth = q.workload.depth;
-  return fmt::format("its {:.3g} message{} in flight", depth, depth == 1 ? "" : "s");
+std::string bound_text(const Way& way) {
+  if (!way.throughput.limit.ends_with("in flight")) return "the " + limit_of(way);
+  const auto all = way.workload.qps * way.workload.depth;
+  return fmt::format("its {:.3g} message{} in flight", all, all == 1 ? "" : "s");
 }
 
 std::string flip_sentence(const Answer& a) {
@@ -137,6 +152,10 @@ std::string flip_sentence(const Answer& a) {
                        : flip.rnic < 0 ? "its throughput is lower than theirs"
                                        : "both reach the same throughput");
   }
+  for (const auto& cliff : a.cliffs) {
+    out += fmt::format("; from {} on an RNIC loses a tenth of its throughput to its {}",
+                       cliff.count, cliff.cache);
+  }
   return out;
 }
 
@@ -145,9 +164,9 @@ std::string flip_sentence(const Answer& a) {
 Sentence program_sentence(const Answer& a, const std::string& program) {
   const auto now = a.way(to_string(Mode::kSoftware)).throughput.gbps;
   const auto run = [&](std::string_view name, std::string_view where) {
-    const auto& t = a.way(name).throughput;
-    return fmt::format("{:.2g} times as fast {} (bound by {})", t.gbps / now, where,
-                       bound_text(a.question, t.limit));
+    const auto& way = a.way(name);
+    return fmt::format("{:.2g} times as fast {} (bound by {})", way.throughput.gbps / now, where,
+                       bound_text(way));
   };
   const auto only = a.question.application > 0 ? "" : "If it does nothing but communicate, ";
   return {

@@ -108,10 +108,11 @@ Json published_json() {
   const auto tally_json = [](const model::Tally& t) {
     return Json{{"figures", t.figures}, {"hold", t.hold}};
   };
-  Json out{{"criterion", {{"miss", model::kCriterion.miss}, {"band", model::kCriterion.band}}}};
+  const auto& [miss, band, cliff] = model::kCriterion;
+  Json out{{"criterion", {{"miss", miss}, {"band", band}, {"cliff", cliff}}}};
   const auto tallies = tally(*rows);
   for (const auto use : {model::Use::kIdentity, model::Use::kCalibrated, model::Use::kDerived,
-                         model::Use::kPrediction}) {
+                         model::Use::kPrediction, model::Use::kCliff}) {
     out["tally"][std::string(to_string(use))] = tally_json(tallies[use]);
   }
   out["tally"]["limit"] = tally_json(tallies.limits);
@@ -155,6 +156,7 @@ std::string series_json(const Answer& a, int indent) {
       {"crossovers", list(a.crossovers, crossover_json)},
       {"reuses", nullptr},
       {"flips", Json::array()},
+      {"cliffs", Json::array()},
       {"decisive", a.decisive},
       {"by_size", list(a.by_size, size_json)},
       {"copy_share",
@@ -165,6 +167,7 @@ std::string series_json(const Answer& a, int indent) {
       {"parameters", parameters_json(q.set)}};
   for (const auto& [name, text] : q.set.machine) out["machine"][name] = text;
   for (const auto& f : a.flips) out["flips"].push_back({{"from", f.count}, {"rnic", f.rnic}});
+  for (const auto& c : a.cliffs) out["cliffs"].push_back({{"from", c.count}, {"cache", c.cache}});
   if (a.reuses) out["reuses"] = *a.reuses;
   return out.dump(indent);
 }

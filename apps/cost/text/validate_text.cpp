@@ -102,6 +102,7 @@ std::string tolerance_text(const std::vector<model::PublishedRow>& rows, Use use
       out += fmt::format("      {} {}: {:.3g} {} ({:g} to {:g})\n", row.holds(c) ? " " : "!",
                          c.what, c.model, c.unit, c.band.low, c.band.high);
     }
+    if (!row.reason.empty()) out += fmt::format("      {}\n", row.reason);
   }
   return out;
 }
@@ -148,17 +149,21 @@ std::string published_text(const std::vector<model::PublishedRow>& rows) {
   return tolerance_text(rows, Use::kIdentity, "identities: arithmetic that must hold") +
          tolerance_text(rows, Use::kCalibrated, "calibrated: a preset was fitted to them") +
          tolerance_text(rows, Use::kDerived, "derived: sums of published figures") +
-         predictions_text(rows);
+         predictions_text(rows) +
+         tolerance_text(rows, Use::kCliff,
+                        fmt::format("cliffs: predicted within a factor of {:g}, or (!) not",
+                                    model::kCriterion.cliff));
 }
 
 std::string tally_text(const std::vector<model::PublishedRow>& rows) {
   const auto all = tally(rows);
   const auto of = [](const model::Tally& t) { return fmt::format("{} of {}", t.hold, t.figures); };
   return fmt::format(
-      "identities: {} hold; predictions: {} agree; limits: {} kept; not evidence for the model: {} "
+      "identities: {} hold; predictions: {} agree; cliffs: {} agree; limits: {} kept; not evidence "
+      "for the model: {} "
       "calibrated and {} derived figures agree",
-      of(all[Use::kIdentity]), of(all[Use::kPrediction]), of(all.limits), of(all[Use::kCalibrated]),
-      of(all[Use::kDerived]));
+      of(all[Use::kIdentity]), of(all[Use::kPrediction]), of(all[Use::kCliff]), of(all.limits),
+      of(all[Use::kCalibrated]), of(all[Use::kDerived]));
 }
 
 }  // namespace iwarp::apps::cost

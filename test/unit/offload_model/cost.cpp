@@ -176,7 +176,7 @@ TEST_CASE("an RNIC costs requests and completions, whatever the message size") {
     CHECK(message_cost(Mode::kRnic, p, {.size = size}).total() == 3 * 6);
     CHECK(message_cost(Mode::kRnic, p, {.size = size, .advertise = 10}).total() ==
           Approx(2 * 6 + 0.6));
-    const auto silent = message_cost(Mode::kRnic, p, {.size = size, .one_sided = true});
+    const auto silent = message_cost(Mode::kRnic, p, {.size = size, .verb = Verb::kWrite});
     CHECK(silent.tx.total() == 6);
     CHECK(silent.rx.total() == 6);  // The receiver posts only the advertisement.
   }
@@ -190,9 +190,9 @@ TEST_CASE("unsignalled requests save completions, moderation saves interrupts, i
   p.wakeup = 20;
   p.copy_llc = 0.5;
   const auto of = [&](const Workload& w) { return message_cost(Mode::kRnic, p, w); };
-  CHECK(of({.one_sided = true}).tx.total() == 4);
-  CHECK(of({.signalled = 0.25, .one_sided = true}).tx.total() == 1.75);
-  CHECK(of({.size = 64, .inlined = true, .one_sided = true}).tx.total() == 4 + 32);
+  CHECK(of({.verb = Verb::kWrite}).tx.total() == 4);
+  CHECK(of({.signalled = 0.25, .verb = Verb::kWrite}).tx.total() == 1.75);
+  CHECK(of({.size = 64, .inlined = true, .verb = Verb::kWrite}).tx.total() == 4 + 32);
   CHECK(of({.events = true}).rx[kInterrupt] + of({.events = true}).rx[kWakeup] == 30);
   const auto moderated = of({.events = true, .moderation = 16});
   CHECK(moderated.rx[kInterrupt] + moderated.rx[kWakeup] == Approx(30.0 / 16));
@@ -231,7 +231,8 @@ TEST_CASE("sleeping until a completion costs an interrupt and a wake-up") {
   p.interrupt = 5;
   p.wakeup = 6;
   CHECK(message_cost(Mode::kRnic, p, {.size = 1, .events = true}).rx.total() == 11);
-  const auto silent = message_cost(Mode::kRnic, p, {.size = 1, .events = true, .one_sided = true});
+  const auto silent =
+      message_cost(Mode::kRnic, p, {.size = 1, .events = true, .verb = Verb::kWrite});
   CHECK(silent.tx.total() == 11);
   CHECK(silent.rx.total() == 0);
 }

@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-#include "iwarp/offload_model/statistics.hpp"
+#include "iwarp/offload_model/fit.hpp"
 #include "support.hpp"
 
 using namespace iwarp::offload_model;

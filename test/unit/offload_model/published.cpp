@@ -24,7 +24,7 @@ TEST_CASE("identities, calibrated rows and derived rows hold within their tolera
   for (const auto& row : rows()) {
     CAPTURE(row.number);
     CHECK_FALSE(row.source.empty());
-    if (row.use == Use::kPrediction) continue;
+    if (row.use == Use::kPrediction || row.use == Use::kCliff) continue;
     for (const auto& check : row.checks) {
       CAPTURE(check.what);
       CAPTURE(check.model);
@@ -53,7 +53,7 @@ TEST_CASE("at least thirty figures are predicted by a preset, each with an uncer
 
 TEST_CASE("no prediction uses a value that was chosen to match its figure") {
   for (const auto& row : rows()) {
-    if (row.use != Use::kPrediction) continue;
+    if (row.use != Use::kPrediction && row.use != Use::kCliff) continue;
     CAPTURE(row.number);
     const auto set = preset(row.preset);
     REQUIRE(set.has_value());
@@ -61,6 +61,20 @@ TEST_CASE("no prediction uses a value that was chosen to match its figure") {
     for (const auto& [key, value] : set->values) {
       CAPTURE(key);
       CHECK(value.source.find(name) == std::string::npos);
+    }
+  }
+}
+
+TEST_CASE(
+    "the number at which throughput falls is within a factor of 1.5 on at least three curves") {
+  CHECK(tally(rows())[Use::kCliff].hold >= 3);
+  for (const auto& row : rows()) {
+    if (row.use != Use::kCliff) continue;
+    CAPTURE(row.number);
+    for (const auto& check : row.checks) {
+      CHECK(check.band.high / check.published == Approx(1.5));
+      CHECK(check.published / check.band.low == Approx(1.5));
+      CHECK_FALSE(row.reason.empty());
     }
   }
 }

@@ -14,6 +14,8 @@
 
 namespace iwarp::offload_model {
 
+inline constexpr double kBitsPerOctet = 8;
+
 /// The ways of moving data.
 enum class Mode : std::uint8_t {
   kSockets,   ///< (a) kernel sockets
@@ -68,6 +70,9 @@ struct Cost {
   double total() const { return tx.total() + rx.total(); }
 };
 
+/// What an RNIC does with a message. Only a Send, the default, completes at the target.
+enum class Verb : std::uint8_t { kSend, kWrite, kRead, kAtomic };
+
 /// Describes what the application does. The same Workload serves all modes.
 struct Workload {
   double size = 65536;    ///< octets of one message, at least 1
@@ -83,13 +88,22 @@ struct Workload {
   bool markers = false;   ///< software iWARP: inserts and strips markers
   double batch = 1;       ///< software iWARP: messages that one system call sends, at least 1
   double fpdu = 0;        ///< payload octets of an FPDU; 0: as many as fit into a TCP segment
-  double depth = 0;       ///< messages in flight; 0: enough to keep the slowest resource busy
+  double depth = 0;       ///< messages in flight per connection; 0: as many as it takes
+  double qps = 1;         ///< connections; on an RNIC, each has a queue pair
+  double burst = 1;       ///< RNIC: messages that follow each other on a queue pair, at least 1
+  double regions = 1;     ///< RNIC: memory regions that messages use at random
+  double memory = 0;      ///< RNIC: octets of registered memory that messages use at random
   /// Software iWARP: number of copies at the receiver, 1 if payload is staged and 0 if it is placed
   /// directly.
   double software_copies = 1;
   /// TOE: number of copies at each end, 1 with plain calls and 0 with posted buffers.
   double toe_copies = 1;
-  bool one_sided = false;  ///< RNIC: the target gets no completion
+  Verb verb = Verb::kSend;
+  /// RNIC: memory is not pinned, so that the first access faults, once in `reuse` transfers.
+  bool on_demand = false;
+
+  /// Returns whether the initiator fetches data from the target.
+  bool fetches() const { return verb == Verb::kRead || verb == Verb::kAtomic; }
 };
 
 /// The packets and octets on the wire for one message.
@@ -123,6 +137,10 @@ std::array<Work, 2> stack_work(const Parameters& p, const Workload& w, double po
 /// first computes the CRC and then copies. Does not include the cost of the system calls.
 Ledger price(const Parameters& p, const Work& work, bool sends);
 
+/// Returns what software iWARP costs in addition to system calls and TCP: the passes over payload,
+/// FPDUs and markers at both ends, and the request. Costs and latencies both contain it.
+Cost framing_cost(const Parameters& p, const Workload& w);
+
 /// Returns the cost of one message: A(n), B(n), C(n) or D(n) in rfc-notes/offload-model.md.
 Cost message_cost(Mode mode, const Parameters& p, const Workload& w);
 /// Returns the cost of moving `octets` octets in messages of the workload's size; the last message
@@ -131,6 +149,9 @@ Cost transfer_cost(Mode mode, const Parameters& p, const Workload& w, double oct
 
 /// Returns R(n): nanoseconds to register and deregister a buffer of `size` octets.
 double registration_ns(const Parameters& p, double size);
+/// Returns the nanoseconds that each end spends for one message on registering memory, on finding
+/// it in a cache, or on page faults.
+double memory_ns(const Parameters& p, const Workload& w);
 
 /// Returns the share of copying in the cost of both hosts, 0..1.
 double copy_share(const Cost& cost);

@@ -1,12 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits costs to measurements: finds the non-negative costs that have the least sum of squared
-// relative errors.
+// Summarises measurements without assuming a distribution, and fits costs to them: finds the
+// non-negative costs that have the least sum of squared relative errors.
 #pragma once
 
 #include <span>
 #include <vector>
 
 namespace iwarp::offload_model {
+
+/// Summary of the results of one measurement.
+struct Sample {
+  double value = 0;  ///< the median
+  /// Distance between the quartiles, divided by the median; 0 if the median is not above 0.
+  double spread = 0;
+};
+
+/// Summarises `results`, which must not be empty.
+Sample sample_of(std::vector<double> results);
+/// Returns the median of `values`, which must not be empty. If the number of values is even,
+/// returns the upper of the two values in the middle.
+double median(std::vector<double> values);
 
 /// The relative errors of predictions: the distance of each prediction from its measurement,
 /// divided by the measurement. 0.1 is 10 %.

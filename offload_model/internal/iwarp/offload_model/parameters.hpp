@@ -27,6 +27,8 @@ struct Parameters {
   double pin_page, zerocopy_notify, toe_call, toe_descriptor, toe_completion;
   double coalesce, dma_latency, nic_latency, nic_message, nic_rate, memory_bus;
   double pcie_generation, pcie_lanes;
+  double nic_queue_pair, pcie_read, page_fault;
+  double context_cache, context_size, region_cache, translation_cache, request_cache;
 };
 
 /// A row of the table of parameters. It assigns a member of Parameters to a JSON key.

@@ -36,8 +36,6 @@ PcieTraffic card_writes(const PcieLink& link, double octets);
 PcieTraffic card_reads(const PcieLink& link, double octets);
 /// The processor writes `octets` into a register of the card (MMIO): a doorbell, or a work request.
 PcieTraffic host_writes(const PcieLink& link, double octets);
-/// The processor reads a register of `octets` of the card, and waits for it.
-PcieTraffic host_reads(double octets);
 
 /// How a message passes between host and RNIC.
 struct RnicMessage {
@@ -48,10 +46,12 @@ struct RnicMessage {
   double signalled = 1;   ///< completions per message, 0..1
   double interrupts = 0;  ///< interrupts per message; 0 if the program polls
   bool consumes_receive = true;  ///< Send: the receiving card fetches a posted receive
+  bool read = false;             ///< RDMA Read: the receiving host posts the request
 };
-/// Returns the traffic at the sending host: doorbell, request, payload, completion, interrupt.
+/// Returns the traffic at the host that sends payload: doorbell, request, payload, completion and
+/// interrupt or, for an RDMA Read, only the payload.
 PcieTraffic rnic_sends(const PcieLink& link, const RnicMessage& m);
-/// Returns the traffic at the receiving host: request, payload, completion, interrupt.
+/// Returns the traffic at the host that receives payload: request, payload, completion, interrupt.
 PcieTraffic rnic_receives(const PcieLink& link, const RnicMessage& m);
 
 /// Returns how many steps of this traffic the link carries, in millions per second.

@@ -12,15 +12,16 @@
 
 namespace iwarp::offload_model {
 
-/// Throughput of one connection.
+/// Throughput of all connections of a workload.
 struct Throughput {
   double gbps = 0;  ///< Gb/s of message octets
   /// What limits the throughput: "link", "sender's processor", "receiver's processor", "card",
-  /// "memory bus", "number of messages in flight", "PCI Express" or "queue pair", whose requests a
-  /// card fetches one after the other.
+  /// "memory bus", "number of messages in flight", "PCI Express", "queue pair", whose requests a card
+  /// fetches one after the other, or, if the throughput would be higher without misses, the cache
+  /// that a message misses most.
   std::string_view limit;
 };
-/// Returns the maximum throughput of one connection with `cores` processors on either side, and
+/// Returns the maximum throughput of these connections with `cores` processors on either side, and
 /// what limits it. `application` is the program's own processor time per octet at each end, in
 /// nanoseconds.
 Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
@@ -92,11 +93,16 @@ struct Crossover {
   double first = 0;   ///< kFrom: the smallest size for which the alternative is better
   double octets = 0;  ///< kFrom: the alternative is better for this size and all larger sizes
 };
+/// The largest message, in octets, at which a search for a crossover looks.
+inline constexpr double kLargestMessage = 1 << 30;
 /// Returns whether an alternative is better for messages of `size` octets at a host.
 using Better = std::function<bool(const Parameters&, double size)>;
 /// Finds the crossover among sizes from 1 octet to 1 GiB. Examines the sizes just before and just
 /// after each step of the costs.
 Crossover crossover_of(const Better& better, const Parameters& p);
+/// Returns the first number above `low`, and at most `high`, at which the result of `holds` differs
+/// from its result at `low`. It must change exactly once between them.
+double change_between(double low, double high, const std::function<bool(double)>& holds);
 
 /// Returns a comparison that is true if `mode` costs less processor time than `other`, with the
 /// registrations and advertisements of the workload.

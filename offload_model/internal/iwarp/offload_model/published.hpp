@@ -21,8 +21,9 @@ enum class Use {
   kCalibrated,  ///< proves nothing: a value of the preset was chosen to match the figure
   kDerived,     ///< proves that the paper's own numbers add up
   kPrediction,  ///< proves that the model predicts the figure
+  kCliff,       ///< proves that the model predicts where throughput falls
 };
-/// Returns "identity", "calibrated", "derived" or "prediction".
+/// Returns "identity", "calibrated", "derived", "prediction" or "cliff".
 std::string_view to_string(Use use);
 
 /// The criterion for a prediction to agree with its figure. It is the same for every figure and was
@@ -31,6 +32,7 @@ struct Criterion {
   double miss = 0.25;  ///< largest error, relative to the published value
   /// Largest ratio of the upper to the lower end of the 90 % band; a wider band proves nothing.
   double band = 2;
+  double cliff = 1.5;  ///< largest factor between the published number and the model
 };
 inline constexpr Criterion kCriterion;
 
@@ -89,7 +91,7 @@ struct Tally {
 };
 /// The checks of all rows, counted by what they prove.
 struct Tallies {
-  std::array<Tally, 4> by_use;  ///< by Use; without the checks of limits
+  std::array<Tally, 5> by_use;  ///< by Use; without the checks of limits
   Tally limits;                 ///< checks of limits (`at_most`), for example "below 5 %"
   Tally held_out;               ///< predictions that were held out
   int inside = 0;               ///< predictions whose band holds the published value
