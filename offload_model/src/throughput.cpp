@@ -126,7 +126,7 @@ Queue queue_of(double load, double servers, double service_ns) {
 
 Loaded loaded_at(Mode mode, const Parameters& p, const Workload& w, const Throughput& most,
                  double cores, double gbps) {
-  constexpr double kMany = 4096;  // so many servers hardly ever let a message wait
+  constexpr double kMany = 4096;  // with more servers, almost no message waits
   const auto servers = most.limit.ends_with("processor")  ? std::floor(cores)
                        : most.limit.starts_with("number") ? std::min(std::floor(w.depth), kMany)
                                                           : 1;
