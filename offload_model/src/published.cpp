@@ -202,8 +202,7 @@ Check check_of(const Json& json, Use use, const ParameterSet& set,
     out.at_most = json.value("at_most", false);
     out.band = band(drawn, model);
   } else if (use == Use::kCliff) {
-    out.band = {out.published / kCriterion.cliff, out.published,
-                out.published * kCriterion.cliff};
+    out.band = {out.published / kCriterion.cliff, out.published, out.published * kCriterion.cliff};
   } else {
     out.band = {json.at("low").get<double>(), out.published, json.at("high").get<double>()};
   }

@@ -116,7 +116,8 @@ class Generated(Case):
         self.assertEqual(self.complete("iwarp get --crc o"), ["on", "off"])
         self.assertIn("predict", self.complete("iwarp cost "))
         self.assertIn("--preset", self.complete("iwarp cost predict --p"))
-        self.assertEqual(self.complete("iwarp cost predict --preset "), ["2003", "2007", "100g"])
+        self.assertEqual(self.complete("iwarp cost predict --preset "),
+                         ["2003", "2007", "2009", "2013", "100g", "2022"])
         self.assertEqual(self.complete("iwarp conform --only mpa/crc/empty-w"), ["mpa/crc/empty-write"])
         self.assertEqual(self.complete("iwarp perf --self write-b"), ["write-bw"])
         self.assertEqual(self.complete("iwarp help conn"), ["connection"])

@@ -16,9 +16,9 @@ namespace iwarp::offload_model {
 struct Throughput {
   double gbps = 0;  ///< Gb/s of message octets
   /// What limits the throughput: "link", "sender's processor", "receiver's processor", "card",
-  /// "memory bus", "number of messages in flight", "PCI Express", "queue pair", whose requests a card
-  /// fetches one after the other, or, if the throughput would be higher without misses, the cache
-  /// that a message misses most.
+  /// "memory bus", "number of messages in flight", "PCI Express", "queue pair", whose requests a
+  /// card fetches one after the other, or, if the throughput would be higher without misses, the
+  /// cache that a message misses most.
   std::string_view limit;
 };
 /// Returns the maximum throughput of these connections with `cores` processors on either side, and
