@@ -313,6 +313,40 @@ TEST_CASE("another thread may change and close a poller in which a thread waits"
 }
 
 // [RCM-393]
+TEST_CASE("of two threads that wait for a poller, one gets an event with EPOLLONESHOT") {
+  Socket poller(repoll_create(0));
+  const std::array<Event, 2> events;
+  for (const Event& event : events) {
+    REQUIRE(watch(poller, EPOLL_CTL_ADD, event.fd, EPOLLIN | EPOLLONESHOT) == 0);
+  }
+  std::atomic<int> got = 0;
+  std::atomic<int> wrong = 0;
+  const auto take = [&, number = poller.get()] {
+    epoll_event event{};
+    while (repoll_wait(number, &event, 1, -1) == 1) {
+      std::uint64_t value = 0;
+      pollfd now{.fd = event.data.fd, .events = POLLIN, .revents = 0};
+      if (::poll(&now, 1, 0) != 1 || ::read(now.fd, &value, sizeof value) != sizeof value) ++wrong;
+      ++got;
+      got.notify_one();
+    }
+  };
+  {
+    const std::jthread one(take);
+    const std::jthread other(take);
+    for (int round = 0; round < 300 && wrong == 0; ++round) {
+      const Event& event = events[static_cast<std::size_t>(round % 2)];
+      event.happen();
+      got.wait(round);
+      CHECK(watch(poller, EPOLL_CTL_MOD, event.fd, EPOLLIN | EPOLLONESHOT) == 0);
+    }
+    CHECK(rclose(poller.release()) == 0);
+  }
+  CHECK(wrong == 0);
+  CHECK(got == 300);
+}
+
+// [RCM-393]
 TEST_CASE("the calls for pollers fail with the errors of epoll(7)") {
   const Socket poller(repoll_create(0));
   const Event event;

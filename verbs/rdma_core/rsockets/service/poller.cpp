@@ -64,6 +64,8 @@ int Poller::collect(std::span<const pollfd> polled, std::span<epoll_event> out) 
     if ((one.revents & POLLNVAL) != 0)
       std::erase_if(watched_, [&](auto& w) { return w.fd == one.fd; });
   }
+  // What other threads poll now has another order, or descriptors that this call has disabled.
+  wake();
   return static_cast<int>(count);
 }
 
