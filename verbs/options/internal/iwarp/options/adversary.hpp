@@ -36,8 +36,8 @@ inline constexpr std::array<std::string_view, 15> kFreedoms{
 struct Adversary {
   std::uint64_t first = 1;  ///< the first seed
   std::uint64_t last = 1;   ///< the last seed; a process uses only the first one
-  /// Bit `Freedom` for each in use. Datagrams have to be asked for, because many programs rely on a
-  /// network that loses none.
+  /// Bit `Freedom` for each in use. kDatagrams is in use only if it is named, because many programs
+  /// rely on a network that loses no datagrams.
   std::uint32_t freedoms = (1U << static_cast<unsigned>(Freedom::kDatagrams)) - 1;
 
   bool has(Freedom freedom) const { return (freedoms >> static_cast<unsigned>(freedom) & 1U) != 0; }
