@@ -98,6 +98,7 @@ TEST_CASE("the layout assigns each octet of an FPDU as a walk along the stream d
       }
       REQUIRE(layout.wire_size() == walked.size());
       std::vector<std::size_t> offsets;
+      offsets.reserve(length);
       for (std::size_t i = 0; i < length; ++i) offsets.push_back(layout.offset_of(i));
       REQUIRE(offsets == ulpdu);
       for (char& octet : walked) octet = octet == 'm' ? 'm' : '.';

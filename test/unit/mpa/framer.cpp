@@ -5,6 +5,10 @@
 
 #include <doctest/doctest.h>
 
+#include <barrier>
+#include <set>
+#include <thread>
+
 #include "stream.hpp"
 
 namespace iwarp::test {
@@ -71,6 +75,30 @@ TEST_CASE("large payload is not copied and shares no piece with other octets") {
   CHECK(plan[3].data() == ulpdu.data() + 18);
   CHECK(framer.plan(2).size() == 2);
   CHECK(framer.counters().octets_copied == 0);
+}
+
+TEST_CASE("a ring that one thread fills and another empties is used again") {
+  constexpr int kTurns = 200;
+  Framer framer({});
+  std::set<const std::byte*> rings;
+  std::barrier turn(2);
+  std::jthread sender([&] {
+    for (int i = 0; i < kTurns; ++i) {
+      turn.arrive_and_wait();
+      const auto plan = framer.plan(kAll);
+      rings.insert(plan[0].data());
+      framer.sent(plan[0].size());
+      turn.arrive_and_wait();
+    }
+  });
+  for (int i = 0; i < kTurns; ++i) {
+    frame(framer, random_octets(64, 1));
+    turn.arrive_and_wait();
+    turn.arrive_and_wait();
+  }
+  sender.join();
+  // The sending thread keeps a few rings for itself.
+  CHECK(rings.size() < 10);
 }
 
 TEST_CASE("payload in several pieces keeps its order, and empty pieces are dropped") {
@@ -247,7 +275,7 @@ TEST_CASE("drop_unsent keeps all FPDUs up to the last one with the cookie to kee
   for (const bool partly_sent : {false, true}) {
     Framer framer({});
     ReferenceStream reference(false, true);
-    for (const std::uint64_t cookie : {1, 9, 2, 9, 3}) {
+    for (const std::uint64_t cookie : {1U, 9U, 2U, 9U, 3U}) {
       frame(framer, ulpdu, cookie, PayloadMode::kInPlace);
       if (cookie != 3) reference.fpdu(ulpdu);
     }
