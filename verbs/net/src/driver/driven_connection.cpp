@@ -56,9 +56,9 @@ void DrivenConnection::serve(verbs::QueuePair& qp) {
 }
 
 bool DrivenConnection::posted(verbs::Doorbell doorbell) {
-  const bool may_wait = doorbell == verbs::Doorbell::kMayWait ||
-                        (doorbell == verbs::Doorbell::kLargeMayWait &&
-                         (in_gather_timer_.load() || !worker_.gather_timer().is_busy()));
+  const bool may_wait =
+      doorbell == verbs::Doorbell::kMayWait || (doorbell == verbs::Doorbell::kLargeMayWait &&
+                                                !worker_.gather_timer().counts_large(seen_large_));
   const bool waits =
       may_wait && gathered_.is_on() && gathered_.hold_back(GatheredPosts::Clock::now());
   if (!waits) {

@@ -263,6 +263,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   WatchedSocket watched_;
   GatheredPosts gathered_;
   std::atomic<bool> in_gather_timer_{false};
+  std::atomic<std::uint32_t> seen_large_{0};  ///< see GatherTimer::counts_large()
   verbs::QueuePair* qp_;
   const char* device_ = nullptr;  ///< remains when the queue pair has been destroyed
   std::unique_ptr<Active> active_;

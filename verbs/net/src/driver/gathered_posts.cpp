@@ -21,12 +21,24 @@ constexpr unsigned kIdleLooks = 8;
 constexpr auto kFirstPause = std::chrono::microseconds(50);
 constexpr auto kLongestPause = std::chrono::milliseconds(1);
 
+// Number of large posts of a worker in which connections are counted, and the number of connections
+// whose posts are worth holding back.
+constexpr std::uint32_t kCounted = 128;
+constexpr std::uint32_t kFewPosters = 4;
+
 }  // namespace
+
+bool GatherTimer::counts_large(std::atomic<std::uint32_t>& seen) {
+  const auto number = large_posts_.fetch_add(1, std::memory_order_relaxed);
+  const auto window = number / kCounted + 1;
+  if (seen.exchange(window, std::memory_order_relaxed) != window) posters_.fetch_add(1);
+  if (number % kCounted == kCounted - 1) is_spread_ = posters_.exchange(0) > kFewPosters;
+  return is_spread_.load(std::memory_order_relaxed);
+}
 
 void GatherTimer::add(std::shared_ptr<DrivenConnection> connection) {
   const std::lock_guard lock(mutex_);
   insist([&] { entries_.push_back({.connection = connection}); });
-  count_.fetch_add(1, std::memory_order_relaxed);
   if (std::exchange(is_running_, true)) return;
   pause_ = {};
   worker_.post([this] { tick(); });
@@ -44,7 +56,7 @@ void GatherTimer::tick() {
   const auto now = Clock::now();
   bool any_late = false;
   Clock::duration shortest = kFirstPause;
-  const auto left = std::erase_if(entries, [&](Entry& entry) {
+  std::erase_if(entries, [&](Entry& entry) {
     DrivenConnection& connection = *entry.connection;
     // The connection has ended, so its held-back posts will not be sent.
     if (connection.ended()) return true;
@@ -55,7 +67,6 @@ void GatherTimer::tick() {
     shortest = std::min(shortest, connection.gathered().longest());
     return false;
   });
-  count_.fetch_sub(left, std::memory_order_relaxed);
   pause = any_late ? shortest : std::clamp<Clock::duration>(pause, shortest, kLongestPause);
   const std::lock_guard lock(mutex_);
   pause_ = pause;

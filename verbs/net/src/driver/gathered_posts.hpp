@@ -82,13 +82,12 @@ class GatherTimer {
   /// Adds a connection that has held-back posts and is not in the timer. If memory runs out,
   /// retries until it succeeds.
   void add(std::shared_ptr<DrivenConnection> connection);
-  /// Returns whether large posts of a further connection should not be held back. A thread that
-  /// posts to many connections in turn returns to the first one too late, and the worker would send
-  /// held-back posts while that thread sends others.
-  bool is_busy() const { return count_.load(std::memory_order_relaxed) >= kBusy; }
+  /// Counts a large post of the connection that has `seen`. Returns whether large posts are to be
+  /// sent at once: if a thread posts to many connections in turn, it returns to each of them late,
+  /// and the worker would send held-back posts while that thread sends others.
+  bool counts_large(std::atomic<std::uint32_t>& seen);
 
  private:
-  static constexpr std::size_t kBusy = 4;
   struct Entry {
     std::shared_ptr<DrivenConnection> connection;
     unsigned idle = 0;  ///< number of consecutive ticks without a held-back post
@@ -98,8 +97,10 @@ class GatherTimer {
 
   Worker& worker_;
   asio::steady_timer timer_;
-  std::atomic<std::size_t> count_{0};  ///< number of connections in the timer
-  std::mutex mutex_;                   ///< guards the members below; a leaf in the lock order
+  std::atomic<std::uint32_t> large_posts_{0};
+  std::atomic<std::uint32_t> posters_{0};  ///< connections with a large post in this window
+  std::atomic<bool> is_spread_{false};     ///< whether the last window had many of them
+  std::mutex mutex_;                       ///< guards the members below; a leaf in the lock order
   std::list<Entry> entries_;
   bool is_running_ = false;  ///< whether a tick is to follow
   Clock::duration pause_{};  ///< interval before the next tick; 0 before the first tick
