@@ -50,7 +50,7 @@ class GrowingRing {
 
  private:
   [[gnu::noinline]] bool grow(std::size_t count) {
-    constexpr std::size_t kFirst = 8;
+    constexpr std::size_t kFirst = 2;
     const auto more = std::max(kFirst, std::bit_ceil(size() + count));
     std::unique_ptr<T[]> slots(new (std::nothrow) T[more]);
     if (slots == nullptr) return false;

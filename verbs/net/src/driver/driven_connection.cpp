@@ -245,7 +245,10 @@ void DrivenConnection::control(std::uint32_t work) {
   auto& core = active_->core;
   const std::uint8_t endings = (work & kEnd) != 0 ? endings_.exchange(0) : 0;
   // Before this end sends its FIN, answer the octets that have arrived.
-  if ((endings & kDisconnect) != 0) receive();
+  if ((endings & kDisconnect) != 0) {
+    receive();
+    core.rest();
+  }
   const auto now = mpa::Clock::now();
   if ((work & kTimer) != 0) {
     active_->timer_at = Active::kNever;
