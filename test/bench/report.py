@@ -109,22 +109,35 @@ def plotter():
     return matplotlib
 
 
-def plot(curves, path):
+LABELS = {"bytes_per_second": (1e-9, "GB/s"), "latency": (1, "us, half there and back"),
+          "cpu": (1, "processor seconds of both ends per GB")}
+
+
+def plot(curves, label, points, path):
+    """Draws the curves of each measure over the points, which grow by factors."""
     plotter()
     import matplotlib.pyplot as pyplot
     chart, axes = pyplot.subplots(1, 2, figsize=(11, 4.5))
-    for axis, (measure, scale, label) in zip(
-            axes, (("bytes_per_second", 1e-9, "GB/s"), ("latency", 1, "us, half there and back"))):
-        for name, points in curves[measure].items():
-            axis.plot([n for n, _ in points], [value * scale for _, value in points], marker="o",
+    for axis, (measure, runs) in zip(axes, curves.items()):
+        scale, unit = LABELS[measure]
+        for name, found in runs.items():
+            axis.plot([n for n, _ in found], [value * scale for _, value in found], marker="o",
                       markersize=3, label=name)
         axis.set_xscale("log", base=2)
-        axis.set_xticks([64 << (2 * i) for i in range(8)],
-                        ["64", "256", "1 Ki", "4 Ki", "16 Ki", "64 Ki", "256 Ki", "1 Mi"])
-        axis.set_yscale("log")
-        axis.set_xlabel("octets of a message")
-        axis.set_ylabel(label)
+        axis.set_xticks(points, [short(n) for n in points])
+        values = [value for found in runs.values() for _, value in found]
+        if max(values) > 10 * min(values):
+            axis.set_yscale("log")
+        else:
+            axis.set_ylim(bottom=0)
+        axis.set_xlabel(label)
+        axis.set_ylabel(unit)
         axis.grid(True, which="both", alpha=0.3)
         axis.legend()
     chart.tight_layout()
     chart.savefig(path, dpi=96)
+
+
+def short(n):
+    unit = next((u for u, size in (("Mi", 1 << 20), ("Ki", 1 << 10)) if n >= size), "")
+    return f"{n >> {'Mi': 20, 'Ki': 10, '': 0}[unit]} {unit}".strip()
