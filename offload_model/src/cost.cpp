@@ -41,32 +41,22 @@ double fpdu_payload(const Parameters& p, const Workload& w) {
   return std::max(1.0, std::floor(usable / kAlignment) * kAlignment);
 }
 
-/// Computes, in the symbols of rfc-notes/offload-model.md:
-/// A_tx(n) = k t_sys + n (c_cp + c_ck) + N_s t_sg + N_p t_pkt + N_ack t_ack + N_ack/q t_int
-Ledger sockets_tx(const Parameters& p, double n) {
-  const auto acks = in_stream(n, 2 * p.gro);
-  Ledger out;
-  out[kSyscall] = in_stream(n, p.call) * p.syscall_tx;
-  out[kCopy] = n * p.copy_tx;
-  out[kChecksum] = n * p.checksum;
-  out[kProtocol] =
-      in_stream(n, p.gso) * p.segment_tx + in_stream(n, p.mss) * p.packet_tx + acks * p.ack;
-  out[kInterrupt] = acks / p.packets_per_interrupt * p.interrupt;
-  return out;
-}
-
-/// Computes, in the symbols of rfc-notes/offload-model.md:
-/// A_rx(n) = k t_sys + n (c_cp + c_ck) + N_s t_sg + N_p t_pkt + N_p/q t_int + w t_wk
-Ledger sockets_rx(const Parameters& p, double n, double sleeps) {
+/// Computes the cost of `n` octets of a stream, in the symbols of rfc-notes/offload-model.md:
+/// A_tx(n) = k (1 + z) t_sys + k z t_notify + N_s t_sg + N_p t_pkt + N_ack (t_ack + t_int/q) + path
+/// A_rx(n) = k t_sys + N_s t_sg + N_p (t_pkt + t_int/q) + w t_wk + path
+Cost sockets(const Path& path, const Parameters& p, double n, double sleeps) {
   const auto calls = in_stream(n, p.call);
   const auto packets = in_stream(n, p.mss);
-  Ledger out;
-  out[kSyscall] = calls * p.syscall_rx;
-  out[kCopy] = n * p.copy_rx;
-  out[kChecksum] = n * p.checksum;
-  out[kProtocol] = in_stream(n, p.gro) * p.segment_rx + packets * p.packet_rx;
-  out[kInterrupt] = packets / p.packets_per_interrupt * p.interrupt;
-  out[kWakeup] = calls * sleeps * p.wakeup;
+  const auto acks = in_stream(n, 2 * p.gro);
+  auto out = path_cost(path, p, n);
+  out.tx[kSyscall] = calls * (1 + path.pins) * p.syscall_tx;
+  out.tx[kPost] = calls * path.pins * p.zerocopy_notify;
+  out.tx[kProtocol] += in_stream(n, p.gso) * p.segment_tx + packets * p.packet_tx + acks * p.ack;
+  out.tx[kInterrupt] = acks / p.packets_per_interrupt * p.interrupt;
+  out.rx[kSyscall] = calls * p.syscall_rx;
+  out.rx[kProtocol] += in_stream(n, p.gro) * p.segment_rx + packets * p.packet_rx;
+  out.rx[kInterrupt] = packets / p.packets_per_interrupt * p.interrupt;
+  out.rx[kWakeup] = calls * sleeps * p.wakeup;
   return out;
 }
 
@@ -76,7 +66,7 @@ Ledger sockets_rx(const Parameters& p, double n, double sleeps) {
 Cost software(const Parameters& p, const Workload& w) {
   const auto octets = wire_of(Mode::kSoftware, p, w).octets;
   const auto [tx, rx] = stack_work(p, w);
-  Cost out{sockets_tx(p, octets), sockets_rx(p, octets, w.sleeps)};
+  auto out = sockets({}, p, octets, w.sleeps);
   out.tx[kSyscall] = tx.calls * p.syscall_tx;
   out.rx[kSyscall] = rx.calls * p.syscall_rx;
   out.rx[kWakeup] = rx.calls * w.sleeps * p.wakeup;
@@ -132,14 +122,30 @@ Cost rnic(const Parameters& p, const Workload& w) {
 }  // namespace
 
 std::string_view to_string(Mode mode) {
-  constexpr std::array<std::string_view, 4> kNames{"kernel sockets", "software iWARP", "TOE",
-                                                   "RNIC"};
+  constexpr std::array<std::string_view, kModes.size()> kNames{"kernel sockets",
+                                                               "kernel TLS",
+                                                               "zero-copy send",
+                                                               "zero-copy receive",
+                                                               "software iWARP",
+                                                               "TOE",
+                                                               "RNIC"};
   return kNames[static_cast<std::size_t>(mode)];
+}
+
+const Path& path_of(Mode mode) {
+  static constexpr std::array kPaths{
+      Path{},
+      Path{.copies_rx = 0, .ciphers = 1},
+      Path{.copies_tx = 0, .pins = 1},
+      Path{.copies_rx = 0, .buffers = 1},
+  };
+  const auto row = static_cast<std::size_t>(mode);
+  return kPaths[row < kPaths.size() ? row : 0];
 }
 
 std::string_view to_string(Component component) {
   constexpr std::array<std::string_view, kComponentCount> kNames{
-      "copy",      "checksum", "protocol",     "system call",
+      "copy",      "checksum", "cipher",       "protocol",     "system call",
       "interrupt", "wake-up",  "registration", "post and poll"};
   return kNames[static_cast<std::size_t>(component)];
 }
@@ -163,7 +169,10 @@ Ledger Cost::both() const {
 }
 
 Wire wire_of(Mode mode, const Parameters& p, const Workload& w, double position) {
-  Wire out{.octets = w.size, .packets = in_stream(w.size, p.mss)};
+  constexpr double kRecordOverhead = 22;  // RFC 8446, section 5.2: header, type and tag
+  const auto records = path_of(mode).ciphers * in_stream(w.size, kTlsRecord);
+  Wire out{.octets = w.size + records * kRecordOverhead};
+  out.packets = in_stream(out.octets, p.mss);
   if (mode == Mode::kSoftware || mode == Mode::kRnic) {
     const auto payload = fpdu_payload(p, w);
     const auto whole = std::floor(w.size / payload);
@@ -255,18 +264,35 @@ Cost framing_cost(const Parameters& p, const Workload& w) {
   return out;
 }
 
+/// Computes, in the symbols of rfc-notes/offload-model.md, with the parts that the row has:
+/// path_tx(n) = n (c_cp + c_ck + c_aes) + N_r t_rec + ceil(n / page) t_pin
+/// path_rx(n) = n (c_cp + c_ck + c_aes) + N_r t_rec + N_b (t_cq + t_iov)
+Cost path_cost(const Path& path, const Parameters& p, double octets) {
+  Cost out;
+  for (auto* side : {&out.tx, &out.rx}) {
+    (*side)[kChecksum] = octets * p.checksum;
+    (*side)[kCipher] = path.ciphers * octets * p.cipher;
+    (*side)[kProtocol] = path.ciphers * in_stream(octets, kTlsRecord) * p.tls_record;
+  }
+  out.tx[kCopy] = path.copies_tx * octets * p.copy_tx;
+  out.rx[kCopy] = path.copies_rx * octets * p.copy_rx;
+  out.tx[kRegistration] = path.pins * pieces(octets, p.page) * p.pin_page;
+  out.rx[kPost] =
+      path.buffers * in_stream(octets, std::min(p.page, p.mss)) * (p.completion + p.iovec);
+  return out;
+}
+
 Cost message_cost(Mode mode, const Parameters& p, const Workload& w) {
   switch (mode) {
-    case Mode::kSockets:
-      return {sockets_tx(p, w.size), sockets_rx(p, w.size, w.sleeps)};
     case Mode::kSoftware:
       return software(p, w);
     case Mode::kToe:
       return toe(p, w);
     case Mode::kRnic:
-      break;
+      return rnic(p, w);
+    default:
+      return sockets(path_of(mode), p, wire_of(mode, p, w).octets, w.sleeps);
   }
-  return rnic(p, w);
 }
 
 Cost transfer_cost(Mode mode, const Parameters& p, const Workload& w, double octets) {

@@ -87,15 +87,6 @@ Better sooner(Mode other, const Workload& w, bool advertise, double registration
   };
 }
 
-/// Returns n* = (t_notify + t_sys) / (c_cp(DRAM) - t_pin / page), in the symbols of
-/// rfc-notes/offload-model.md.
-Crossover zerocopy_crossover(const Parameters& p) {
-  const auto saved = p.copy_dram - p.pin_page / p.page;
-  if (saved <= 0) return {};
-  const auto octets = (p.zerocopy_notify + p.syscall_tx) / saved;
-  return {kFrom, octets, octets};
-}
-
 /// Returns u* = 2 R(n) / (A - D without registration), in the symbols of
 /// rfc-notes/offload-model.md.
 std::optional<double> reuse_needed(const Parameters& p, const Workload& w) {

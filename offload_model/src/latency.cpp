@@ -41,13 +41,14 @@ double receiver_wakes(const Parameters& p, const Workload& w) {
 /// send. `last` is the number of octets in the last piece that the receiver gets.
 double host_path(Mode mode, const Parameters& p, const Workload& w, double first, double last) {
   const auto calls = p.syscall_tx + p.syscall_rx;
-  const auto copies = first * p.copy_tx + last * p.copy_rx;
   if (mode == Mode::kToe) {
-    return calls + p.toe_descriptor + p.toe_completion + p.dma_latency + w.toe_copies * copies;
+    return calls + p.toe_descriptor + p.toe_completion + p.dma_latency +
+           w.toe_copies * (first * p.copy_tx + last * p.copy_rx);
   }
-  const auto stack = p.segment_tx + p.packet_tx + p.packet_rx + p.segment_rx;
-  const auto kernel = calls + stack + copies + (first + last) * p.checksum;
-  if (mode == Mode::kSockets) return kernel;
+  const auto& path = path_of(mode);
+  const auto kernel = calls + p.segment_tx + p.packet_tx + p.packet_rx + p.segment_rx +
+                      path_cost(path, p, first).tx.total() + path_cost(path, p, last).rx.total();
+  if (mode != Mode::kSoftware) return kernel;
   const auto framing = [&](double octets) {
     auto piece = w;
     piece.size = std::min(octets, w.size);
@@ -62,8 +63,9 @@ double host_path(Mode mode, const Parameters& p, const Workload& w, double first
 double stream_latency(Mode mode, const Parameters& p, const Workload& w) {
   const auto octets = wire_of(mode, p, w).octets;
   const auto packet = std::min(octets, p.mss);
-  const auto first = std::min(octets, mode == Mode::kToe ? p.toe_call : p.gso);
-  const auto last = std::min(octets, mode == Mode::kToe ? p.mss : p.gro);
+  const auto record = path_of(mode).ciphers * kTlsRecord;  // both ends need a whole record
+  const auto first = std::min(octets, mode == Mode::kToe ? p.toe_call : std::max(p.gso, record));
+  const auto last = std::min(octets, mode == Mode::kToe ? p.mss : std::max(p.gro, record));
   const auto on_link = kBitsPerOctet * (1 + p.frame_overhead / p.mss) / p.link;
   return host_path(mode, p, w, first, last) + receiver_wakes(p, w) + 2 * p.nic_latency +
          wire_ns(p, packet) + (first - packet) * on_link +

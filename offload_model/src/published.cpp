@@ -81,21 +81,27 @@ double load(const Given& g, double gbps) {
 /// the host. The kernel processes acknowledgements in interrupts, whose time does not count as time
 /// of the process.
 double zerocopy_relief(const Given& g) {
-  const auto& p = g.p;
-  const auto tx = g.cost().tx;
-  const auto saved =
-      tx[kCopy] - std::ceil(g.w.size / p.page) * p.pin_page - p.zerocopy_notify - p.syscall_tx;
-  const auto acks = std::max(1.0, g.w.size / p.gro / 2) * p.ack;
+  const auto tx = message_cost(Mode::kSockets, g.p, g.w).tx;
+  const auto acks = std::max(1.0, g.w.size / g.p.gro / 2) * g.p.ack;
   const auto others = g.number("of_process", 0) * (tx[kInterrupt] + acks);
-  return kPercent * saved / (tx.total() - others);
+  return kPercent * (tx.total() - g.cost().tx.total()) / (tx.total() - others);
 }
 
-/// Returns what one flow receives by TCP with or without a copy. TCP runs on the core of the
-/// program, or on another core, so that the busier core limits.
+/// Returns the size in KB from which the way costs the sender less than plain sockets.
+double zerocopy_crossover(const Given& g) {
+  const auto better = [&](double size) {
+    const Workload w{.size = size};
+    return message_cost(g.mode, g.p, w).total() < message_cost(Mode::kSockets, g.p, w).total();
+  };
+  return change_between(1, kLargestMessage, better) / kNsPerUs;
+}
+
+/// Returns what one flow receives by TCP. TCP runs on the core of the program, or on another core,
+/// so that the busier core limits.
 double flow(const Given& g) {
   const auto rx = g.cost().rx;
   const auto network = rx[kProtocol] + rx[kInterrupt];
-  const auto program = rx[kSyscall] + rx[kWakeup] + g.number("copied") * rx[kCopy];
+  const auto program = rx.total() - network;
   const bool other = g.number("other_core") > 0;
   return g.bits() / (other ? std::max(network, program) : network + program);
 }
@@ -159,8 +165,7 @@ constexpr std::array kQuantities{
     Quantity{"share of the line", [](const Given& g) { return kPercent * g.gbps() / g.p.link; }},
     Quantity{"message rate", [](const Given& g) { return g.gbps() * kNsPerUs / g.bits(); }},
     Quantity{"latency", [](const Given& g) { return latency_ns(g.mode, g.p, g.w) / kNsPerUs; }},
-    Quantity{"zero-copy crossover",
-             [](const Given& g) { return zerocopy_crossover(g.p).octets / kNsPerUs; }},
+    Quantity{"zero-copy crossover", zerocopy_crossover},
     Quantity{"zero-copy relief", zerocopy_relief},
     Quantity{"reader",
              [](const Given& g) {

@@ -13,19 +13,15 @@ BusOctets bus_octets(Mode mode, const Parameters& p, const Workload& w) {
   const auto with_copies = [&w](double tx, double rx) {
     return BusOctets{w.size + 2 * tx, w.size + 2 * rx};
   };
-  switch (mode) {
-    case Mode::kSockets:
-      return with_copies(w.size, w.size);
-    case Mode::kSoftware: {
-      const auto [tx, rx] = stack_work(p, w);
-      return with_copies(w.size + tx.copied, w.size + rx.copied);
-    }
-    case Mode::kToe:
-      return with_copies(w.toe_copies * w.size, w.toe_copies * w.size);
-    case Mode::kRnic:
-      break;
+  if (mode == Mode::kRnic) return with_copies(0, 0);
+  if (mode == Mode::kToe) return with_copies(w.toe_copies * w.size, w.toe_copies * w.size);
+  if (mode == Mode::kSoftware) {
+    const auto [tx, rx] = stack_work(p, w);
+    return with_copies(w.size + tx.copied, w.size + rx.copied);
   }
-  return with_copies(0, 0);
+  const auto& path = path_of(mode);  // a cipher reads and writes, as a copy does
+  return with_copies((path.copies_tx + path.ciphers) * w.size,
+                     (path.copies_rx + path.ciphers) * w.size);
 }
 
 namespace {

@@ -130,6 +130,18 @@ class Cost(Case):
         self.assertGreaterEqual(float(most[1]), round(100 * gain, 1))
         self.assertLess(float(most[1]), 5)
 
+    def test_options_of_kernel_sockets(self):
+        """The sentence about a change has their times, whether they are in the table or not."""
+        usual, _, five = self.sentences()
+        said, wide, ways = self.sentences("--ways", "all")
+        self.assertEqual(said, usual)
+        costs = dict(zip(ways, re.search("both hosts" + 8 * r" +([\d.e+]+)", wide).groups()))
+        for name in set(ways) - set(five):
+            self.assertIn(f"{name} needs {costs[name]} us", said["change"])
+        self.assertRegex(said["change"], r"less than a copy from [\d.]+ KiB on, .*, less from \d+ B on, and")
+        self.assertEqual([name for name, way in ways.items() if way["us"]["cipher"]], ["kernel TLS"])
+        self.assertEqual([way["way"] for way in self.predicted("--ways", "all", "--what-if", "cipher=0")["before"]], list(ways))
+
     def test_what_if(self):
         changes = "depth=1,wait=interrupt,link=25,markers=on"
         said, text, ways = self.sentences("--what-if", changes)

@@ -13,8 +13,8 @@ namespace iwarp::apps::cost {
 cli::Command predict_command() {
   auto options = std::make_shared<QuestionOptions>();
   auto json = std::make_shared<bool>(false);
-  cli::Command command(
-      "predict", "Predict the processor cost of one message for each of four ways to move it");
+  cli::Command command("predict",
+                       "Predict the processor cost of one message for each way to move it");
   add_question_options(command, *options);
   command.flag("--json", *json, "Print everything that the text and the report show, as JSON");
   command.shown = {"iwarp cost predict --preset 2003 --size 4K",

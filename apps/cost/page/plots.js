@@ -8,9 +8,9 @@
 const data = JSON.parse(document.getElementById('data').textContent);
 
 // Each colour has a contrast of at least 3 to 1 with both the light and the dark background.
-const COMPONENT_COLOURS = { copy: '#dd4b49', checksum: '#cc6a0c', protocol: '#4c78a8', 'system call': '#3f918b',
+const COMPONENT_COLOURS = { copy: '#dd4b49', checksum: '#cc6a0c', cipher: '#6b7fd7', protocol: '#4c78a8', 'system call': '#3f918b',
   interrupt: '#a1850f', 'wake-up': '#a566a0', registration: '#9c755f', 'post and poll': '#3f9142' };
-const DASHES = { 'software iWARP': [2, 2], TOE: [7, 3], 'RNIC, each time': [1, 0],
+const DASHES = { 'kernel TLS': [1, 3], 'zero-copy send': [5, 5], 'zero-copy receive': [12, 3, 2, 3], 'software iWARP': [2, 2], TOE: [7, 3], 'RNIC, each time': [1, 0],
   'RNIC, --reuse': [12, 3], 'RNIC, on demand': [12, 3], 'RNIC, once': [10, 3, 2, 3], 2003: [2, 2], 2007: [7, 3], '100g': [1, 0],
   'this host': [10, 3, 2, 3] };
 const INK = 'var(--ink)';

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <span>
 
 #include "common/base/units.hpp"
 #include "iwarp/offload_model/adapter.hpp"
@@ -108,7 +110,12 @@ double load_gbps_of(const Question& q) {
   return q.load * mean_throughput(q, Mode::kSockets, unchanged).gbps;
 }
 
-std::vector<Way> ways_of(const Question& q) {
+constexpr std::array kUsualModes{Mode::kSockets, Mode::kSoftware, Mode::kToe};
+constexpr std::array kOptionModes{Mode::kTls, Mode::kZeroCopySend, Mode::kZeroCopyReceive};
+constexpr std::span kAllModes = std::span(model::kModes).first(model::kModes.size() - 1);
+
+/// Returns the ways of `modes` and, if `rnic` is set, those with an RNIC.
+std::vector<Way> ways_of(const Question& q, std::span<const Mode> modes, bool rnic = true) {
   const auto p = q.set.resolve();
   const auto offered = load_gbps_of(q);
   const auto drawn = model::draw(q.set);
@@ -134,11 +141,11 @@ std::vector<Way> ways_of(const Question& q) {
                    .cores = cost.total() * q.rate / (kBits * q.workload.size),
                    .p99 = latency + loaded.wait_ns,
                    .loaded = loaded,
+                   .crossover = crossover,
                    .standing = standing(crossover, w.size)});
   };
-  for (const auto mode : {Mode::kSockets, Mode::kSoftware, Mode::kToe}) {
-    add(std::string(to_string(mode)), mode, unchanged);
-  }
+  for (const auto mode : modes) add(std::string(to_string(mode)), mode, unchanged);
+  if (!rnic) return out;
   add(kEachTime, Mode::kRnic, registered_each_time);
   if (q.workload.on_demand) {
     add(kOnDemand, Mode::kRnic, unchanged);
@@ -354,19 +361,23 @@ std::vector<CrcPoint> crc_of(const Question& q) {
 }  // namespace
 
 const Way& Answer::way(std::string_view name) const {
-  return *std::ranges::find(ways, name, &Way::name);
+  const auto found = std::ranges::find(ways, name, &Way::name);
+  return found != ways.end() ? *found : *std::ranges::find(options, name, &Way::name);
 }
 
 Answer answer(const QuestionOptions& options) {
   const auto base = question_of(options);
   const auto q = changed_question(base, options);
+  const bool all = options.ways == "all";
+  const auto modes = all ? kAllModes : std::span<const Mode>(kUsualModes);
   auto one_core_more = q;
   ++one_core_more.cores;
   Answer out{.question = q,
              .workload = workload_text(q),
              .what_if = options.what_if,
-             .ways = ways_of(q),
-             .before = options.what_if.empty() ? std::vector<Way>{} : ways_of(base),
+             .ways = ways_of(q, modes),
+             .options = all ? std::vector<Way>{} : ways_of(q, kOptionModes, false),
+             .before = options.what_if.empty() ? std::vector<Way>{} : ways_of(base, modes),
              .load_gbps = load_gbps_of(q),
              .one_core_more = mean_throughput(one_core_more, Mode::kSockets, unchanged),
              .crossovers = crossovers_of(q),

@@ -27,7 +27,9 @@ struct Way {
   double cores = 0;    ///< processors of both hosts at the rate of the question
   double p99 = 0;  ///< at the load of the question, 99 % of the messages arrive within this time
   model::Loaded loaded;  ///< at the load of the question
-  /// Whether the way costs less processor time than kernel sockets.
+  /// The size from which the way costs less processor time than kernel sockets.
+  model::UncertainCrossover crossover;
+  /// Whether the way costs less processor time than kernel sockets at the size of the question.
   model::Standing standing = model::Standing::kUndecided;
 };
 
@@ -99,7 +101,8 @@ struct Answer {
   Question question;
   std::string workload;             ///< in words
   std::string what_if;              ///< the changes of --what-if; empty if there are none
-  std::vector<Way> ways;            ///< kernel sockets first
+  std::vector<Way> ways;            ///< in tables and charts, kernel sockets first
+  std::vector<Way> options;         ///< options of kernel sockets that are not among `ways`
   std::vector<Way> before;          ///< the same ways without the changes; empty if there are none
   double load_gbps = 0;             ///< rate at the load of the question
   model::Throughput one_core_more;  ///< sockets with one processor more
@@ -116,7 +119,7 @@ struct Answer {
   std::vector<CrcPoint> crc_and_markers;
   std::vector<model::MeasuredShare> measured;  ///< shares of copying in real runs; set by report
 
-  /// Returns the way with this name.
+  /// Returns the way with this name, of `ways` or `options`.
   const Way& way(std::string_view name) const;
 };
 

@@ -54,6 +54,7 @@ struct QuestionOptions {
   HostOptions host;
   WorkloadOptions workload;
   std::string what_if;  ///< "KEY=VALUE,KEY=VALUE"; empty if nothing changes
+  std::string ways = "usual";
   /// The program that was recorded and its messages, of which `workload` is the mean. Empty if the
   /// question is about `workload` alone.
   std::string program;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "common/base/units.hpp"
@@ -39,6 +40,29 @@ std::string result(const Way& way, std::string_view unit = "") {
       "{:.3g} Gb/s ({}) with {}{}{}", way.throughput.gbps, limit_of(way),
       time_text(way.cost.total()), unit,
       way.standing == model::Standing::kUndecided ? " (within the uncertainty)" : "");
+}
+
+/// Returns the sizes above a crossover, as part of a sentence.
+std::string sizes_text(const model::UncertainCrossover& crossover) {
+  const auto text = crossover_text(crossover);
+  using enum model::Crossover::Kind;
+  switch (crossover.estimate.kind) {
+    case kAlways:
+      return "at every size" + text.substr(std::string_view("always").size());
+    case kNever:
+      return "at no size" + text.substr(std::string_view("never").size());
+    case kFrom:
+      break;
+  }
+  return text;
+}
+
+/// Returns the sizes from which an RNIC costs less than sockets, as part of a sentence.
+std::string rnic_sizes(const Answer& a, std::string_view what) {
+  const auto found = std::ranges::find_if(a.crossovers, [what](const NamedCrossover& c) {
+    return c.over == Mode::kSockets && c.what == what;
+  });
+  return sizes_text(found->crossover);
 }
 
 std::string time_sentence(const Answer& a) {
@@ -88,7 +112,18 @@ std::string change_sentence(const Answer& a) {
     out += fmt::format("so a registration pays if it serves {:.0f} transfers or more",
                        std::floor(*a.reuses) + 1);
   }
-  return out + fmt::format("; a TOE reaches {}", result(a.way(to_string(Mode::kToe))));
+  const auto option = [&a](Mode mode) {
+    const auto& way = a.way(to_string(mode));
+    const auto sizes = sizes_text(way.crossover);
+    return std::array{time_text(way.cost.total()), sizes.substr(0, sizes.find(" ("))};
+  };
+  const auto [send, send_from] = option(Mode::kZeroCopySend);
+  const auto [receive, receive_from] = option(Mode::kZeroCopyReceive);
+  return out + fmt::format(
+                   "; a TOE reaches {}; zero-copy send needs {}, less than a copy {}, zero-copy "
+                   "receive needs {}, less {}, and kernel TLS needs {}",
+                   result(a.way(to_string(Mode::kToe))), send, send_from, receive, receive_from,
+                   option(Mode::kTls)[0]);
 }
 
 /// Returns the largest share by which `way` improves throughput, processor time or latency of
@@ -103,23 +138,6 @@ double gain(const Answer& a, const Way& way) {
       {way.throughput.gbps / sockets.throughput.gbps - 1,
        way.standing == model::Standing::kBetter ? saved(sockets.cost.total(), way.cost.total()) : 0,
        saved(sockets.latency, way.latency)});
-}
-
-/// Returns the size from which an RNIC costs less than sockets, as part of a sentence.
-std::string sizes_text(const Answer& a, std::string_view what) {
-  const auto& found = *std::ranges::find_if(a.crossovers, [what](const NamedCrossover& c) {
-    return c.over == Mode::kSockets && c.what == what;
-  });
-  using enum model::Crossover::Kind;
-  switch (found.crossover.estimate.kind) {
-    case kAlways:
-      return "at every size" + found.text.substr(std::string_view("always").size());
-    case kNever:
-      return "at no size" + found.text.substr(std::string_view("never").size());
-    case kFrom:
-      break;
-  }
-  return found.text;
 }
 
 /// Returns "its 4 messages in flight" or, for example, "the link".
@@ -144,8 +162,8 @@ std::string flip_sentence(const Answer& a) {
   auto out = fmt::format(
       "An RNIC costs less processor time than sockets {} if each transfer registers its buffers, "
       "and {} if they stay registered",
-      sizes_text(a, "processor time, buffers registered each time"),
-      sizes_text(a, "processor time, buffers registered once"));
+      rnic_sizes(a, "processor time, buffers registered each time"),
+      rnic_sizes(a, "processor time, buffers registered once"));
   for (const auto& flip : a.flips) {
     out += fmt::format("; from {} on {}", flip.count,
                        flip.rnic > 0   ? "its throughput is higher than theirs"

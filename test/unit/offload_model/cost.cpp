@@ -212,6 +212,37 @@ TEST_CASE("the cost of a registration is divided by its reuses, or replaced by a
   CHECK(message_cost(Mode::kRnic, p, {.size = 1, .hit_rate = 1}).total() == 2 * 7);
 }
 
+TEST_CASE("an option of kernel sockets replaces a copy by other work, and changes nothing else") {
+  auto p = free_of_cost();
+  const Workload w{.size = 32768};
+  const auto cost = [&](Mode mode) { return message_cost(mode, p, w); };
+  const auto both = [&](Mode mode) {
+    return std::array{cost(mode).tx.total(), cost(mode).rx.total()};
+  };
+  p.copy_tx = 2;
+  p.copy_rx = 3;
+  CHECK(both(Mode::kSockets) == std::array{2 * w.size, 3 * w.size});
+  CHECK(cost(Mode::kTls).tx.total() == Approx(2 * w.size).epsilon(0.01));
+  CHECK(cost(Mode::kTls).rx.total() == 0);
+  CHECK(both(Mode::kZeroCopySend) == std::array{0.0, 3 * w.size});
+  CHECK(both(Mode::kZeroCopyReceive) == std::array{2 * w.size, 0.0});
+  p.copy_tx = p.copy_rx = 0;
+  p.cipher = 1;
+  p.tls_record = 100;
+  CHECK(cost(Mode::kTls).tx[kProtocol] == Approx(2 * 100).epsilon(0.01));
+  const auto wire = wire_of(Mode::kTls, p, w).octets;
+  CHECK(wire == w.size + 2 * 22);  // RFC 8446: each record has 22 octets around its payload
+  CHECK(cost(Mode::kTls).rx[kCipher] == wire);
+  p.pin_page = 5;
+  p.zerocopy_notify = 7;
+  p.syscall_tx = 11;
+  CHECK(both(Mode::kZeroCopySend) == std::array{8.0 * 5 + 7 + 2 * 11, 0.0});
+  p.completion = 13;
+  p.iovec = 17;
+  CHECK(both(Mode::kZeroCopyReceive)[1] == Approx(32768.0 / 1448 * (13 + 17)));
+  CHECK(both(Mode::kSockets) == std::array{11.0, 0.0});
+}
+
 TEST_CASE("the remainder of a transfer costs as much as a message of its size") {
   const auto p = preset_parameters("2007");
   const Workload w{.size = 4096};

@@ -92,6 +92,9 @@ TEST_CASE("the octets on the memory bus are those of DMA and of each copy, at ea
   direct.crc = true;
   CHECK(throughput(Mode::kSoftware, slow, direct, 1).limit == "memory bus");
   CHECK(throughput(Mode::kSoftware, slow, direct, 1).gbps == Approx(8.0 / 5));
+  expect(Mode::kTls, {.size = 65536}, 327680, 196608);  // a cipher reads and writes, too
+  expect(Mode::kZeroCopySend, {.size = 65536}, 65536, 196608);
+  expect(Mode::kZeroCopyReceive, {.size = 65536}, 196608, 65536);
   expect(Mode::kToe, {.size = 65536}, 196608, 196608);
   expect(Mode::kToe, {.size = 65536, .toe_copies = 0}, 65536, 65536);
   expect(Mode::kRnic, {.size = 65536}, 65536, 65536);

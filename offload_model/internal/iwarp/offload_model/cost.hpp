@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes the processor time that one message costs both hosts, by component, for four ways of
-// moving it: kernel sockets, software iWARP over kernel sockets, a TCP offload engine (TOE) under
-// the sockets API, and an RDMA card (RNIC). rfc-notes/offload-model.md explains the equations. A
-// cost is processor time of the hosts, not elapsed time, and does not include the work of a card.
+// Computes the processor time that one message costs both hosts, by component, for each way of
+// moving it: kernel sockets, with three options of the kernel or without, software iWARP over them,
+// a TCP offload engine (TOE) under the sockets API, and an RDMA card (RNIC).
+// rfc-notes/offload-model.md explains the equations. A cost is processor time of the hosts, not
+// elapsed time, and does not include the work of a card.
 #pragma once
 
 #include <array>
@@ -18,19 +19,41 @@ inline constexpr double kBitsPerOctet = 8;
 
 /// The ways of moving data.
 enum class Mode : std::uint8_t {
-  kSockets,   ///< (a) kernel sockets
-  kSoftware,  ///< (b) software iWARP over kernel sockets
-  kToe,       ///< (c) a TCP offload engine
-  kRnic,      ///< (d) an RDMA card
+  kSockets,          ///< (a) kernel sockets
+  kTls,              ///< (a) with TLS in the kernel
+  kZeroCopySend,     ///< (a) with MSG_ZEROCOPY
+  kZeroCopyReceive,  ///< (a) with zero-copy receive of io_uring
+  kSoftware,         ///< (b) software iWARP over kernel sockets
+  kToe,              ///< (c) a TCP offload engine
+  kRnic,             ///< (d) an RDMA card
 };
-inline constexpr std::array kModes{Mode::kSockets, Mode::kSoftware, Mode::kToe, Mode::kRnic};
-/// Returns "kernel sockets", "software iWARP", "TOE" or "RNIC".
+inline constexpr std::array kModes{
+    Mode::kSockets,  Mode::kTls, Mode::kZeroCopySend, Mode::kZeroCopyReceive,
+    Mode::kSoftware, Mode::kToe, Mode::kRnic};
+/// Returns for example "kernel sockets", "zero-copy send" or "RNIC".
 std::string_view to_string(Mode mode);
+
+/// How a program and the TCP of the kernel exchange the octets of a message. Every way over kernel
+/// TCP is one row of a table, and one equation serves all rows.
+struct Path {
+  double copies_tx = 1;  ///< copies between the program and TCP
+  double copies_rx = 1;
+  /// Passes of a cipher at each end, each in records of TLS. The receiver decrypts into the buffer
+  /// of the program.
+  double ciphers = 0;
+  double pins = 0;     ///< the sender pins its pages, and hears in a second call that they are free
+  double buffers = 0;  ///< the receiver polls each buffer of the card, and returns it
+};
+/// Returns the row of a way. Software iWARP uses plain sockets; so does a way that has no row.
+const Path& path_of(Mode mode);
+/// Largest payload of a TLS record (RFC 8446, section 5.1).
+inline constexpr double kTlsRecord = 16384;
 
 /// The kinds of work that need processor time.
 enum class Component : std::uint8_t {
   kCopy,          ///< copying payload
   kChecksum,      ///< Internet checksum and CRC32c
+  kCipher,        ///< encrypting and authenticating payload
   kProtocol,      ///< segments, packets, acknowledgements, FPDUs, markers, descriptors
   kSyscall,       ///< system calls
   kInterrupt,     ///< interrupts
@@ -38,10 +61,11 @@ enum class Component : std::uint8_t {
   kRegistration,  ///< registering, pinning and looking up memory
   kPost,          ///< work requests, doorbells, completions
 };
-inline constexpr std::size_t kComponentCount = 8;
+inline constexpr std::size_t kComponentCount = 9;
 inline constexpr std::array kComponents{
-    Component::kCopy,      Component::kChecksum, Component::kProtocol,     Component::kSyscall,
-    Component::kInterrupt, Component::kWakeup,   Component::kRegistration, Component::kPost};
+    Component::kCopy,     Component::kChecksum,     Component::kCipher,
+    Component::kProtocol, Component::kSyscall,      Component::kInterrupt,
+    Component::kWakeup,   Component::kRegistration, Component::kPost};
 /// Returns the name of the component in words.
 std::string_view to_string(Component component);
 
@@ -140,6 +164,10 @@ Ledger price(const Parameters& p, const Work& work, bool sends);
 /// Returns what software iWARP costs in addition to system calls and TCP: the passes over payload,
 /// FPDUs and markers at both ends, and the request. Costs and latencies both contain it.
 Cost framing_cost(const Parameters& p, const Workload& w);
+
+/// Returns what `octets` octets cost while they pass between the program and TCP: copies, checksum,
+/// cipher, pinned pages and buffers. Costs and latencies both contain it.
+Cost path_cost(const Path& path, const Parameters& p, double octets);
 
 /// Returns the cost of one message: A(n), B(n), C(n) or D(n) in rfc-notes/offload-model.md.
 Cost message_cost(Mode mode, const Parameters& p, const Workload& w);

@@ -19,12 +19,12 @@ namespace iwarp::offload_model {
 /// nanosecond. fields() explains each parameter.
 struct Parameters {
   double clock, link, mss, gso, gro, frame_overhead, call;
-  double copy_tx, copy_rx, copy_llc, copy_crc, copy_dram, checksum, crc, crc_table;
+  double copy_tx, copy_rx, copy_llc, copy_crc, copy_dram, checksum, crc, crc_table, cipher;
   double syscall_tx, syscall_rx, segment_tx, segment_rx, packet_tx, packet_rx, ack;
   double interrupt, packets_per_interrupt, wakeup, fpdu, marker, iovec;
   double post, doorbell, doorbell_batch, completion;
   double register_fixed, register_page, deregister_fixed, deregister_page, page, cache_lookup;
-  double pin_page, zerocopy_notify, toe_call, toe_descriptor, toe_completion;
+  double pin_page, zerocopy_notify, tls_record, toe_call, toe_descriptor, toe_completion;
   double coalesce, dma_latency, nic_latency, nic_message, nic_rate, memory_bus;
   double pcie_generation, pcie_lanes;
   double nic_queue_pair, pcie_read, page_fault;

@@ -111,9 +111,6 @@ Better cheaper(Mode mode, Mode other, const Workload& w);
 /// latency_ns().
 Better sooner(Mode other, const Workload& w, bool advertise, double registrations);
 
-/// Returns the size above which sending without a copy is cheaper than sending with a copy. Sending
-/// without a copy costs pinning and a notification.
-Crossover zerocopy_crossover(const Parameters& p);
 /// Returns u*, the number of transfers after which registering both buffers has paid off, or
 /// nullopt if registration never pays off.
 std::optional<double> reuse_needed(const Parameters& p, const Workload& w);
