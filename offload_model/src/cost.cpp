@@ -51,10 +51,12 @@ Cost sockets(const Path& path, const Parameters& p, double n, double sleeps) {
   auto out = path_cost(path, p, n);
   out.tx[kSyscall] = calls * (1 + path.pins) * p.syscall_tx;
   out.tx[kPost] = calls * path.pins * p.zerocopy_notify;
-  out.tx[kProtocol] += in_stream(n, p.gso) * p.segment_tx + packets * p.packet_tx + acks * p.ack;
+  out.tx[kProtocol] += segments_ns(p.small_segment_tx, p.segment_tx, n, in_stream(n, p.gso)) +
+                       packets * p.packet_tx + acks * p.ack;
   out.tx[kInterrupt] = acks / p.packets_per_interrupt * p.interrupt;
   out.rx[kSyscall] = calls * p.syscall_rx;
-  out.rx[kProtocol] += in_stream(n, p.gro) * p.segment_rx + packets * p.packet_rx;
+  out.rx[kProtocol] +=
+      segments_ns(p.small_segment_rx, p.segment_rx, n, in_stream(n, p.gro)) + packets * p.packet_rx;
   out.rx[kInterrupt] = packets / p.packets_per_interrupt * p.interrupt;
   out.rx[kWakeup] = calls * sleeps * p.wakeup;
   return out;
@@ -262,6 +264,11 @@ Cost framing_cost(const Parameters& p, const Workload& w) {
   // Software iWARP keeps its queues in memory of the host, so posting needs no doorbell.
   out.tx[kPost] = p.post + p.completion;
   return out;
+}
+
+double segments_ns(double small, double large, double octets, double segments) {
+  constexpr double kLarge = 65536;
+  return segments * small + octets / kLarge * (large - small);
 }
 
 /// Computes, in the symbols of rfc-notes/offload-model.md, with the parts that the row has:

@@ -46,7 +46,9 @@ double host_path(Mode mode, const Parameters& p, const Workload& w, double first
            w.toe_copies * (first * p.copy_tx + last * p.copy_rx);
   }
   const auto& path = path_of(mode);
-  const auto kernel = calls + p.segment_tx + p.packet_tx + p.packet_rx + p.segment_rx +
+  const auto kernel = calls + p.packet_tx + p.packet_rx +
+                      segments_ns(p.small_segment_tx, p.segment_tx, first, 1) +
+                      segments_ns(p.small_segment_rx, p.segment_rx, last, 1) +
                       path_cost(path, p, first).tx.total() + path_cost(path, p, last).rx.total();
   if (mode != Mode::kSoftware) return kernel;
   const auto framing = [&](double octets) {

@@ -19,7 +19,10 @@ Ledger account(const Parameters& p, const Observed& run) {
   Ledger out;
   out[kCopy] = number(c.octets_sent) * p.copy_tx + number(c.octets_received) * p.copy_rx;
   out[kChecksum] = number(c.octets_sent + c.octets_received) * p.checksum;
-  out[kProtocol] = run.segments_sent * p.segment_tx + run.segments_received * p.segment_rx;
+  out[kProtocol] =
+      segments_ns(p.small_segment_tx, p.segment_tx, number(c.octets_sent), run.segments_sent) +
+      segments_ns(p.small_segment_rx, p.segment_rx, number(c.octets_received),
+                  run.segments_received);
   // The counters do not separate the directions. So assign the passes to them by octets.
   const auto moved = number(c.octets_sent + c.octets_received);
   const auto sent = moved > 0 ? number(c.octets_sent) / moved : 0;

@@ -33,10 +33,14 @@ constexpr std::array kFields{
     Field{"cipher", "ns/octet", &P::cipher, "AES-128-GCM", true},
     Field{"syscall_tx", "us", &P::syscall_tx, "one system call that sends", true},
     Field{"syscall_rx", "us", &P::syscall_rx, "one system call that receives", true},
-    Field{"segment_tx", "us", &P::segment_tx, "TCP processing of each piece that is handed to TSO",
+    Field{"segment_tx", "us", &P::segment_tx,
+          "TCP processing of 64 KiB that are handed to TSO at once", true},
+    Field{"segment_rx", "us", &P::segment_rx, "TCP processing of 64 KiB that GRO delivers at once",
           true},
-    Field{"segment_rx", "us", &P::segment_rx, "TCP processing of each piece that GRO delivers",
-          true},
+    Field{"small_segment_tx", "us", &P::small_segment_tx,
+          "TCP processing of a segment that is sent, whatever its size", true},
+    Field{"small_segment_rx", "us", &P::small_segment_rx,
+          "TCP processing of a segment that arrives, whatever its size", true},
     Field{"packet_tx", "us", &P::packet_tx, "NIC driver, per packet sent", true},
     Field{"packet_rx", "us", &P::packet_rx, "NIC driver, per packet received", true},
     Field{"ack", "us", &P::ack, "processing one acknowledgement at the sender", true},
@@ -89,7 +93,8 @@ constexpr std::array kFields{
 };
 
 /// The names of the data files that contain parameter sets, without ".json".
-constexpr std::array<std::string_view, 6> kPresets{"2003", "2007", "2009", "2013", "100g", "2022"};
+constexpr std::array<std::string_view, 8> kPresets{"2003", "2005", "2007", "2009",
+                                                   "2013", "100g", "2022", "2026"};
 
 }  // namespace
 

@@ -174,6 +174,10 @@ constexpr std::array kQuantities{
              }},
     // A server under load receives and sends a small message, and does not sleep in between.
     Quantity{"request", [](const Given& g) { return g.cost().total() * g.p.clock / kNsPerUs; }},
+    Quantity{"share of plain sockets",
+             [](const Given& g) {
+               return kPercent * message_cost(Mode::kSockets, g.p, g.w).total() / g.cost().total();
+             }},
     Quantity{"flow", flow},
     Quantity{"aggregation", aggregation},
     Quantity{"cliff", cliff},

@@ -86,7 +86,9 @@ Parameters with_sockets(Parameters host, const SocketCosts& costs) {
   const auto cost = [&costs](Unknown unknown) { return costs[static_cast<std::size_t>(unknown)]; };
   host.syscall_tx = cost(Unknown::kSend);
   host.syscall_rx = cost(Unknown::kReceive);
+  // One cost for a segment of any size: the run counts segments, not their sizes.
   host.segment_tx = host.segment_rx = cost(Unknown::kPiece) / 2;
+  host.small_segment_tx = host.small_segment_rx = host.segment_tx;
   host.copy_tx = host.copy_rx = cost(Unknown::kOctet) / 2;
   host.wakeup = cost(Unknown::kSwitch);
   return host;

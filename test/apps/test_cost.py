@@ -277,7 +277,7 @@ class Cost(Case):
         self.fails("cannot write", "report", "--html", "/nowhere/report.html", status=1)
 
     def test_bad_input_is_one_clear_line(self):
-        self.fails(r"unknown preset 1999 \(available: 2003, 2007, 2009, 2013, 100g, 2022\)", "predict", "--preset", "1999")
+        self.fails(r"unknown preset 1999 \(available: 2003, 2005, 2007, 2009, 2013, 100g, 2022, 2026\)", "predict", "--preset", "1999")
         self.fails("cannot open", "predict", "--host", "nowhere.json")
         self.fails("--size", "predict", "--size", "0")
         self.fails("--size", "predict", "--size", "5G")

@@ -191,7 +191,9 @@ class Calibration {
   /// values that the micro-benchmarks have measured.
   void sockets(const CalibrateOptions& options) {
     attempt("sockets over loopback",
-            {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "copy_tx", "copy_rx"}, [&] {
+            {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "small_segment_tx",
+             "small_segment_rx", "copy_tx", "copy_rx"},
+            [&] {
               std::vector<Record> runs;
               for (unsigned round = 0; round < options.repeat; ++round) {
                 for (const auto& job : sweep(options.seconds, Job().cpus)) {
@@ -202,8 +204,9 @@ class Calibration {
               const auto kinds = medians(runs);
               const auto fitted = with_sockets(guess, fit_sockets(kinds, guess));
               const auto error = leave_one_size_out(kinds, guess).mean;
-              for (const char* key : {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx",
-                                      "copy_tx", "copy_rx", "wakeup"}) {
+              for (const char* key :
+                   {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "small_segment_tx",
+                    "small_segment_rx", "copy_tx", "copy_rx", "wakeup"}) {
                 set(key, {fitted.*model::find_field(key)->member, error},
                     "fitted to transfers of 64 octets to 1 MiB between sockets over loopback");
               }

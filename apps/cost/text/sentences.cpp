@@ -44,7 +44,7 @@ std::string result(const Way& way, std::string_view unit = "") {
 
 /// Returns the sizes above a crossover, as part of a sentence.
 std::string sizes_text(const model::UncertainCrossover& crossover) {
-  const auto text = crossover_text(crossover);
+  auto text = crossover_text(crossover);
   using enum model::Crossover::Kind;
   switch (crossover.estimate.kind) {
     case kAlways:

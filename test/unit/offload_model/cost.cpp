@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the cost equations of kernel sockets, software iWARP, TOE and RNIC term by term: each test
 // sets one cost and leaves all others at zero.
-#include "iwarp/offload_model/cost.hpp"
-
 #include <doctest/doctest.h>
 
+#include "iwarp/offload_model/performance.hpp"
 #include "support.hpp"
 
 using namespace iwarp::offload_model;
@@ -20,7 +19,7 @@ TEST_CASE("kernel sockets: copying costs by octet; calls, segments and packets c
   p.copy_rx = 1;
   p.checksum = 0.1;
   p.syscall_tx = 7;
-  p.segment_tx = 3;
+  p.segment_tx = p.small_segment_tx = 3;
   p.packet_tx = 2;
   p.packet_rx = 5;
   p.ack = 10;
@@ -54,9 +53,23 @@ TEST_CASE("one octet more than a segment, a call or a descriptor costs no second
       }
       // A message shorter than a segment has a segment to itself.
       CHECK(message_cost(mode, p, {.size = 1}).both()[kProtocol] ==
-            message_cost(mode, p, {.size = 2}).both()[kProtocol]);
+            Approx(message_cost(mode, p, {.size = 2}).both()[kProtocol]).epsilon(1e-3));
     }
   }
+}
+
+TEST_CASE("every segment costs something, and a large one costs more") {
+  auto p = free_of_cost();
+  p.small_segment_tx = p.small_segment_rx = 100;
+  p.segment_tx = p.segment_rx = 500;
+  const auto cost = [&p](double size) { return message_cost(Mode::kSockets, p, {.size = size}); };
+  CHECK(cost(65536).total() == Approx(2 * (65536.0 / 1448 * 100 + 400)));
+  p.gso = p.gro = 65536;
+  CHECK(cost(65536).total() == Approx(2 * 500));
+  CHECK(cost(64).total() == Approx(2 * (100 + 64.0 / 65536 * 400)));
+  const auto one = latency_ns(Mode::kSockets, p, {.size = 1});
+  p.small_segment_tx = p.small_segment_rx = 0;
+  CHECK(one - latency_ns(Mode::kSockets, p, {.size = 1}) == Approx(200).epsilon(1e-3));
 }
 
 TEST_CASE("a polling receiver pays for no wake-up") {

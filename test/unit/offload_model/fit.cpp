@@ -79,7 +79,7 @@ TEST_CASE("the ledger of a run: each count times its cost, in the right componen
   p.crc = 4;
   p.syscall_tx = 5;
   p.syscall_rx = 6;
-  p.segment_tx = 7;
+  p.segment_tx = p.small_segment_tx = 7;
   p.fpdu = 8;
   p.iovec = 1;
   p.marker = 9;

@@ -28,7 +28,8 @@ std::string file_with(std::string_view parameters) {
 }  // namespace
 
 TEST_CASE("every preset is complete, and every value has a unit, a mark and a source") {
-  CHECK(preset_names() == std::vector<std::string>{"2003", "2007", "2009", "2013", "100g", "2022"});
+  CHECK(preset_names() ==
+        std::vector<std::string>{"2003", "2005", "2007", "2009", "2013", "100g", "2022", "2026"});
   for (const auto& name : preset_names()) {
     CAPTURE(name);
     const auto set = preset(name);
@@ -59,7 +60,7 @@ TEST_CASE("an unknown preset is refused with the list of names") {
   const auto none = preset("1999");
   REQUIRE_FALSE(none.has_value());
   CHECK(none.error().contains("1999"));
-  CHECK(none.error().contains("2003, 2007, 2009, 2013, 100g, 2022"));
+  CHECK(none.error().contains("2003, 2005, 2007, 2009, 2013, 100g, 2022, 2026"));
   CHECK_FALSE(preset("published").has_value());
 }
 

@@ -165,6 +165,10 @@ Ledger price(const Parameters& p, const Work& work, bool sends);
 /// FPDUs and markers at both ends, and the request. Costs and latencies both contain it.
 Cost framing_cost(const Parameters& p, const Workload& w);
 
+/// Returns the cost of TCP for `octets` octets in this many segments: each costs `small`, and 64
+/// KiB in one segment cost `large`.
+double segments_ns(double small, double large, double octets, double segments);
+
 /// Returns what `octets` octets cost while they pass between the program and TCP: copies, checksum,
 /// cipher, pinned pages and buffers. Costs and latencies both contain it.
 Cost path_cost(const Path& path, const Parameters& p, double octets);
