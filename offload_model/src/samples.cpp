@@ -125,119 +125,123 @@ std::optional<Header> header_of(std::string_view line) {
   return out.at[kSize] && measured ? std::optional(out) : std::nullopt;
 }
 
-/// Returns the cores of a row divided by rate times processor time, which must be 1, or 1 if the
-/// row lacks one of them.
-bool row_is_consistent(const Header& h, const Words& words) {
-  if (!h.at[kRate] || !h.at[kCpu] || !h.at[kCores]) return true;
-  const auto value = [&](Column c) { return whole_number(words[*h.at[c]]).value_or(0); };
-  const auto cores = value(kRate) * value(kCpu) / kMillion;
-  return cores == 0 || agree(cores, value(kCores), 0.01);
-}
+using Values = std::array<double, kColumns>;
 
-/// Removes from a row the throughput in Gb/s if the header does not name it, which shifts all
-/// further columns. Returns whether the row is consistent without it.
-bool remove_unnamed_gbps(const Header& h, Words& words) {
-  const auto at = *h.at[kRate] + 1;
-  if (h.at[kGbps] || at >= words.size()) return false;
-  const auto gbps = whole_number(words[*h.at[kRate]]).value_or(0) *
-                    whole_number(words[*h.at[kSize]]).value_or(0) * kBitsPerGbOctet;
-  if (!agree(gbps, whole_number(words[at]).value_or(-1), 0.01)) return false;
-  words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
-  words.emplace_back();
-  return row_is_consistent(h, words);
+/// Returns whether rate, processor time and cores agree, if a row has all of them.
+bool is_consistent(const Values& v) {
+  const auto cores = v[kRate] * v[kCpu] / kMillion;
+  return cores == 0 || v[kCores] == 0 || agree(cores, v[kCores], 0.01);
 }
 
 bool is_missing(std::string_view word) {
   return word.empty() || word == "-" || lower_case(word).starts_with("n");
 }
 
+/// Returns the numbers of a row, with 0 for those that it lacks.
+std::expected<Values, std::string> values_of(const Header& h, const Words& words, unsigned number) {
+  Values out{};
+  for (std::size_t c = 0; c < kColumns; ++c) {
+    if (!h.at[c] || c == kWay || is_missing(words[*h.at[c]])) continue;
+    const auto value = whole_number(words[*h.at[c]]);
+    if (!value) {
+      return Wrong(fmt::format("line {}: \"{}\" is \"{}\", but a number was expected", number,
+                               h.names[*h.at[c]], words[*h.at[c]]));
+    }
+    out[c] = *value;
+  }
+  return out;
+}
+
+/// Reads a row again without the word after the rate, if this is the throughput in Gb/s, which the
+/// header does not name and which shifts all further columns.
+std::optional<Values> without_unnamed_gbps(const Header& h, Words words) {
+  const auto at = *h.at[kRate] + 1;
+  if (h.at[kGbps] || at >= words.size()) return std::nullopt;
+  const auto gbps = whole_number(words[at]).value_or(-1);
+  words.erase(words.begin() + static_cast<std::ptrdiff_t>(at));
+  words.emplace_back();
+  const auto v = values_of(h, words, 0);
+  const bool right =
+      v && is_consistent(*v) && agree((*v)[kRate] * (*v)[kSize] * kBitsPerGbOctet, gbps, 0.01);
+  return right ? std::optional(*v) : std::nullopt;
+}
+
 std::expected<void, std::string> table_row(const Header& h, std::string_view line, unsigned number,
-                                           CardSamples& out, unsigned& shifted) {
+                                           CardSamples& out) {
   auto words = split_at(line, h.separators, h.separators != " ");
   if (words.size() > h.names.size() + 1 || words.size() <= *h.at[kSize]) {
     return Wrong(fmt::format("line {}: {} columns, but the header has {}", number, words.size(),
                              h.names.size()));
   }
   words.resize(std::max(words.size(), h.names.size()));
-  CardSample s{.line = number, .way = "message"};
-  if (!row_is_consistent(h, words)) {
-    const auto before = words;
-    if (!remove_unnamed_gbps(h, words)) {
-      return Wrong(
-          fmt::format("line {}: {} messages/s of {} us each need {:.3g} cores, but \"{}\" is {}",
-                      number, before[*h.at[kRate]], before[*h.at[kCpu]],
-                      whole_number(before[*h.at[kRate]]).value_or(0) *
-                          whole_number(before[*h.at[kCpu]]).value_or(0) / kMillion,
-                      h.names[*h.at[kCores]], before[*h.at[kCores]]));
+  auto values = values_of(h, words, number);
+  if (!values) return Wrong(values.error());
+  auto& v = *values;
+  if (!is_consistent(v)) {
+    const auto shifted = without_unnamed_gbps(h, words);
+    if (!shifted) {
+      return Wrong(fmt::format(
+          "line {}: {} messages/s of {} us each need {:.3g} cores, but \"{}\" is {}", number,
+          v[kRate], v[kCpu], v[kRate] * v[kCpu] / kMillion, h.names[*h.at[kCores]], v[kCores]));
     }
-    if (shifted++ == 0) {
+    v = *shifted;
+    if (out.notes.empty()) {
       out.notes.push_back(fmt::format(
           "from line {} on, {} Gb/s follows \"{}\" without a column in the header; later columns "
           "are read one to the left, where rate, processor time and cores agree",
-          number, before[*h.at[kRate] + 1], h.names[*h.at[kRate]]));
+          number, words[*h.at[kRate] + 1], h.names[*h.at[kRate]]));
     }
   }
-  std::array<double, kColumns> values{};
-  for (std::size_t c = 0; c < kColumns; ++c) {
-    if (!h.at[c]) continue;
-    const auto word = words[*h.at[c]];
-    if (c == kWay) {
-      s.way = word;
-    } else if (!is_missing(word)) {
-      const auto value = whole_number(word);
-      if (!value) {
-        return Wrong(fmt::format("line {}: \"{}\" is \"{}\", but a number was expected", number,
-                                 h.names[*h.at[c]], word));
-      }
-      values[c] = *value;
-    }
-  }
-  s.size = values[kSize];
-  if (s.size < 1) {
+  if (v[kSize] < 1) {
     return Wrong(fmt::format("line {}: \"{}\" must be at least 1", number, h.names[*h.at[kSize]]));
   }
-  s.connections = std::max(1.0, values[kConnections]);
-  s.depth = std::max(1.0, values[kDepth]);
-  s.cpu = values[kCpu];
-  s.errors = values[kErrors];
-  s.rate = values[kRate];
-  if (s.rate == 0) s.rate = values[kGbps] / (s.size * kBitsPerGbOctet);
-  if (s.rate == 0 && s.cpu > 0) s.rate = values[kCores] / s.cpu * kMillion;
-  if (s.cpu == 0 && s.rate > 0) s.cpu = values[kCores] / s.rate * kMillion;
+  CardSample s{.line = number,
+               .way = std::string(h.at[kWay] ? words[*h.at[kWay]] : "message"),
+               .size = v[kSize],
+               .connections = std::max(1.0, v[kConnections]),
+               .depth = std::max(1.0, v[kDepth]),
+               .rate = v[kRate],
+               .cpu = v[kCpu],
+               .errors = v[kErrors]};
+  if (s.rate == 0) s.rate = v[kGbps] / (s.size * kBitsPerGbOctet);
+  if (s.rate == 0 && s.cpu > 0) s.rate = v[kCores] / s.cpu * kMillion;
+  if (s.cpu == 0 && s.rate > 0) s.cpu = v[kCores] / s.rate * kMillion;
   if (s.rate > 0) out.rows.push_back(s);
   return {};
 }
 
 // perftest and fio
 // ----------------
-enum class Unit : std::uint8_t { kNone, kSize, kPeak, kAverage, kMpps, kLatency, kCpuUtil };
+enum Unit : std::uint8_t { kNone, kOctets, kPeak, kAverage, kMpps, kLatency, kCpuUtil, kUnits };
 
 struct PerftestColumn {
   std::string_view name;
+  std::string_view json;
   Unit unit;
 };
 /// The columns whose values matter. "t_typical" comes before "t_avg", so the median is preferred.
-constexpr std::array kPerftestColumns{PerftestColumn{"#bytes", Unit::kSize},
-                                      PerftestColumn{"iterations", Unit::kNone},
-                                      PerftestColumn{"BW peak", Unit::kPeak},
-                                      PerftestColumn{"BW average", Unit::kAverage},
-                                      PerftestColumn{"MsgRate", Unit::kMpps},
-                                      PerftestColumn{"CPU_Util", Unit::kCpuUtil},
-                                      PerftestColumn{"t_min", Unit::kNone},
-                                      PerftestColumn{"t_max", Unit::kNone},
-                                      PerftestColumn{"t_typical", Unit::kLatency},
-                                      PerftestColumn{"t_avg", Unit::kLatency},
-                                      PerftestColumn{"t_stdev", Unit::kNone},
-                                      PerftestColumn{"99% percentile", Unit::kNone},
-                                      PerftestColumn{"99.9% percentile", Unit::kNone},
-                                      PerftestColumn{"tps average", Unit::kNone}};
+constexpr std::array kPerftestColumns{PerftestColumn{"#bytes", "msgsize", kOctets},
+                                      PerftestColumn{"iterations", "", kNone},
+                                      PerftestColumn{"BW peak", "bw_peak", kPeak},
+                                      PerftestColumn{"BW average", "bw_average", kAverage},
+                                      PerftestColumn{"MsgRate", "msgrate", kMpps},
+                                      PerftestColumn{"CPU_Util", "", kCpuUtil},
+                                      PerftestColumn{"t_min", "", kNone},
+                                      PerftestColumn{"t_max", "", kNone},
+                                      PerftestColumn{"t_typical", "t_typical", kLatency},
+                                      PerftestColumn{"t_avg", "t_avg", kLatency},
+                                      PerftestColumn{"t_stdev", "", kNone},
+                                      PerftestColumn{"99% percentile", "", kNone},
+                                      PerftestColumn{"99.9% percentile", "", kNone},
+                                      PerftestColumn{"tps average", "", kNone}};
+using Numbers = std::array<double, kUnits>;
 
 /// What the lines so far said about the rows that follow.
 struct Context {
   CardSample sample{.way = "message"};
-  bool latency = false;
   bool gigabits = false;  // throughput is in Gb/s, not in MB/s of 2^20 octets
-  std::vector<Unit> columns{Unit::kSize, Unit::kNone, Unit::kPeak, Unit::kAverage, Unit::kMpps};
+  std::vector<Unit> columns{kOctets, kNone, kPeak, kAverage, kMpps};
+  Numbers record{};  // of perftest's JSON
 };
 
 void set_way(Context& c, std::string_view text) {
@@ -245,7 +249,6 @@ void set_way(Context& c, std::string_view text) {
   for (const std::string_view way : {"write", "read", "send", "atomic"}) {
     if (lower.find(way) != lower.npos) c.sample.way = way;
   }
-  c.latency = lower.find("lat") != lower.npos;
 }
 
 void perftest_header(Context& c, std::string_view line) {
@@ -257,7 +260,6 @@ void perftest_header(Context& c, std::string_view line) {
   std::ranges::sort(found, {}, &std::pair<std::size_t, Unit>::first);
   c.columns.clear();
   std::ranges::copy(found | std::views::values, std::back_inserter(c.columns));
-  c.latency = line.find("t_") != line.npos;
   c.gigabits = line.find("Gb/sec") != line.npos;
 }
 
@@ -275,42 +277,32 @@ void perftest_setting(Context& c, std::string_view line) {
   }
 }
 
-/// Returns the sample of a row, given the meaning of each column. Returns nothing if rate, size and
-/// throughput disagree. Throughput is in Gb/s, or in MB/s of 2^20 octets.
-std::optional<CardSample> perftest_sample(const Context& c, const std::vector<double>& values,
-                                          const std::vector<Unit>& columns) {
+/// Returns the sample of a row. Returns nothing if rate, size and throughput disagree. Throughput
+/// is in Gb/s, or in MB/s of 2^20 octets.
+std::optional<CardSample> perftest_sample(const Context& c, const Numbers& n) {
   auto s = c.sample;
-  double average = 0;
-  double peak = 0;
-  double latency = 0;
-  double busy = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (columns[i] == Unit::kSize) s.size = values[i];
-    if (columns[i] == Unit::kPeak) peak = values[i];
-    if (columns[i] == Unit::kAverage) average = values[i];
-    if (columns[i] == Unit::kMpps) s.rate = values[i] * kMillion;
-    if (columns[i] == Unit::kLatency && latency == 0) latency = values[i];
-    if (columns[i] == Unit::kCpuUtil) busy = values[i];
-  }
+  s.size = n[kOctets];
+  s.rate = n[kMpps] * kMillion;
   if (s.size < 1) return std::nullopt;
-  if (c.latency) {
+  if (n[kLatency] > 0) {
     // Send and Write are timed for half a round trip.
     const bool whole = s.way == "read" || s.way == "atomic";
     s.depth = 1;
-    if (latency > 0) s.rate = kMillion / latency / (whole ? 1 : 2);
-    return s.rate > 0 ? std::optional(s) : std::nullopt;
+    s.rate = kMillion / n[kLatency] / (whole ? 1 : 2);
+    return s;
   }
   constexpr double kMebi = 1 << 20;
+  const auto average = n[kAverage];
   const auto in_gbps = s.size * kBitsPerGbOctet;
   const auto in_mb = s.size / kMebi;
   const bool both = average > 0 && s.rate > 0;
   if (both && !agree(s.rate * in_gbps, average, 0.006) && !agree(s.rate * in_mb, average, 0.006)) {
     return std::nullopt;
   }
-  if (s.rate == 0 && average > 0) s.rate = average / (c.gigabits ? in_gbps : in_mb);
-  if (peak > 0 && average > 0 && average > peak * (1 + kAgree)) return std::nullopt;
-  if (s.rate > 0) s.cpu = busy / 100 / s.rate * kMillion;
-  return s.rate > 0 ? std::optional(s) : std::nullopt;
+  if (s.rate == 0) s.rate = average / (c.gigabits ? in_gbps : in_mb);
+  if (s.rate <= 0 || (n[kPeak] > 0 && average > n[kPeak] * (1 + kAgree))) return std::nullopt;
+  s.cpu = n[kCpuUtil] / 100 / s.rate * kMillion;
+  return s;
 }
 
 std::expected<void, std::string> perftest_row(const Context& c, std::string_view line,
@@ -330,12 +322,14 @@ std::expected<void, std::string> perftest_row(const Context& c, std::string_view
   for (std::size_t missing = 1; values.size() + 1 == expected && missing < expected; ++missing) {
     auto columns = c.columns;
     columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(missing));
-    const bool last = c.columns[missing] == Unit::kAverage;
+    const bool last = c.columns[missing] == kAverage;
     readings.insert(last ? readings.end() : readings.begin() + static_cast<std::ptrdiff_t>(sure++),
                     std::move(columns));
   }
   for (const auto& columns : readings) {
-    if (auto s = perftest_sample(c, values, columns)) {
+    Numbers numbers{};
+    for (std::size_t i = values.size(); i-- > 0;) numbers[columns[i]] = values[i];
+    if (auto s = perftest_sample(c, numbers)) {
       s->line = number;
       out.rows.push_back(*s);
       return {};
@@ -380,72 +374,53 @@ void fio_line(Context& c, std::string_view line, unsigned number, CardSamples& o
   }
 }
 
-double option_of(const Json& job, const Json& global, const char* name, double otherwise) {
-  for (const auto* options : {&job, &global}) {
-    if (options->is_object() && options->contains(name) && (*options)[name].is_string()) {
-      return number_in((*options)[name].get<std::string>(), 1024).value_or(otherwise);
-    }
-  }
-  return otherwise;
-}
-
-double member_of(const Json& object, const char* name) {
-  return object.contains(name) && object[name].is_number() ? object[name].get<double>() : 0;
-}
-
-void fio_job(const Json& job, const Json& global, CardSamples& out) {
-  const Json none;
-  const auto& own = job.contains("job options") ? job["job options"] : none;
-  const auto connections = std::max(1.0, option_of(own, global, "numjobs", 1));
+void fio_job(const Json& job, Json options, CardSamples& out) {
+  options.update(job.value("job options", Json::object()));
+  const auto option = [&options](const char* name, double otherwise) {
+    return number_in(options.value(name, ""), 1024).value_or(otherwise);
+  };
   for (const char* const way : {"read", "write"}) {
-    if (!job.contains(way) || !job[way].is_object()) continue;
-    const auto& part = job[way];
-    CardSample s{.way = way, .connections = connections};
-    s.rate = member_of(part, "iops");
+    const auto part = job.value(way, Json::object());
+    CardSample s{.way = way, .connections = std::max(1.0, option("numjobs", 1))};
+    s.rate = part.value("iops", 0.0);
     if (s.rate <= 0) continue;
-    s.depth = std::max(1.0, option_of(own, global, "iodepth", 1));
-    s.size = option_of(own, global, "bs", member_of(part, "bw_bytes") / s.rate);
-    s.cpu = (member_of(job, "usr_cpu") + member_of(job, "sys_cpu")) / 100 * connections / s.rate *
+    s.depth = std::max(1.0, option("iodepth", 1));
+    s.size = option("bs", part.value("bw_bytes", 0.0) / s.rate);
+    s.cpu = (job.value("usr_cpu", 0.0) + job.value("sys_cpu", 0.0)) / 100 * s.connections / s.rate *
             kMillion;
     if (s.size >= 1) out.rows.push_back(s);
   }
 }
 
-std::expected<CardSamples, std::string> fio_json(std::string_view text) {
+std::expected<CardSamples, std::string> fio_json(std::string_view text) try {
   const auto parsed = bytes::parse_json<Json>(text);
   if (!parsed) return Wrong(parsed.error());
-  CardSamples out;
-  const auto& root = *parsed;
-  if (!root.is_object() || !root.contains("jobs") || !root["jobs"].is_array()) {
+  if (!parsed->contains("jobs") || !(*parsed)["jobs"].is_array()) {
     return Wrong("\"jobs\" is missing or not an array");
   }
-  const Json none;
-  const auto& global = root.contains("global options") ? root["global options"] : none;
-  for (const auto& job : root["jobs"]) {
-    if (job.is_object()) fio_job(job, global, out);
-  }
+  CardSamples out;
+  const auto global = parsed->value("global options", Json::object());
+  for (const auto& job : (*parsed)["jobs"]) fio_job(job, global, out);
   return out;
+} catch (const Json::exception& error) {
+  return Wrong(fmt::format("not the JSON of fio: {}", error.what()));
 }
 
-/// Reads one line of perftest's JSON, with or without quotes. A record ends with the rate.
+/// Reads one line of perftest's JSON, with or without quotes. A record ends with the rate, or with
+/// the first latency.
 void perftest_json_line(Context& c, std::string_view line, unsigned number, CardSamples& out) {
-  const auto colon = line.find(':');
-  if (colon == line.npos) return;
-  const auto key = lower_case(trimmed(line.substr(0, colon)));
-  const auto value = whole_number(trimmed(line.substr(colon + 1)));
-  if (!value) return;
-  const bool latency = key == "t_typical" || key == "t_avg";
-  if (key == "msgsize") {
-    c.sample.size = *value;
-  } else if (c.sample.size > 0 && *value > 0 && (key == "msgrate" || latency)) {
-    auto s = c.sample;
-    c.sample.size = 0;
-    s.line = number;
-    const bool whole = s.way == "read" || s.way == "atomic";
-    s.rate = latency ? kMillion / *value / (whole ? 1 : 2) : *value * kMillion;
-    if (latency) s.depth = 1;
-    out.rows.push_back(s);
+  const auto colon = std::min(line.find(':'), line.size());
+  const auto* const column = std::ranges::find(
+      kPerftestColumns, lower_case(trimmed(line.substr(0, colon))), &PerftestColumn::json);
+  const auto value = whole_number(trimmed(line.substr(std::min(colon + 1, line.size()))));
+  if (column == kPerftestColumns.end() || column->unit == kNone || !value) return;
+  c.record[column->unit] = *value;
+  if (column->unit != kMpps && column->unit != kLatency) return;
+  if (auto s = perftest_sample(c, c.record)) {
+    s->line = number;
+    out.rows.push_back(*s);
   }
+  c.record = {};
 }
 
 std::expected<void, std::string> benchmark_line(Context& c, std::string_view line, unsigned number,
@@ -474,7 +449,6 @@ std::expected<CardSamples, std::string> read_samples(std::string_view text) {
   Context context;
   context.sample.depth = 128;  // perftest's default, which a server does not print
   unsigned number = 0;
-  unsigned shifted = 0;
   for (const auto part : std::views::split(text, '\n')) {
     const std::string_view line(part.begin(), part.end());
     ++number;
@@ -484,8 +458,8 @@ std::expected<CardSamples, std::string> read_samples(std::string_view text) {
       header = header_of(line);
       if (header) continue;
     }
-    const auto read = header ? table_row(*header, line, number, out, shifted)
-                             : benchmark_line(context, line, number, out);
+    const auto read =
+        header ? table_row(*header, line, number, out) : benchmark_line(context, line, number, out);
     if (!read) return Wrong(read.error());
   }
   if (out.rows.empty()) {
