@@ -3,7 +3,7 @@
 // segments. Linux only.
 #pragma once
 
-#include "iwarp/offload_model/live.hpp"
+#include "iwarp/offload_model/record.hpp"
 
 namespace iwarp::apps::usage {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The equations A, B, C and D, which give the processor time of one message by component. The
-// comment before each function is its equation; rfc-notes/offload-model.md explains the symbols.
+// The equations A, B, C and D, which give the processor time of one message by component.
+// rfc-notes/offload-model.md has each equation, next to its code, and explains the symbols.
 #include "iwarp/offload_model/cost.hpp"
 
 #include <cmath>
@@ -41,9 +41,7 @@ double fpdu_payload(const Parameters& p, const Workload& w) {
   return std::max(1.0, std::floor(usable / kAlignment) * kAlignment);
 }
 
-/// Computes the cost of `n` octets of a stream, in the symbols of rfc-notes/offload-model.md:
-/// A_tx(n) = k (1 + z) t_sys + k z t_notify + N_s t_sg + N_p t_pkt + N_ack (t_ack + t_int/q) + path
-/// A_rx(n) = k t_sys + N_s t_sg + N_p (t_pkt + t_int/q) + w t_wk + path
+/// Computes A(n) for `n` octets of a stream.
 Cost sockets(const Path& path, const Parameters& p, double n, double sleeps) {
   const auto calls = in_stream(n, p.call);
   const auto packets = in_stream(n, p.mss);
@@ -62,9 +60,7 @@ Cost sockets(const Path& path, const Parameters& p, double n, double sleeps) {
   return out;
 }
 
-/// Computes, in the symbols of rfc-notes/offload-model.md:
-/// B_tx(n) = A_tx(n') + N_f t_fp + N_m t_mk + n c_cc      with CRC; k' instead of k
-/// B_rx(n) = A_rx(n') + N_f t_fp + N_m t_mk + n' c_crc + kappa n c_cp(LLC); k' instead of k
+/// Computes B(n).
 Cost software(const Parameters& p, const Workload& w) {
   const auto octets = wire_of(Mode::kSoftware, p, w).octets;
   const auto [tx, rx] = stack_work(p, w);
@@ -78,8 +74,7 @@ Cost software(const Parameters& p, const Workload& w) {
   return out;
 }
 
-/// Computes, in the symbols of rfc-notes/offload-model.md:
-/// C(n) = k t_sys + kappa n c_cp + max(1, n / S) (t_desc + t_cpl) + t_int + w t_wk [+ pin(n)]
+/// Computes C(n).
 Cost toe(const Parameters& p, const Workload& w) {
   const auto n = w.size;
   const auto calls = in_stream(n, p.call);
@@ -99,9 +94,7 @@ Cost toe(const Parameters& p, const Workload& w) {
   return out;
 }
 
-/// Computes, in the symbols of rfc-notes/offload-model.md:
-/// D(n) = t_post + t_db/b + s t_cq + (1-h) R(n)/u + h t_rc + 1/v (t_post + t_db/b + t_cq)
-///        + e (t_int + t_wk) / m [+ n c_cp(LLC) inlined] [on demand: F(n)/u instead of R(n)]
+/// Computes D(n).
 Cost rnic(const Parameters& p, const Workload& w) {
   const auto posted = p.post + p.doorbell / p.doorbell_batch;
   const auto request = posted + p.completion;
@@ -271,9 +264,6 @@ double segments_ns(double small, double large, double octets, double segments) {
   return segments * small + octets / kLarge * (large - small);
 }
 
-/// Computes, in the symbols of rfc-notes/offload-model.md, with the parts that the row has:
-/// path_tx(n) = n (c_cp + c_ck + c_aes) + N_r t_rec + ceil(n / page) t_pin
-/// path_rx(n) = n (c_cp + c_ck + c_aes) + N_r t_rec + N_b (t_cq + t_iov)
 Cost path_cost(const Path& path, const Parameters& p, double octets) {
   Cost out;
   for (auto* side : {&out.tx, &out.rx}) {
@@ -317,15 +307,12 @@ Cost transfer_cost(Mode mode, const Parameters& p, const Workload& w, double oct
   return out;
 }
 
-/// Computes, in the symbols of rfc-notes/offload-model.md:
-/// R(n) = r0 + r_p ceil(n / page) + d0 + d_p ceil(n / page)
 double registration_ns(const Parameters& p, double size) {
   return p.register_fixed + p.deregister_fixed +
          pieces(size, p.page) * (p.register_page + p.deregister_page);
 }
 
-/// Computes (1-h) R(n)/u + h t_rc or, on demand, F(n)/u = (t_int + r_p ceil(n / page)) / u: an
-/// interrupt reports the fault, and the driver maps all pages of the message.
+/// On demand, an interrupt reports the fault, and the driver maps all pages of the message.
 double memory_ns(const Parameters& p, const Workload& w) {
   if (w.on_demand) return (p.interrupt + pieces(w.size, p.page) * p.register_page) / w.reuse;
   return (1 - w.hit_rate) * registration_ns(p, w.size) / w.reuse + w.hit_rate * p.cache_lookup;

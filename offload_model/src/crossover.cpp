@@ -87,8 +87,6 @@ Better sooner(Mode other, const Workload& w, bool advertise, double registration
   };
 }
 
-/// Returns u* = 2 R(n) / (A - D without registration), in the symbols of
-/// rfc-notes/offload-model.md.
 std::optional<double> reuse_needed(const Parameters& p, const Workload& w) {
   auto cached = w;
   cached.hit_rate = 0;

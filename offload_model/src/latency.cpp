@@ -59,9 +59,7 @@ double host_path(Mode mode, const Parameters& p, const Workload& w, double first
   return kernel + framing(first).tx.total() + framing(last).rx.total();
 }
 
-/// Computes, in the symbols of rfc-notes/offload-model.md:
-/// L_a = host path + t_int + t_wk + 2 L_nic + first packet/B + rest of the first segment/B
-///       + (n - first segment) max(1/B, slope_tx, slope_rx)
+/// Computes L_a of rfc-notes/offload-model.md.
 double stream_latency(Mode mode, const Parameters& p, const Workload& w) {
   const auto octets = wire_of(mode, p, w).octets;
   const auto packet = std::min(octets, p.mss);
@@ -83,9 +81,7 @@ double bus_ns(const Parameters& p, double octets) {
          pcie_gbps(link);
 }
 
-/// Computes, in the symbols of rfc-notes/offload-model.md:
-/// L_d = t_post + t_db + L_pcie + first packet/PCIe + 2 L_nic + n/B + t_cq
-///       [+ L_pcie + 2 L_nic + request/B for a Read] + misses L_read
+/// Computes L_d of rfc-notes/offload-model.md.
 double rnic_latency(const Parameters& p, const Workload& w) {
   constexpr double kReadRequest = 28;  // RFC 5040, section 4.4
   const auto misses = cache_misses(p, w);

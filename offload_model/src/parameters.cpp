@@ -26,7 +26,6 @@ constexpr std::array kFields{
     Field{"copy_llc", "ns/octet", &P::copy_llc,
           "copy inside the program, data in the last-level cache", true},
     Field{"copy_crc", "ns/octet", &P::copy_crc, "the same copy and CRC32c in one pass", true},
-    Field{"copy_dram", "ns/octet", &P::copy_dram, "copy inside the program, data in DRAM", true},
     Field{"checksum", "ns/octet", &P::checksum, "Internet checksum in software", true},
     Field{"crc", "ns/octet", &P::crc, "CRC32c, with the implementation in use", true},
     Field{"crc_table", "ns/octet", &P::crc_table, "CRC32c with tables", true},

@@ -83,14 +83,9 @@ PcieTraffic posts(const PcieLink& link, const RnicMessage& m) {
   // A request with inlined payload fills whole cache lines.
   constexpr double kInlineHeader = 36;
   const auto lines = m.inlined ? packets_of(kInlineHeader + m.size, kWorkRequest) : 1;
-  const auto request = lines * kWorkRequest;
   auto out = completes(link, m);
-  if (m.fetched) {
-    out += 1 / m.list * host_writes(link, kDoorbell);
-    out += card_reads(link, request);
-  } else {
-    out += lines * host_writes(link, kWorkRequest);  // write combining: a packet per cache line
-  }
+  out += 1 / m.list * host_writes(link, kDoorbell);
+  out += card_reads(link, lines * kWorkRequest);
   return out;
 }
 

@@ -9,9 +9,9 @@
 
 namespace iwarp::offload_model {
 
-BusOctets bus_octets(Mode mode, const Parameters& p, const Workload& w) {
+Ends bus_octets(Mode mode, const Parameters& p, const Workload& w) {
   const auto with_copies = [&w](double tx, double rx) {
-    return BusOctets{w.size + 2 * tx, w.size + 2 * rx};
+    return Ends{w.size + 2 * tx, w.size + 2 * rx};
   };
   if (mode == Mode::kRnic) return with_copies(0, 0);
   if (mode == Mode::kToe) return with_copies(w.toe_copies * w.size, w.toe_copies * w.size);
@@ -65,9 +65,7 @@ double queue_pair_ns(const Parameters& p, const Workload& w) {
   return std::max(p.nic_queue_pair, written ? 0 : p.dma_latency / p.doorbell_batch);
 }
 
-/// Computes, in the symbols of rfc-notes/offload-model.md:
-/// T = min(eff B; cores / max(C_tx, C_rx) per message; n / (t_nic + m L_read / units + n / rate);
-///         M_bus n / x; PCIe; q n / max(t_qp, L_pcie / b); q depth n / (L(n) + L(1)))
+/// Computes T of rfc-notes/offload-model.md, a minimum with one row for each limit.
 Throughput lowest_limit(Mode mode, const Parameters& p, const Workload& w, double cores,
                         double application, const CacheMisses& misses) {
   const auto cost = message_cost(mode, p, w);
@@ -102,7 +100,7 @@ Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double 
   return out;
 }
 
-Load load_at(Mode mode, const Parameters& p, const Workload& w, double gbps) {
+Ends load_at(Mode mode, const Parameters& p, const Workload& w, double gbps) {
   const auto cost = message_cost(mode, p, w);
   const auto messages_per_ns = gbps / (w.size * kBitsPerOctet);
   return {cost.tx.total() * messages_per_ns, cost.rx.total() * messages_per_ns};

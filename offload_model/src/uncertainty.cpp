@@ -40,14 +40,7 @@ Parameters moved(const ParameterSet& set, const std::string& key, double sigmas)
 double a_crossover(const Better& better, const Parameters& p) {
   if (better(p, 1)) return 1;
   if (!better(p, kLargestMessage)) return INFINITY;
-  double low = 1;
-  double high = kLargestMessage;
-  while (high - low > 1) {
-    const auto middle = std::floor(std::sqrt(low * high));
-    const auto at = std::clamp(middle, low + 1, high - 1);
-    (better(p, at) ? high : low) = at;
-  }
-  return high;
+  return change_between(1, kLargestMessage, [&](double size) { return better(p, size); });
 }
 
 }  // namespace

@@ -21,7 +21,7 @@
 #include "cost/commands/subcommands.hpp"
 #include "cost/text/question.hpp"
 #include "iwarp/net/rnic.hpp"
-#include "iwarp/offload_model/socket_fit.hpp"
+#include "iwarp/offload_model/judge.hpp"
 
 namespace iwarp::apps::cost {
 
@@ -132,8 +132,6 @@ class Calibration {
 
   void memory() {
     attempt("copies and CRC32c", {}, [&] {
-      constexpr std::size_t kLargest = 128 << 20;
-      set("copy_dram", bench_copy(kLargest), "memcpy of 4 KiB pieces across 128 MiB of memory");
       for (const auto& kernel : crc32c::kernels()) {
         if (!kernel.supported()) continue;
         const auto passes = bench_passes(kernel, model::kWorkingSets.back());

@@ -13,7 +13,7 @@
 #include "cost/text/page_files.hpp"
 #include "cost/text/predict_text.hpp"
 #include "cost/text/series.hpp"
-#include "iwarp/offload_model/socket_fit.hpp"
+#include "iwarp/offload_model/judge.hpp"
 
 namespace iwarp::apps::cost {
 

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include "iwarp/offload_model/live.hpp"
+#include "iwarp/offload_model/record.hpp"
 #include "support.hpp"
 
 using namespace iwarp::offload_model;

@@ -19,7 +19,7 @@ namespace iwarp::offload_model {
 /// nanosecond. fields() explains each parameter.
 struct Parameters {
   double clock, link, mss, gso, gro, frame_overhead, call;
-  double copy_tx, copy_rx, copy_llc, copy_crc, copy_dram, checksum, crc, crc_table, cipher;
+  double copy_tx, copy_rx, copy_llc, copy_crc, checksum, crc, crc_table, cipher;
   double syscall_tx, syscall_rx, segment_tx, segment_rx, small_segment_tx, small_segment_rx;
   double packet_tx, packet_rx, ack;
   double interrupt, packets_per_interrupt, wakeup, fpdu, marker, iovec;

@@ -39,12 +39,11 @@ PcieTraffic host_writes(const PcieLink& link, double octets);
 
 /// How a message passes between host and RNIC.
 struct RnicMessage {
-  double size = 64;       ///< octets
-  bool inlined = false;   ///< the payload is part of the work request
-  bool fetched = true;    ///< the card fetches the request, instead of the processor writing it
-  double list = 1;        ///< work requests per doorbell
-  double signalled = 1;   ///< completions per message, 0..1
-  double interrupts = 0;  ///< interrupts per message; 0 if the program polls
+  double size = 64;              ///< octets
+  bool inlined = false;          ///< the payload is part of the work request
+  double list = 1;               ///< work requests per doorbell
+  double signalled = 1;          ///< completions per message, 0..1
+  double interrupts = 0;         ///< interrupts per message; 0 if the program polls
   bool consumes_receive = true;  ///< Send: the receiving card fetches a posted receive
   bool read = false;             ///< RDMA Read: the receiving host posts the request
 };

@@ -26,21 +26,16 @@ struct Throughput {
 /// nanoseconds.
 Throughput throughput(Mode mode, const Parameters& p, const Workload& w, double cores,
                       double application = 0);
-/// Octets that cross the memory bus of each host for one message.
-struct BusOctets {
+/// A number for each end: of the host that sends data, and of the one that receives it.
+struct Ends {
   double tx = 0;
   double rx = 0;
 };
-/// Returns the octets of payload on the memory buses: DMA moves each octet once, and each copy
-/// reads and writes it. Software iWARP copies at both ends, in addition to the copies of the
-/// kernel.
-BusOctets bus_octets(Mode mode, const Parameters& p, const Workload& w);
+/// Returns the octets of payload on the memory bus of each host for one message: DMA moves each
+/// octet once, and each copy reads and writes it. Software iWARP copies at both ends, in addition
+/// to the copies of the kernel.
+Ends bus_octets(Mode mode, const Parameters& p, const Workload& w);
 
-/// Number of processors that are busy at each end. May exceed the number that the hosts have.
-struct Load {
-  double tx = 0;
-  double rx = 0;
-};
 /// Messages that wait for a server.
 struct Queue {
   double waiting = 0;  ///< mean number of messages that wait
@@ -66,8 +61,9 @@ struct Loaded {
 Loaded loaded_at(Mode mode, const Parameters& p, const Workload& w, const Throughput& most,
                  double cores, double gbps);
 
-/// Returns the load at a throughput of `gbps` Gb/s of message octets.
-Load load_at(Mode mode, const Parameters& p, const Workload& w, double gbps);
+/// Returns the number of processors that are busy at each end at `gbps` Gb/s of message octets. May
+/// exceed the number that the hosts have.
+Ends load_at(Mode mode, const Parameters& p, const Workload& w, double gbps);
 
 /// Returns the one-way latency in nanoseconds, from the sender's call until the receiving program
 /// sees the data. For an RNIC, this is the latency of an RDMA Write, plus the latency of an STag
