@@ -18,12 +18,10 @@ namespace iwarp::apps::usage {
 /// with `name` in the text.
 template <std::integral T, typename Json>
 T whole_number(const Json& json, const char* name) {
-  if (json.is_number_unsigned()) {
-    const auto number = json.template get<std::uint64_t>();
-    if (std::in_range<T>(number)) return static_cast<T>(number);
-  } else if (json.is_number_integer()) {
-    const auto number = json.template get<std::int64_t>();
-    if (std::in_range<T>(number)) return static_cast<T>(number);
+  if (json.is_number_unsigned()
+          ? std::in_range<T>(json.template get<std::uint64_t>())
+          : json.is_number_integer() && std::in_range<T>(json.template get<std::int64_t>())) {
+    return json.template get<T>();
   }
   throw Error(fmt::format("{}: not an integer, or out of range", name));
 }

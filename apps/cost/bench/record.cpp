@@ -11,7 +11,7 @@
 #include "iwarp/bytes/parse_json.hpp"
 #include "usage/host.hpp"
 #include "usage/json_number.hpp"
-#include "usage/observed_json.hpp"
+#include "usage/usage.hpp"
 
 namespace iwarp::apps::cost {
 

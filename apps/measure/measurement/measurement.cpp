@@ -15,7 +15,6 @@
 #include "common/base/error.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "measure/basics/control.hpp"
-#include "usage/observed_json.hpp"
 
 namespace iwarp::apps::measure {
 

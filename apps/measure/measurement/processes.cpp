@@ -16,7 +16,6 @@
 #include "common/base/error.hpp"
 #include "measure/basics/control.hpp"
 #include "usage/json_number.hpp"
-#include "usage/observed_json.hpp"
 
 namespace iwarp::apps::measure {
 
