@@ -2,11 +2,14 @@
 // iwarp perf: measures throughput, latency and message rate between two processes, for this stack
 // and for the TCP below it. This file defines the command line; apps/measure defines what is
 // measured, and how.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -18,7 +21,6 @@
 #include "common/serving/server.hpp"
 #include "measure/basics/lobby.hpp"
 #include "measure/measurement/processes.hpp"
-#include "perf/machine.hpp"
 #include "perf/report.hpp"
 #include "usage/bill.hpp"
 
@@ -38,19 +40,11 @@ struct PerfOptions {
   bool server = false;
   bool self = false;
   std::string listen = fmt::format(":{}", kPerfPort);
-  Plan plan;
-  // Zero stands for the test's default in the following three members; no test accepts 0 as a
-  // value.
-  std::uint64_t size = 0;
-  std::uint64_t depth = 0;
-  std::uint64_t list = 0;
+  Plan plan{.size = 0, .depth = 0, .list = 0};  ///< zero stands for the test's default
   double duration = 3;
   double warm_up = 0.5;
   double interval = 1;
-  bool poll = false;
-  bool event = false;
-  bool busy_poll = false;
-  bool epoll = false;
+  std::array<bool, 4> waiting{};  ///< whether the option of each Waiting was given
   bool json = false;
   LogOptions log;
   std::optional<std::string> cost;  ///< value of --cost: the host whose costs the report uses
@@ -73,22 +67,17 @@ std::chrono::milliseconds milliseconds(double seconds) {
   return std::chrono::milliseconds(std::llround(seconds * 1000));
 }
 
-std::uint64_t or_default(std::uint64_t given, std::uint64_t otherwise) {
-  return given != 0 ? given : otherwise;
-}
-
 Plan make_plan(const PerfOptions& options, const std::string& test) {
   Plan plan = options.plan;
   plan.test = test_argument(test);
   plan.duration = milliseconds(options.duration);
   plan.warm_up = milliseconds(options.warm_up);
-  if (options.poll) plan.waiting = Waiting::kPoll;
-  if (options.busy_poll) plan.waiting = Waiting::kBusyPoll;
-  if (options.epoll) plan.waiting = Waiting::kEpoll;
+  const auto waiting = std::ranges::find(options.waiting, true) - options.waiting.begin();
+  if (waiting != std::ssize(options.waiting)) plan.waiting = static_cast<Waiting>(waiting);
   const auto usual = measure::defaults_of(*plan.test);
-  plan.size = or_default(options.size, usual.size);
-  plan.depth = or_default(options.depth, usual.depth);
-  plan.list = or_default(options.list, std::min(usual.list, plan.depth));
+  if (plan.size == 0) plan.size = usual.size;
+  if (plan.depth == 0) plan.depth = usual.depth;
+  if (plan.list == 0) plan.list = std::min(usual.list, plan.depth);
   measure::validate(plan);
   if (options.interval != 0 && !(options.interval >= kShortestInterval)) {
     throw UsageError(
@@ -121,7 +110,8 @@ void print(const std::string& text) {
 }
 
 perf::Report run_test(const PerfOptions& options, const Plan& plan, const net::Address& server) {
-  perf::Report out{.interval = options.interval, .date = perf::date_now()};
+  perf::Report out{.interval = options.interval,
+                   .date = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)))};
   if (!options.self) out.server = net::to_string(server);
   bool headed = options.json;
   const auto head = [&] {
@@ -213,18 +203,18 @@ std::string test_list() {
 }
 
 void add_plan_options(cli::Command& command, PerfOptions& options) {
-  command.size("--size", options.size, {1, 64 << 20},
+  command.size("--size", options.plan.size, {1, 64 << 20},
                "Bytes per message; the default is 64K for -bw tests and tcp-stream, otherwise 64");
   command.number("--duration", "SECONDS", options.duration, {0.01, 3600}, "Measured time");
   command.number("--warm-up", "SECONDS", options.warm_up, {0, 3600},
                  "Time to run before the measurement");
   command.number("--interval", "SECONDS", options.interval, {0, 3600},
                  "Print a line of results at this interval, at least 0.1; 0 prints none");
-  command.number("--depth", "N", options.depth, {1, 4096},
+  command.number("--depth", "N", options.plan.depth, {1, 4096},
                  "Messages in flight per QP; the default is 16 for -bw tests and tcp-stream, 128 "
                  "for -rate tests, otherwise 1");
   command.number(
-      "--list", "N", options.list, {1, 4096},
+      "--list", "N", options.plan.list, {1, 4096},
       "Messages per post, at most --depth; the default is 16 for -rate tests, otherwise 1");
   command.number("--qps", "N", options.plan.qps, {1, 4096},
                  "Number of queue pairs, each with its own connection; for tcp-stream, number of "
@@ -232,20 +222,19 @@ void add_plan_options(cli::Command& command, PerfOptions& options) {
 }
 
 void add_mode_options(cli::Command& command, PerfOptions& options) {
-  command.flag("--event", options.event, "Both ends sleep until a completion arrives; the default");
-  command.flag("--poll", options.poll, "Both ends poll continuously").excludes("--event");
-  command
-      .flag("--busy-poll", options.busy_poll,
-            "Like --event, but the stack's threads busy-poll before they sleep")
-      .excludes("--event")
-      .excludes("--poll");
-  command
-      .flag("--epoll", options.epoll,
-            "Both ends sleep in their own epoll_wait(), on the completion channel's descriptor or, "
-            "in the TCP tests, on the socket")
-      .excludes("--event")
-      .excludes("--poll")
-      .excludes("--busy-poll");
+  constexpr std::array kHelp{"Both ends sleep until a completion arrives; the default",
+                             "Both ends poll continuously",
+                             "Like --event, but the stack's threads busy-poll before they sleep",
+                             "Both ends sleep in their own epoll_wait(), on the completion "
+                             "channel's descriptor or, in the "
+                             "TCP tests, on the socket"};
+  const auto name = [](std::size_t mode) {
+    return fmt::format("--{}", to_string(static_cast<Waiting>(mode)));
+  };
+  for (std::size_t mode = 0; mode < kHelp.size(); ++mode) {
+    auto& option = command.flag(name(mode), options.waiting[mode], kHelp[mode]);
+    for (std::size_t other = 0; other < mode; ++other) option.excludes(name(other));
+  }
   command.flag("--check", options.plan.check, "Check every received byte, which is slower");
   command.flag("--json", options.json, "Print the report as JSON");
   add_option(command, "IWARP_METRICS", options.plan.connection);

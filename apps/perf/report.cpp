@@ -8,7 +8,6 @@
 
 #include "common/base/units.hpp"
 #include "iwarp/verbs/counter_names.hpp"
-#include "perf/figures.hpp"
 
 namespace iwarp::apps::perf {
 

@@ -2,14 +2,14 @@
 // Formats the report as one JSON object: first the results, then the options and the machine. Bytes
 // that are not valid UTF-8, for example in a host name or an argument, become replacement
 // characters.
-#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/verbs/counter_names.hpp"
-#include "perf/figures.hpp"
-#include "perf/machine.hpp"
 #include "perf/report.hpp"
 
 namespace iwarp::apps::perf {
@@ -66,15 +66,35 @@ Json options_json(const Report& report) {
   return out;
 }
 
+/// Returns the model of the processor, or an empty string if the kernel does not report it.
+std::string cpu_model() {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with("model name")) continue;
+    const auto colon = line.find(": ");
+    return colon == std::string::npos ? "" : line.substr(colon + 2);
+  }
+  return "";
+}
+
 Json machine_json() {
-  const auto m = this_machine();
-  return {{"system", m.system},
-          {"node", m.node},
-          {"kernel", m.kernel},
-          {"build", m.build},
-          {"architecture", m.architecture},
-          {"cpu", m.cpu},
-          {"processors", m.processors}};
+  utsname name{};
+  uname(&name);
+  return {{"system", name.sysname},
+          {"node", name.nodename},
+          {"kernel", name.release},
+          {"build", name.version},
+          {"architecture", name.machine},
+          {"cpu", cpu_model()},
+          {"processors", sysconf(_SC_NPROCESSORS_ONLN)}};
+}
+
+/// Returns the arguments with which this process was started.
+std::vector<std::string> command_line() {
+  std::ifstream in("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> out;
+  for (std::string word; std::getline(in, word, '\0');) out.push_back(word);
+  return out;
 }
 
 Json figures_json(const Measurement& m) {
