@@ -61,7 +61,7 @@ Json options_json(const Report& report) {
            {"interval", report.interval},
            {"waiting", to_string(plan.waiting)},
            {"check", plan.check}};
-  out.update(measure::connection_json(plan.connection));
+  out.update(measure::connection_json(plan.connection, true));
   out["server"] = report.server.empty() ? "self" : report.server;
   return out;
 }

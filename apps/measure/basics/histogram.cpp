@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <vector>
 
 #include "common/base/units.hpp"
 
@@ -54,22 +53,20 @@ Histogram::Nanoseconds Histogram::percentile(double part) const {
 
 std::string Histogram::text() const {
   constexpr std::uint64_t kBar = 50;
-  std::vector<std::uint64_t> powers(64);
+  std::array<std::uint64_t, 65> powers{};
   for (std::size_t i = 0; i < kBuckets; ++i) {
-    if (buckets_[i] != 0)
-      powers[static_cast<std::size_t>(std::bit_width(upper_end(i)))] += buckets_[i];
+    powers[static_cast<std::size_t>(std::bit_width(upper_end(i)))] += buckets_[i];
   }
-  const auto some = [](std::uint64_t n) { return n != 0; };
-  const auto first = std::ranges::find_if(powers, some);
-  if (first == powers.end()) return "";
-  auto last = powers.end();
-  while (last[-1] == 0) --last;
-  const auto highest = *std::max_element(first, last);
+  const auto highest = std::ranges::max(powers);
   std::string out;
-  for (auto at = first; at != last; ++at) {
-    const auto below = Nanoseconds(std::int64_t{1} << (at - powers.begin()));
-    const auto bar = (*at * kBar + highest - 1) / highest;
-    out += fmt::format("  < {:>9} {:>10} {}\n", format_duration(below), *at, std::string(bar, '#'));
+  std::size_t power = 0;
+  for (auto left = count_; left != 0; ++power) {
+    left -= powers[power];
+    if (left == count_) continue;
+    const auto below = Nanoseconds(std::int64_t{1} << power);
+    const auto bar = (powers[power] * kBar + highest - 1) / highest;
+    out += fmt::format("  < {:>9} {:>10} {}\n", format_duration(below), powers[power],
+                       std::string(bar, '#'));
   }
   return out;
 }

@@ -17,7 +17,6 @@ namespace iwarp::apps::measure {
 
 namespace {
 
-using usage::read_number;
 using usage::whole_number;
 using Json = nlohmann::json;
 
@@ -63,14 +62,6 @@ void check_range(const char* option, std::uint64_t value, std::uint64_t low, std
       fmt::format("{}: {} is not in the range from {} to {}", option, value, low, size_text(high)));
 }
 
-template <std::size_t N>
-void check_word(const char* option, const std::string& value,
-                const std::array<std::string_view, N>& of) {
-  if (std::ranges::find(of, value) == of.end()) {
-    throw UsageError(fmt::format("{}: invalid value \"{}\"", option, printable(value)));
-  }
-}
-
 /// Returns the option's name in JSON, including the unit, for example "gather_delay_us".
 std::string name_with_unit(const options::Option& option) {
   auto name = json_name(option);
@@ -106,9 +97,11 @@ void validate_counted(const Plan& plan) {
   const auto& c = plan.counted;
   check_range("messages", c.messages, 1, kMaxCounted);
   check_range("octets per receive call", c.read, plan.is_tcp() ? 1 : 0, kMaxRead);
-  check_word("processors", c.cpus, std::array<std::string_view, 3>{"other", "same", "any"});
-  const bool stream = plan.test->shape == Shape::kStream &&
-                      (plan.is_tcp() || plan.test->operation == Operation::kWrite);
+  if (c.cpus != "other" && c.cpus != "same" && c.cpus != "any") {
+    throw UsageError(fmt::format("processors: invalid value \"{}\"", printable(c.cpus)));
+  }
+  const bool stream =
+      plan.test->shape == Shape::kStream && (plan.is_tcp() || plan.is(Operation::kWrite));
   if (!stream || plan.qps != 1 || plan.list != 1 || plan.check) {
     throw UsageError(
         "a fixed number of messages requires write-bw or tcp-stream, one connection, --list 1 and "
@@ -124,23 +117,19 @@ void validate_counted(const Plan& plan) {
 
 /// Throws UsageError if an option cannot be combined with the test.
 void validate_shape(const Plan& plan) {
-  if (plan.is_latency() && plan.depth != 1) {
-    throw UsageError(fmt::format("--depth {}: {} keeps only one message in flight", plan.depth,
-                                 plan.test->name));
-  }
-  if (plan.qps != 1 && plan.is_latency()) {
-    throw UsageError(
-        fmt::format("--qps {}: {} uses only one connection", plan.qps, plan.test->name));
-  }
-  if (plan.list != 1 && (plan.is_latency() || plan.is_tcp())) {
-    throw UsageError(fmt::format("--list {}: {} does not post lists", plan.list, plan.test->name));
-  }
-  if (plan.connection.tls.wanted() && plan.is_tcp()) {
-    throw UsageError(fmt::format("--tls: {} uses plain TCP", plan.test->name));
-  }
-  if (plan.waiting == Waiting::kBusyPoll && plan.is_tcp()) {
-    throw UsageError(fmt::format("--busy-poll: {} has no worker threads", plan.test->name));
-  }
+  const auto refuse_if = [&](bool wrong, const std::string& option, const char* why) {
+    if (wrong) throw UsageError(fmt::format("{}: {} {}", option, plan.test->name, why));
+  };
+  const bool latency = plan.is_latency();
+  const bool tcp = plan.is_tcp();
+  refuse_if(latency && plan.depth != 1, fmt::format("--depth {}", plan.depth),
+            "keeps only one message in flight");
+  refuse_if(latency && plan.qps != 1, fmt::format("--qps {}", plan.qps),
+            "uses only one connection");
+  refuse_if((latency || tcp) && plan.list != 1, fmt::format("--list {}", plan.list),
+            "does not post lists");
+  refuse_if(tcp && plan.connection.tls.wanted(), "--tls", "uses plain TCP");
+  refuse_if(tcp && plan.waiting == Waiting::kBusyPoll, "--busy-poll", "has no worker threads");
 }
 
 void validate_memory(const Plan& plan) {
@@ -158,18 +147,21 @@ void validate_memory(const Plan& plan) {
   }
 }
 
-Json counted_json(const Counted& c) {
-  return {
-      {"messages", c.messages}, {"read", c.read}, {"cpus", c.cpus}, {"crc_kernel", c.crc_kernel}};
-}
-
-Counted counted_from(const Json& json) {
-  Counted out;
-  read_number(json, "messages", out.messages);
-  read_number(json, "read", out.read);
-  json.at("cpus").get_to(out.cpus);
-  json.at("crc_kernel").get_to(out.crc_kernel);
-  return out;
+/// Calls `with` for the members of a plan that JSON has under the same name: with the path in JSON
+/// and the member.
+template <typename AnyPlan, typename With>
+void each_member(AnyPlan& plan, With with) {
+  with("/size", plan.size);
+  with("/depth", plan.depth);
+  with("/qps", plan.qps);
+  with("/list", plan.list);
+  with("/duration_ms", plan.duration);
+  with("/warm_up_ms", plan.warm_up);
+  with("/check", plan.check);
+  with("/counted/messages", plan.counted.messages);
+  with("/counted/read", plan.counted.read);
+  with("/counted/cpus", plan.counted.cpus);
+  with("/counted/crc_kernel", plan.counted.crc_kernel);
 }
 
 /// Reads the connection options. Throws Json::exception if a value is missing, and Error if an
@@ -180,21 +172,14 @@ CommonOptions connection_from(const Json& json) {
     if (!is_shared(option)) continue;
     const auto name = name_with_unit(option);
     const auto& value = json.at(name);
-    std::string text;
-    if (option.value.kind == options::Kind::kFlag) {
-      text = value.get<bool>() ? "on" : "off";
-    } else if (option.value.is_number()) {
-      text = std::to_string(whole_number<std::uint64_t>(value, name.c_str()));
-    } else {
-      text = value.get<std::string>();
-    }
+    const auto text = option.value.kind == options::Kind::kFlag
+                          ? std::string(value.get<bool>() ? "on" : "off")
+                      : option.value.is_number()
+                          ? std::to_string(whole_number<std::uint64_t>(value, name.c_str()))
+                          : value.get<std::string>();
     if (!options::set(option, text, out)) throw UsageError(refused(option, text));
   }
   return out;
-}
-
-std::chrono::milliseconds milliseconds_from(const Json& json, const char* name) {
-  return std::chrono::milliseconds(whole_number<std::uint32_t>(json.at(name), name));
 }
 
 Waiting waiting_from(const std::string& name) {
@@ -203,12 +188,14 @@ Waiting waiting_from(const std::string& name) {
   return static_cast<Waiting>(found - kWaiting.begin());
 }
 
-nlohmann::ordered_json connection_json(const CommonOptions& o,
-                                       bool (*has)(const options::Option&)) {
+}  // namespace
+
+nlohmann::ordered_json connection_json(const CommonOptions& settings, bool with_files) {
   nlohmann::ordered_json out;
   for (const auto& option : options::all()) {
-    if (!has(option)) continue;
-    const auto value = options::show(option, o);
+    const bool has_file = option.value.kind == options::Kind::kFile;
+    if (option.group != options::Group::kConnection || (has_file && !with_files)) continue;
+    const auto value = options::show(option, settings);
     auto& json = out[name_with_unit(option)];
     if (option.value.kind == options::Kind::kFlag) {
       json = value == "on";
@@ -219,14 +206,6 @@ nlohmann::ordered_json connection_json(const CommonOptions& o,
     }
   }
   return out;
-}
-
-}  // namespace
-
-nlohmann::ordered_json connection_json(const CommonOptions& options) {
-  return connection_json(options, [](const options::Option& option) {
-    return option.group == options::Group::kConnection;
-  });
 }
 
 std::span<const Test> tests() { return kTests; }
@@ -255,9 +234,8 @@ void validate(const Plan& plan) {
   validate_shape(plan);
   validate_memory(plan);
   validate_connection(plan.connection);
-  const bool immediate = plan.is_latency() && plan.test->operation == Operation::kWrite &&
-                         plan.waiting != Waiting::kPoll;
-  if (immediate && !plan.connection.connection.startup.extensions) {
+  if (plan.is_write_ping_pong() && !plan.polls_memory() &&
+      !plan.connection.connection.startup.extensions) {
     throw UsageError(
         "write-lat without --poll requires --extensions auto, because only Immediate Data wakes "
         "the receiver of an RDMA Write");
@@ -266,19 +244,20 @@ void validate(const Plan& plan) {
 }
 
 Json to_json(const Plan& plan) {
-  return {{"iwarp_perf", kVersion},
-          {"test", plan.test->name},
-          {"size", plan.size},
-          {"depth", plan.depth},
-          {"qps", plan.qps},
-          {"list", plan.list},
-          {"duration_ms", plan.duration.count()},
-          {"warm_up_ms", plan.warm_up.count()},
-          {"waiting", to_string(plan.waiting)},
-          {"check", plan.check},
-          {"connection", connection_json(plan.connection, is_shared)},
-          {"tls", plan.connection.tls.wanted()},
-          {"counted", counted_json(plan.counted)}};
+  Json out{{"iwarp_perf", kVersion},
+           {"test", plan.test->name},
+           {"waiting", to_string(plan.waiting)},
+           {"connection", connection_json(plan.connection, false)},
+           {"tls", plan.connection.tls.wanted()}};
+  each_member(plan, [&](const char* path, const auto& member) {
+    auto& json = out[Json::json_pointer(path)];
+    if constexpr (requires { member.count(); }) {
+      json = member.count();
+    } else {
+      json = member;
+    }
+  });
+  return out;
 }
 
 Plan plan_from_json(const Json& json) {
@@ -289,17 +268,20 @@ Plan plan_from_json(const Json& json) {
     Plan plan;
     plan.test = find_test(json.at("test").get<std::string>());
     if (plan.test == nullptr) throw Error("unknown test");
-    read_number(json, "size", plan.size);
-    read_number(json, "depth", plan.depth);
-    read_number(json, "qps", plan.qps);
-    read_number(json, "list", plan.list);
-    plan.duration = milliseconds_from(json, "duration_ms");
-    plan.warm_up = milliseconds_from(json, "warm_up_ms");
+    each_member(plan, [&]<typename T>(const char* path, T& member) {
+      const Json::json_pointer pointer(path);
+      const auto& value = json.at(pointer);
+      if constexpr (std::same_as<T, std::uint64_t>) {
+        member = whole_number<std::uint64_t>(value, pointer.back().c_str());
+      } else if constexpr (std::same_as<T, std::chrono::milliseconds>) {
+        member = T(whole_number<std::uint32_t>(value, pointer.back().c_str()));
+      } else {
+        value.get_to(member);
+      }
+    });
     plan.waiting = waiting_from(json.at("waiting").get<std::string>());
-    json.at("check").get_to(plan.check);
     plan.connection = connection_from(json.at("connection"));
     if (json.at("tls").get<bool>()) plan.connection.tls.demand = "on";
-    plan.counted = counted_from(json.at("counted"));
     validate(plan);
     return plan;
   } catch (const Json::exception&) {

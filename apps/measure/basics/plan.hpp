@@ -67,8 +67,13 @@ struct Plan {
   CommonOptions connection;
   Counted counted;
 
+  bool is(Operation operation) const { return test->operation == operation; }
   bool is_latency() const { return test->shape == Shape::kLatency; }
-  bool is_tcp() const { return test->operation == Operation::kTcp; }
+  bool is_tcp() const { return is(Operation::kTcp); }
+  /// Returns whether both ends write to each other, each into a buffer of its own.
+  bool is_write_ping_pong() const { return is_latency() && is(Operation::kWrite); }
+  /// Returns whether the receiver of an RDMA Write polls its memory, and so needs no completion.
+  bool polls_memory() const { return is_write_ping_pong() && waiting == Waiting::kPoll; }
   bool is_counted() const { return counted.messages != 0; }
   /// Returns the number of message buffers in the memory of each connection.
   std::uint64_t places() const { return is_counted() ? 1 : depth; }
@@ -83,8 +88,8 @@ Defaults defaults_of(const Test& test);
 /// Throws Error if values are out of range or contradict each other. The text names the option.
 void validate(const Plan& plan);
 
-/// Returns the connection options as JSON, including the options that may differ between the ends.
-nlohmann::ordered_json connection_json(const CommonOptions& options);
+/// Returns the connection options as JSON, with or without those that name a file of this end.
+nlohmann::ordered_json connection_json(const CommonOptions& settings, bool with_files);
 nlohmann::json to_json(const Plan& plan);
 /// Parses and validates a plan. Throws Error if `json` is not a valid plan.
 Plan plan_from_json(const nlohmann::json& json);
