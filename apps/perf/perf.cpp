@@ -19,7 +19,6 @@
 #include "commands.hpp"
 #include "common/serving/metrics.hpp"
 #include "common/serving/server.hpp"
-#include "measure/basics/lobby.hpp"
 #include "measure/measurement/processes.hpp"
 #include "perf/report.hpp"
 #include "usage/bill.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends and receives lines of JSON over a socket. Parses and checks each line before using it.
+// Reads from all clients of a Lobby in one thread, with epoll and non-blocking sockets.
 #include "measure/basics/control.hpp"
 
 #include <array>
@@ -17,6 +18,7 @@ using Json = nlohmann::json;
 
 // Maximum size of a line in bytes. 1024 adverts need a tenth of it.
 constexpr std::size_t kMaxLine = 256 * 1024;
+constexpr const char* kOtherProtocol = "the peer does not speak the protocol of iwarp perf";
 
 }  // namespace
 
@@ -31,14 +33,26 @@ void Control::send(const Json& object) {
 }
 
 Json Control::receive(Clock::duration time_limit) {
-  const auto line = receive_line(Clock::now() + time_limit);
-  auto object = Json::parse(line, nullptr, false);
-  if (!object.is_object()) throw Error("the peer does not speak the protocol of iwarp perf");
+  const auto deadline = Clock::now() + time_limit;
+  while (!has_line()) socket_.await(EPOLLIN, deadline);
+  const auto end = received_.find('\n');
+  const auto object = Json::parse(received_.substr(0, end), nullptr, false);
+  if (end == std::string::npos || !object.is_object()) throw Error(kOtherProtocol);
+  received_.erase(0, end + 1);
   if (const auto error = object.find("error"); error != object.end()) {
     throw Error("the peer reports: " +
                 printable(error->is_string() ? error->get<std::string>() : ""));
   }
   return object;
+}
+
+std::uint16_t Control::receive_port() {
+  const auto object = receive();
+  const auto port = object.find("port");
+  if (port == object.end() || !port->is_number_unsigned() || *port > 65535) {
+    throw Error(kOtherProtocol);
+  }
+  return port->get<std::uint16_t>();
 }
 
 std::string Control::complaint(const std::string& otherwise) {
@@ -53,35 +67,44 @@ std::string Control::complaint(const std::string& otherwise) {
   }
 }
 
-// A line that is too long counts, because receive() reports it.
-bool Control::has_line() const { return received_.size() > kMaxLine || received_.contains('\n'); }
-
-Control::State Control::look() {
-  while (!has_line()) {
+// Reads what has arrived, and returns whether it contains a line. A line that is too long counts,
+// because receive() reports it.
+bool Control::has_line() {
+  while (received_.size() <= kMaxLine && !received_.contains('\n')) {
     std::array<std::byte, 4096> chunk;
-    try {
-      const auto size = socket_.receive_now(chunk);
-      if (size == 0) return State::kWaits;
-      received_.append(reinterpret_cast<const char*>(chunk.data()), size);
-    } catch (const PeerGone&) {
-      return State::kGone;
-    }
+    const auto size = socket_.receive_now(chunk);
+    if (size == 0) return false;
+    received_.append(reinterpret_cast<const char*>(chunk.data()), size);
   }
-  return State::kHasLine;
+  return true;
 }
 
-std::string Control::receive_line(Clock::time_point deadline) {
+Control::State Control::look() {
+  try {
+    return has_line() ? State::kHasLine : State::kWaits;
+  } catch (const PeerGone&) {
+    return State::kGone;
+  }
+}
+
+Control Lobby::next() {
   for (;;) {
-    if (const auto end = received_.find('\n'); end != std::string::npos) {
-      auto line = received_.substr(0, end);
-      received_.erase(0, end + 1);
-      return line;
+    for (auto client = waiting_.begin(); client != waiting_.end();) {
+      const auto state = client->look();
+      if (state == Control::State::kWaits) {
+        ++client;
+        continue;
+      }
+      Control one = std::move(*client);
+      client = waiting_.erase(client);
+      if (state == Control::State::kHasLine) return one;
     }
-    if (received_.size() > kMaxLine)
-      throw Error("the peer does not speak the protocol of iwarp perf");
-    std::array<std::byte, 4096> chunk;
-    const auto size = socket_.receive(chunk, deadline);
-    received_.append(reinterpret_cast<const char*>(chunk.data()), size);
+    set_.wait(Epoll::kNoLimit);
+    if (auto socket = listener_.accept(Clock::now())) {
+      if (waiting_.size() == kMost) waiting_.pop_front();
+      set_.watch(socket->fd(), EPOLLIN);
+      waiting_.emplace_back(std::move(*socket));
+    }
   }
 }
 

@@ -15,27 +15,22 @@ namespace {
 
 constexpr auto kStop = std::numeric_limits<std::uint32_t>::max();  // index of stop_fd()
 
-void control(int epoll, int operation, int fd, std::uint32_t events, std::uint32_t index) {
-  epoll_event event{.events = events, .data = {.u32 = index}};
-  if (::epoll_ctl(epoll, operation, fd, &event) != 0) throw Error("epoll_ctl: " + errno_text());
-}
-
 }  // namespace
 
-EpollSet::EpollSet() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+Epoll::Epoll() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
   if (epoll_.get() < 0) throw Error("epoll_create1: " + errno_text());
-  if (stop_fd() >= 0) add(stop_fd(), EPOLLIN, kStop);
+  if (stop_fd() >= 0) watch(stop_fd(), EPOLLIN, kStop);
 }
 
-void EpollSet::add(int fd, std::uint32_t events, std::uint32_t index) {
-  control(epoll_.get(), EPOLL_CTL_ADD, fd, events, index);
+void Epoll::watch(int fd, std::uint32_t events, std::uint32_t index) const {
+  epoll_event event{.events = events, .data = {.u32 = index}};
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0 &&
+      (errno != EEXIST || ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &event) != 0)) {
+    throw Error("epoll_ctl: " + errno_text());
+  }
 }
 
-void EpollSet::change(int fd, std::uint32_t events, std::uint32_t index) {
-  control(epoll_.get(), EPOLL_CTL_MOD, fd, events, index);
-}
-
-std::span<const std::uint32_t> EpollSet::wait(std::chrono::milliseconds limit) {
+std::span<const std::uint32_t> Epoll::wait(std::chrono::milliseconds limit) {
   int count = 0;
   do {
     count = ::epoll_wait(epoll_.get(), events_.data(), kBatch, static_cast<int>(limit.count()));
@@ -46,14 +41,6 @@ std::span<const std::uint32_t> EpollSet::wait(std::chrono::milliseconds limit) {
     ready_[i] = events_[i].data.u32;
   }
   return std::span(ready_).first(static_cast<std::size_t>(count));
-}
-
-bool Epoll::wait(std::uint32_t events, std::chrono::milliseconds limit) {
-  if (events != watched_) {
-    set_.change(fd_, events, 0);
-    watched_ = events;
-  }
-  return !set_.wait(limit).empty();
 }
 
 }  // namespace iwarp::apps::measure

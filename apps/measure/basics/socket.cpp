@@ -7,7 +7,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -68,17 +67,6 @@ net::UniqueFd open_socket(int family, const std::string& congestion) {
   return out;
 }
 
-/// Connects. Returns 0 once the connection is established, or errno if connecting failed.
-int try_connect(int socket, const addrinfo& to, Clock::time_point deadline) {
-  if (::connect(socket, to.ai_addr, to.ai_addrlen) == 0) return 0;
-  if (errno != EINPROGRESS) return errno;
-  if (!wait_for(socket, POLLOUT, deadline)) return ETIMEDOUT;
-  int error = 0;
-  socklen_t size = sizeof error;
-  ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size);
-  return error;
-}
-
 }  // namespace
 
 Socket::Socket(net::UniqueFd fd) : fd_(std::move(fd)) {
@@ -92,7 +80,14 @@ Socket Socket::connect(const net::Address& to, Clock::time_point deadline,
   for (const auto& address : addresses_of(to)) {
     const auto numeric = resolve(address, AI_NUMERICHOST);
     Socket out(open_socket(numeric->ai_family, congestion));
-    error = try_connect(out.fd(), *numeric, deadline);
+    error = ::connect(out.fd(), numeric->ai_addr, numeric->ai_addrlen) == 0 ? 0 : errno;
+    if (error == EINPROGRESS) {
+      socklen_t size = sizeof error;
+      error = ETIMEDOUT;
+      if (wait_for(out.fd(), POLLOUT, deadline)) {
+        ::getsockopt(out.fd(), SOL_SOCKET, SO_ERROR, &error, &size);
+      }
+    }
     if (error == 0) return out;
   }
   const std::error_code why(error, std::generic_category());
@@ -101,9 +96,14 @@ Socket Socket::connect(const net::Address& to, Clock::time_point deadline,
 
 void Socket::send(bytes::View octets, Clock::time_point deadline) {
   while (!octets.empty()) {
-    const auto n = send_now(octets);
-    if (n == 0) await(POLLOUT, deadline);
-    octets = octets.subspan(n);
+    const auto n = ::send(fd(), octets.data(), octets.size(), MSG_NOSIGNAL);
+    if (n >= 0) {
+      octets = octets.subspan(static_cast<std::size_t>(n));
+    } else if (errno == EAGAIN || errno == EINTR) {
+      await(POLLOUT, deadline);
+    } else {
+      throw PeerGone("the peer closed the connection");
+    }
   }
 }
 
@@ -120,13 +120,6 @@ std::size_t Socket::receive(bytes::Span into, Clock::time_point deadline) {
   }
 }
 
-std::size_t Socket::send_now(bytes::View octets) {
-  const auto n = ::send(fd(), octets.data(), octets.size(), MSG_NOSIGNAL);
-  if (n >= 0) return static_cast<std::size_t>(n);
-  if (errno != EAGAIN && errno != EINTR) throw PeerGone("the peer closed the connection");
-  return 0;
-}
-
 std::size_t Socket::receive_now(bytes::Span into) {
   const auto n = ::recv(fd(), into.data(), into.size(), 0);
   if (n > 0) return static_cast<std::size_t>(n);
@@ -141,16 +134,14 @@ Listener::Listener(const net::Address& at, const std::string& congestion) {
   fd_ = open_socket(found->ai_family, congestion);
   const int on = 1;
   ::setsockopt(fd_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_storage bound{};
+  sockaddr_in6 bound{};  // or a sockaddr_in, which has its port at the same place
   socklen_t length = sizeof bound;
-  auto* name = reinterpret_cast<sockaddr*>(&bound);
   if (::bind(fd_.get(), found->ai_addr, found->ai_addrlen) != 0 ||
-      ::listen(fd_.get(), kBacklog) != 0 || ::getsockname(fd_.get(), name, &length) != 0) {
+      ::listen(fd_.get(), kBacklog) != 0 ||
+      ::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&bound), &length) != 0) {
     throw cannot_listen(at, std::error_code(errno, std::generic_category()));
   }
-  const bool v6 = bound.ss_family == AF_INET6;
-  port_ = ntohs(v6 ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port
-                   : reinterpret_cast<const sockaddr_in&>(bound).sin_port);
+  port_ = ntohs(bound.sin6_port);
 }
 
 std::optional<Socket> Listener::accept(Clock::time_point deadline) {

@@ -27,9 +27,6 @@ class Socket {
 
   /// Sends all bytes. Throws PeerGone if the connection has ended, or Error if the deadline passes.
   void send(bytes::View octets, Clock::time_point deadline);
-  /// Sends as many bytes as the socket accepts, and returns their number. Throws PeerGone if the
-  /// connection has ended.
-  std::size_t send_now(bytes::View octets);
   /// Waits for EPOLLIN or EPOLLOUT. Throws Error if the deadline passes.
   void await(std::uint32_t events, Clock::time_point deadline) const;
   /// Receives at least one byte, and returns the number of bytes received. Throws PeerGone if the

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "command_line/stop.hpp"
 #include "common/base/error.hpp"
@@ -21,8 +22,6 @@ namespace iwarp::apps::measure {
 namespace {
 
 using Json = nlohmann::json;
-
-constexpr std::chrono::seconds kConnectPatience{10};
 
 /// Raises the limit of descriptors if the connections of the plan need that. Throws UsageError if
 /// the limit cannot be raised so far.
@@ -53,6 +52,13 @@ void set_up_process(const Plan& plan, bool sender) {
   run_on(sender || plan.counted.cpus == "same" ? cpus.front() : cpus.back());
 }
 
+/// Returns the smallest of `counts`, which is not empty, divided by their mean.
+double slowest_share(const std::vector<std::uint64_t>& counts) {
+  const auto sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  if (sum == 0) return 0;
+  return static_cast<double>(std::ranges::min(counts) * counts.size()) / static_cast<double>(sum);
+}
+
 /// Returns the warm-up, which is a tenth of the messages of a counted stream.
 Phase warm_up(const Plan& plan) {
   return {plan.warm_up, std::max<std::uint64_t>(plan.counted.messages / 10, 4)};
@@ -63,16 +69,15 @@ bool warms_up(const Plan& plan) { return plan.is_counted() || plan.warm_up.count
 // Runs the warm-up and the measured phase. The warm-up does not count; it fills caches and opens
 // congestion windows.
 Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
-                       MeasureOptions& options, const std::string& congestion) {
+                       MeasureOptions& options) {
   Intervals none;
   if (warms_up(plan)) client.run(warm_up(plan), none);
   if (options.signal_finishes) finish_on_next_stop();
-  Measurement out{.plan = plan,
-                  .outcome = client.run(main_phase(plan), options.intervals),
-                  .client = {},
-                  .server = {},
-                  .congestion = congestion};
+  Measurement out;
+  out.plan = plan;
+  out.outcome = client.run(main_phase(plan), options.intervals);
   out.client = out.outcome.used;
+  out.congestion = client.congestion();
   if (!out.outcome.confirmed) return out;
   const auto answer = control.receive();
   try {
@@ -83,44 +88,14 @@ Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
   return out;
 }
 
-net::Address data_address(const net::Address& server, const Json& answer) {
-  const auto port = answer.find("port");
-  if (port == answer.end() || !port->is_number_unsigned() || port->get<std::uint64_t>() > 65535) {
-    throw Error("the peer does not speak the protocol of iwarp perf");
-  }
-  return {.host = server.host, .port = port->get<std::uint16_t>()};
-}
-
-std::unique_ptr<ClientRole> rdma_client(const Plan& plan, Endpoint& endpoint) {
-  return plan.is_latency() ? make_latency_client(plan, endpoint)
-                           : make_stream_client(plan, endpoint);
-}
-
 Measurement measure_over(Control& control, const Plan& plan, const net::Address& server,
                          MeasureOptions& options) {
   control.send(to_json(plan));
-  if (plan.is_tcp()) {
-    const auto to = data_address(server, control.receive());
-    const auto deadline = Clock::now() + kConnectPatience;
-    std::vector<Socket> sockets;
-    while (sockets.size() < plan.qps) {
-      sockets.push_back(Socket::connect(to, deadline, plan.connection.congestion));
-    }
-    const auto congestion = sockets.front().congestion();
-    const auto client = make_tcp_client(plan, std::move(sockets));
-    return run_phases(plan, *client, control, options, congestion);
-  }
-  Endpoint endpoint(plan, Endpoint::Side::kClient);
-  endpoint.connect(data_address(server, control.receive()), control);
-  const auto client = rdma_client(plan, endpoint);
-  const auto out = run_phases(plan, *client, control, options, endpoint.congestion());
-  if (out.outcome.confirmed) endpoint.disconnect();
+  const auto client = plan.is_tcp() ? make_tcp_client(plan, server.host, control)
+                                    : make_rdma_client(plan, server.host, control);
+  auto out = run_phases(plan, *client, control, options);
+  if (out.outcome.confirmed) client->disconnect();
   return out;
-}
-
-Observed serve_phases(const Plan& plan, ServerRole& server) {
-  if (warms_up(plan)) server.serve(warm_up(plan));
-  return server.serve(main_phase(plan));
 }
 
 void report_usage(Control& control, const Observed& used) {
@@ -131,29 +106,6 @@ void report_usage(Control& control, const Observed& used) {
     control.receive();
   } catch (const PeerGone&) {  // NOLINT(bugprone-empty-catch): the expected end
   }
-}
-
-void serve_tcp(const Plan& plan, const ServeOptions& options, Control& control) {
-  std::vector<Socket> sockets;
-  {
-    Listener listener({.host = options.host, .port = 0}, plan.connection.congestion);
-    control.send({{"port", listener.port()}});
-    const auto deadline = Clock::now() + kConnectPatience;
-    while (sockets.size() < plan.qps) {
-      auto socket = listener.accept(deadline);
-      if (!socket) throw Error("no data connection arrived in time");
-      sockets.push_back(std::move(*socket));
-    }
-  }
-  const auto server = make_tcp_server(plan, std::move(sockets));
-  report_usage(control, serve_phases(plan, *server));
-}
-
-void serve_rdma(const Plan& plan, const ServeOptions& options, Control& control) {
-  Endpoint endpoint(plan, Endpoint::Side::kServer);
-  endpoint.accept(options.host, control);
-  const auto server = make_rdma_server(plan, endpoint);
-  report_usage(control, serve_phases(plan, *server));
 }
 
 void serve_plan(const ServeOptions& options, Control& control) {
@@ -175,11 +127,10 @@ void serve_plan(const ServeOptions& options, Control& control) {
         "as well");
   }
   set_up_process(plan, false);
-  if (plan.is_tcp()) {
-    serve_tcp(plan, options, control);
-  } else {
-    serve_rdma(plan, options, control);
-  }
+  const auto server = plan.is_tcp() ? make_tcp_server(plan, options.host, control)
+                                    : make_rdma_server(plan, options.host, control);
+  if (warms_up(plan)) server->serve(warm_up(plan));
+  report_usage(control, server->serve(main_phase(plan)));
 }
 
 void tell(Control& control, std::string_view what) {
@@ -209,6 +160,26 @@ void run_on(unsigned cpu) {
   // Ignore a failure: some containers do not permit setting the affinity. The scheduler then
   // selects the processor, although the record contains the requested one.
   sched_setaffinity(0, sizeof set, &set);
+}
+
+Outcome ClientRole::run(const Phase& phase, Intervals& intervals) {
+  outcome_ = {};
+  intervals_ = &intervals;
+  begin();
+  const auto used_before = observed();
+  const auto start = Clock::now();
+  intervals.begin(start, phase.duration);
+  try {
+    move(phase, start);
+  } catch (const Interrupted&) {
+    outcome_.confirmed = false;
+  }
+  if (const auto each = counts(); !each.empty()) outcome_.slowest_share = slowest_share(each);
+  const auto end = Clock::now();
+  outcome_.seconds = std::chrono::duration<double>(end - start).count();
+  outcome_.used = usage::difference(observed(), used_before);
+  intervals.end(end, outcome_.messages, outcome_.latency);
+  return outcome_;
 }
 
 double Measurement::octets() const {

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
@@ -34,33 +34,13 @@ int serve_parent(Listener& listener, const options::TlsSettings& tls) {
     // kills this process.
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
-    auto socket = listener.accept(Clock::now() + kTimeout);
-    if (socket) {
+    if (auto socket = listener.accept(Clock::now() + kTimeout)) {
       serve_client(Control(std::move(*socket)),
                    {.host = kLoopback, .own_process = true, .tls = tls});
     }
     return 0;
   } catch (const std::exception&) {
     return kExitFailure;
-  }
-}
-
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const auto n = ::write(fd, text.data(), text.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return;  // the parent is gone
-    text.remove_prefix(static_cast<std::size_t>(n));
-  }
-}
-
-std::string read_all(int fd) {
-  std::string out;
-  for (std::array<char, 4096> chunk{};;) {
-    const auto n = ::read(fd, chunk.data(), chunk.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return out;
-    out.append(chunk.data(), static_cast<std::size_t>(n));
   }
 }
 
@@ -95,17 +75,16 @@ Process::~Process() {
   waitpid(pid_, nullptr, 0);
 }
 
-ServerProcess::ServerProcess(unsigned seconds, const options::TlsSettings& tls)
-    : ServerProcess(Listener({.host = kLoopback}), seconds, tls) {}
-
-ServerProcess::ServerProcess(Listener listener, unsigned seconds, const options::TlsSettings& tls)
-    : address_{.host = kLoopback, .port = listener.port()},
-      process_([&] { return serve_parent(listener, tls); }, seconds) {}
+ServerProcess::ServerProcess(unsigned seconds, const options::TlsSettings& tls) {
+  Listener listener({.host = kLoopback});
+  address_ = {.host = kLoopback, .port = listener.port()};
+  process_.emplace([&] { return serve_parent(listener, tls); }, seconds);
+}
 
 Json json_apart(const std::function<Json()>& work, unsigned seconds) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("cannot create a pipe: " + errno_text());
-  const net::UniqueFd in(ends[0]);
+  const std::unique_ptr<std::FILE, decltype(&std::fclose)> in(fdopen(ends[0], "r"), &std::fclose);
   net::UniqueFd out(ends[1]);
   const Process child(
       [&] {
@@ -115,12 +94,12 @@ Json json_apart(const std::function<Json()>& work, unsigned seconds) {
         } catch (const std::exception& error) {
           result = {{"error", error.what()}};
         }
-        write_all(out.get(), result.dump());
+        dprintf(out.get(), "%s", result.dump().c_str());
         return 0;
       },
       seconds);
   out.reset();
-  auto json = Json::parse(read_all(in.get()), nullptr, false);
+  auto json = Json::parse(in.get(), nullptr, false);
   if (!json.is_object()) throw Error("a measuring process ended early");
   if (json.contains("error")) throw Error(json["error"].get<std::string>());
   return json;

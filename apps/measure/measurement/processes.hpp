@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 
 #include "measure/measurement/measurement.hpp"
 
@@ -35,10 +36,8 @@ class ServerProcess {
   const net::Address& address() const { return address_; }
 
  private:
-  ServerProcess(Listener listener, unsigned seconds, const options::TlsSettings& tls);
-
   net::Address address_;
-  Process process_;
+  std::optional<Process> process_;
 };
 
 /// Runs `work` in a new process, which is killed after `seconds`, and returns its result, an

@@ -78,10 +78,11 @@ class Endpoint {
   /// Returns a successful completion, or nullopt if there is none at the moment. Throws PeerGone or
   /// Interrupted.
   std::optional<verbs::WorkCompletion> poll();
-  /// Checks the clock and stop signals. Call it from time to time in a loop that does not use
-  /// wait(). Throws Interrupted on a stop signal, or Error after `deadline`.
-  void check_time(Clock::time_point deadline);
-  /// Sets a function that check_time() calls, and that wait() calls while it waits.
+  /// For write-lat: returns whether the peer's message `number` has arrived in target(). Polls the
+  /// last byte, which becomes visible last. Throws Interrupted on a stop
+  /// signal, or Error after kTimeout without a message.
+  bool has_arrived(Lane& lane, std::uint64_t number);
+  /// Sets a function that is called while wait() or has_arrived() waits.
   void on_idle(Idle idle) { idle_ = std::move(idle); }
 
   Lane& lane(const verbs::WorkCompletion& wc) { return lanes_[wc.wr_id >> 32]; }
@@ -111,10 +112,9 @@ class Endpoint {
  private:
   Lane make_lane(std::uint64_t index);
   void post_receive(Lane& lane, std::uint64_t slot);
-  void request(Lane& lane, std::uint64_t number, verbs::SendWr& wr, verbs::Sge& sge);
   void accept_request(net::ConnectRequest& request);
-  net::CmEvent next_event(Clock::time_point deadline);
   void swap_adverts(Control& control);
+  void check_time(Clock::time_point deadline);
   void sleep(Clock::time_point deadline);
 
   const Plan& plan_;
@@ -132,7 +132,10 @@ class Endpoint {
   std::array<verbs::WorkCompletion, 64> batch_;
   std::span<verbs::WorkCompletion> fresh_;
   std::uint64_t sleeps_ = 0;
+  std::uint64_t looks_ = 0;  ///< number of looks of has_arrived() since the last message
+  Clock::time_point arrival_deadline_;
   Idle idle_;
+  verbs::SendFlags flags_ = verbs::SendFlags::kNone;  ///< flags of each request
   std::vector<verbs::SendWr> requests_;
   std::vector<verbs::Sge> sges_;
 };

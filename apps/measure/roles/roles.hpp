@@ -6,13 +6,11 @@
 
 #include <chrono>
 #include <memory>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "measure/basics/histogram.hpp"
 #include "measure/basics/intervals.hpp"
-#include "measure/basics/plan.hpp"
-#include "measure/basics/socket.hpp"
 #include "measure/roles/endpoint.hpp"
 
 namespace iwarp::apps::measure {
@@ -29,9 +27,6 @@ struct Outcome {
   bool confirmed = true;  ///< false if the phase was interrupted and the server did not respond
 };
 
-/// Returns the smallest of `counts`, which is not empty, divided by their mean.
-double slowest_share(std::span<const std::uint64_t> counts);
-
 /// The length of a phase: a duration or a number of messages.
 struct Phase {
   std::chrono::milliseconds duration;
@@ -45,6 +40,10 @@ class ClientRole {
   /// Runs a phase, and reports its progress to `intervals`. Returns when the server has confirmed
   /// that everything has arrived. Ends the phase early after a stop signal (finish_requested()).
   Outcome run(const Phase& phase, Intervals& intervals);
+  /// Returns the TCP congestion control of the first data connection.
+  virtual std::string congestion() const = 0;
+  /// Closes the data connections after their last phase.
+  virtual void disconnect() {}
 
  protected:
   /// Announces a phase, and returns when the server is ready.
@@ -69,16 +68,29 @@ class ClientRole {
 class ServerRole {
  public:
   virtual ~ServerRole() = default;
-  virtual Observed serve(const Phase& phase) = 0;
+  /// Serves a phase, and returns what this end has used in it.
+  Observed serve(const Phase& phase) {
+    move(phase);
+    return usage::difference(after_, std::exchange(before_, after_));
+  }
+
+ protected:
+  /// Serves the messages of a phase, and sets `after_` when all have arrived.
+  virtual void move(const Phase& phase) = 0;
+
+  Observed before_;  ///< what this end has used when the phase begins
+  Observed after_;
 };
 
-/// Creates the client of throughput and message rate tests, and of counted streams, over RDMA.
-std::unique_ptr<ClientRole> make_stream_client(const Plan& plan, Endpoint& endpoint);
-/// Creates the client of ping-pongs and single Reads over RDMA.
-std::unique_ptr<ClientRole> make_latency_client(const Plan& plan, Endpoint& endpoint);
-std::unique_ptr<ServerRole> make_rdma_server(const Plan& plan, Endpoint& endpoint);
-/// Create the client and the server of the TCP baselines and of counted streams over TCP.
-std::unique_ptr<ClientRole> make_tcp_client(const Plan& plan, std::vector<Socket> sockets);
-std::unique_ptr<ServerRole> make_tcp_server(const Plan& plan, std::vector<Socket> sockets);
+/// Create the client and the server over RDMA, and those of the TCP baselines. A server listens at
+/// `host` and sends the port over `control`; a client connects to that port of `host`.
+std::unique_ptr<ClientRole> make_rdma_client(const Plan& plan, const std::string& host,
+                                             Control& control);
+std::unique_ptr<ServerRole> make_rdma_server(const Plan& plan, const std::string& host,
+                                             Control& control);
+std::unique_ptr<ClientRole> make_tcp_client(const Plan& plan, const std::string& host,
+                                            Control& control);
+std::unique_ptr<ServerRole> make_tcp_server(const Plan& plan, const std::string& host,
+                                            Control& control);
 
 }  // namespace iwarp::apps::measure

@@ -2,8 +2,9 @@
 // Tests the parts of `iwarp perf` that need no connection: percentiles, intervals, the data
 // pattern, and a plan from an untrusted client.
 #include <doctest/doctest.h>
-#include <sys/epoll.h>
 
+#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -204,15 +205,20 @@ TEST_CASE("a socket reports that its peer has disconnected, or that no data is p
 
 TEST_CASE("an epoll sleeps until its descriptor is ready, and no longer than its timeout") {
   iwarp::net::EventFd event;
-  Epoll epoll(event.fd());
-  CHECK_FALSE(epoll.wait(EPOLLIN, std::chrono::milliseconds(0)));
-  CHECK_FALSE(epoll.wait(EPOLLIN, std::chrono::milliseconds(1)));
-  CHECK(epoll.wait(EPOLLOUT, Epoll::kNoLimit));
-  CHECK_FALSE(epoll.wait(EPOLLIN, std::chrono::milliseconds(0)));
+  Epoll epoll;
+  CHECK(epoll.wait(std::chrono::milliseconds(0)).empty());
+  epoll.watch(event.fd(), EPOLLIN, 7);
+  CHECK(epoll.wait(std::chrono::milliseconds(0)).empty());
+  CHECK(epoll.wait(std::chrono::milliseconds(1)).empty());
+  epoll.watch(event.fd(), EPOLLOUT, 8);
+  CHECK(std::ranges::equal(epoll.wait(Epoll::kNoLimit), std::array{8U}));
+  epoll.watch(event.fd(), EPOLLIN, 7);
+  CHECK(epoll.wait(std::chrono::milliseconds(0)).empty());
   event.signal();
-  CHECK(epoll.wait(EPOLLIN, Epoll::kNoLimit));
-  CHECK(epoll.wait(EPOLLIN | EPOLLOUT, Epoll::kNoLimit));
-  CHECK_THROWS_WITH_AS(Epoll(-1), "epoll_ctl: bad file descriptor", Error);
+  CHECK(std::ranges::equal(epoll.wait(Epoll::kNoLimit), std::array{7U}));
+  epoll.watch(event.fd(), EPOLLIN | EPOLLOUT, 9);
+  CHECK(std::ranges::equal(epoll.wait(Epoll::kNoLimit), std::array{9U}));
+  CHECK_THROWS_WITH_AS(epoll.watch(-1, EPOLLIN), "epoll_ctl: bad file descriptor", Error);
 }
 
 TEST_CASE("every wrong octet of a pattern is found, and every wrong message number and lane") {
