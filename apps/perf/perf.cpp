@@ -73,10 +73,7 @@ Plan make_plan(const PerfOptions& options, const std::string& test) {
   plan.warm_up = milliseconds(options.warm_up);
   const auto waiting = std::ranges::find(options.waiting, true) - options.waiting.begin();
   if (waiting != std::ssize(options.waiting)) plan.waiting = static_cast<Waiting>(waiting);
-  const auto usual = measure::defaults_of(*plan.test);
-  if (plan.size == 0) plan.size = usual.size;
-  if (plan.depth == 0) plan.depth = usual.depth;
-  if (plan.list == 0) plan.list = std::min(usual.list, plan.depth);
+  measure::use_defaults(plan);
   measure::validate(plan);
   if (options.interval != 0 && !(options.interval >= kShortestInterval)) {
     throw UsageError(
@@ -90,7 +87,7 @@ Plan make_plan(const PerfOptions& options, const std::string& test) {
 // support --cost, because their messages go in both directions.
 std::string bill(const PerfOptions& options, const Measurement& result) {
   const bool sender = result.plan.test->operation != measure::Operation::kRead;
-  return usage::bill(usage::cost_host(*options.cost), result.client, result.octets(),
+  return usage::bill(usage::cost_host(*options.cost), result.used, result.octets(),
                      static_cast<double>(result.plan.size), sender);
 }
 
@@ -148,14 +145,14 @@ int run_client(const PerfOptions& options) {
     print(perf::report_json(report));
   } else {
     print(perf::summary_text(report.result));
-    if (options.cost && report.result.outcome.messages > 0) print(bill(options, report.result));
+    if (options.cost && report.result.messages > 0) print(bill(options, report.result));
   }
   // A stop signal is the usual way to end a long measurement. This is not a failure, because there
   // are results to report.
   if (report.interrupted) {
     fmt::print(stderr, "iwarp perf: interrupted after {:.2f} of {:g} seconds{}\n",
-               report.result.outcome.seconds, options.duration,
-               report.result.outcome.confirmed ? "" : "; the server did not answer");
+               report.result.seconds, options.duration,
+               report.result.confirmed ? "" : "; the server did not answer");
   }
   return 0;
 }

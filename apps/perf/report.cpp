@@ -22,16 +22,9 @@ constexpr double kGiga = 1e9;
 
 double calls_per_message(const Measurement& m, const Observed& used) {
   const auto& c = used.counters;
-  const auto messages = std::max<std::uint64_t>(m.outcome.messages, 1);
+  const auto messages = std::max<std::uint64_t>(m.messages, 1);
   return static_cast<double>(c.send_calls + c.receive_calls + c.wait_calls) /
          static_cast<double>(messages);
-}
-
-/// Returns three latencies as text: "min 9.8 us, median 10.2 us, p99 15.9 us".
-std::string latency_text(std::chrono::nanoseconds min, std::chrono::nanoseconds median,
-                         std::chrono::nanoseconds p99) {
-  return fmt::format("min {}, median {}, p99 {}", format_duration(min), format_duration(median),
-                     format_duration(p99));
 }
 
 /// Returns the rates as text: "    10.012 Gb/s    1.252 GB/s     19097 messages/s".
@@ -47,39 +40,38 @@ std::string moved(double octets) {
   return fmt::format("{:.2f} MB", octets / 1e6);
 }
 
+/// Returns a line of the summary.
+std::string line(std::string_view name, const std::string& text) {
+  return fmt::format("  {:<16} {}\n", name, text);
+}
+
 std::string moved_line(const Measurement& m) {
-  return fmt::format("  {:<16} {:>9} in {:.2f} s\n", "moved", moved(m.octets()), m.outcome.seconds);
+  return line("moved", fmt::format("{:>9} in {:.2f} s", moved(m.octets()), m.seconds));
 }
 
 /// Returns the lines of a latency test. The first line has the main result: min, median and tail.
 std::string latency_lines(const Measurement& m) {
-  const auto& latency = m.outcome.latency;
-  const bool one_way = m.plan.test->operation != measure::Operation::kRead;
-  auto out = fmt::format(
-      "  {:<16} {}, p99.9 {}, max {}\n", one_way ? "one-way latency" : "latency",
-      latency_text(latency.percentile(0), latency.percentile(0.5), latency.percentile(0.99)),
-      format_duration(latency.percentile(0.999)), format_duration(latency.percentile(1)));
-  if (one_way) out += fmt::format("  {:<16} half of the round-trip time\n", "");
-  out += fmt::format("  {:<16} {:.0f} messages/s\n", "rate",
-                     per_second(m.outcome.seconds, static_cast<double>(m.outcome.messages)));
+  const auto at = [&](double part) { return format_duration(m.latency.percentile(part)); };
+  const bool one_way = !m.plan.is(measure::Operation::kRead);
+  auto out = line(one_way ? "one-way latency" : "latency",
+                  fmt::format("min {}, median {}, p99 {}, p99.9 {}, max {}", at(0), at(0.5),
+                              at(0.99), at(0.999), at(1)));
+  if (one_way) out += line("", "half of the round-trip time");
+  const auto messages = static_cast<double>(m.messages);
+  out += line("rate", fmt::format("{:.0f} messages/s", per_second(m.seconds, messages)));
   return out + moved_line(m);
 }
 
 std::string throughput_lines(const Measurement& m) {
-  const auto& latency = m.outcome.latency;
-  auto out =
-      fmt::format("  {:<16} {}\n", "throughput",
-                  rates(m.octets(), static_cast<double>(m.outcome.messages), m.outcome.seconds));
-  out += moved_line(m);
+  const auto at = [&](double part) { return format_duration(m.latency.percentile(part)); };
+  const auto messages = static_cast<double>(m.messages);
+  auto out = line("throughput", rates(m.octets(), messages, m.seconds)) + moved_line(m);
   if (m.plan.qps > 1) {
-    out += fmt::format("  {:<16} {:.0f} % of the mean\n",
-                       m.plan.is_tcp() ? "slowest stream" : "slowest QP",
-                       100 * m.outcome.slowest_share);
+    out += line(m.plan.is_tcp() ? "slowest stream" : "slowest QP",
+                fmt::format("{:.0f} % of the mean", 100 * m.slowest_share));
   }
-  return out + fmt::format("  {:<16} p50 {}, p99 {}, p99.9 {}\n", "latency",
-                           format_duration(latency.percentile(0.5)),
-                           format_duration(latency.percentile(0.99)),
-                           format_duration(latency.percentile(0.999)));
+  return out +
+         line("latency", fmt::format("p50 {}, p99 {}, p99.9 {}", at(0.5), at(0.99), at(0.999)));
 }
 
 }  // namespace
@@ -107,9 +99,9 @@ std::string interval_text(const Plan& plan, const Interval& interval) {
   const auto seconds = interval.to - interval.from;
   auto out = fmt::format("  {:>7.2f}-{:<7.2f} s ", interval.from, interval.to);
   if (plan.is_latency()) {
-    out += fmt::format("{:<48} {:>10.0f} messages/s",
-                       latency_text(interval.min, interval.p50, interval.p99),
-                       per_second(seconds, messages));
+    const auto latency = fmt::format("min {}, median {}, p99 {}", format_duration(interval.min),
+                                     format_duration(interval.p50), format_duration(interval.p99));
+    out += fmt::format("{:<48} {:>10.0f} messages/s", latency, per_second(seconds, messages));
   } else {
     out += fmt::format("{:>10} {}", moved(octets), rates(octets, messages, seconds));
   }
@@ -118,23 +110,23 @@ std::string interval_text(const Plan& plan, const Interval& interval) {
 
 std::string summary_text(const Measurement& m) {
   auto out = m.plan.is_latency() ? latency_lines(m) : throughput_lines(m);
-  const auto line = [&](std::string_view name, const std::string& client,
+  const auto both = [&](std::string_view name, const std::string& client,
                         const std::string& server) {
-    out += fmt::format("  {:<16} {:>16} {:>16}\n", name, client,
-                       m.outcome.confirmed ? server : "unknown");
+    const auto& known = m.confirmed ? server : "unknown";
+    out += line(name, fmt::format("{:>16} {:>16}", client, known));
   };
-  line("", "client", "server");
-  line("CPU s per GB", fmt::format("{:.3f}", cpu_per_gb(m, m.client)),
+  both("", "client", "server");
+  both("CPU s per GB", fmt::format("{:.3f}", cpu_per_gb(m, m.used)),
        fmt::format("{:.3f}", cpu_per_gb(m, m.server)));
-  line("calls/message", fmt::format("{:.3f}", calls_per_message(m, m.client)),
+  both("calls/message", fmt::format("{:.3f}", calls_per_message(m, m.used)),
        fmt::format("{:.3f}", calls_per_message(m, m.server)));
   for (const auto& field : verbs::counter_names()) {
-    const auto client = m.client.counters.*field.member;
+    const auto client = m.used.counters.*field.member;
     const auto server = m.server.counters.*field.member;
     if (client == 0 && server == 0) continue;
-    line(field.name, std::to_string(client), std::to_string(server));
+    both(field.name, std::to_string(client), std::to_string(server));
   }
-  return out + m.outcome.latency.text();
+  return out + m.latency.text();
 }
 
 }  // namespace iwarp::apps::perf

@@ -98,16 +98,14 @@ std::vector<std::string> command_line() {
 }
 
 Json figures_json(const Measurement& m) {
-  const auto& latency = m.outcome.latency;
-  const auto rate = per_second(m.outcome.seconds, m.octets());
-  const auto messages = static_cast<double>(m.outcome.messages);
-  const auto of_server = [&](const Json& value) {
-    return m.outcome.confirmed ? value : Json(nullptr);
-  };
+  const auto& latency = m.latency;
+  const auto rate = per_second(m.seconds, m.octets());
+  const auto messages = static_cast<double>(m.messages);
+  const auto of_server = [&](const Json& value) { return m.confirmed ? value : Json(nullptr); };
   return {{"test", m.plan.test->name},
           {"size", m.plan.size},
           {"bytes_per_second", rate},
-          {"messages_per_second", per_second(m.outcome.seconds, messages)},
+          {"messages_per_second", per_second(m.seconds, messages)},
           {"latency_us",
            {{"min", microseconds(latency.percentile(0))},
             {"p50", microseconds(latency.percentile(0.5))},
@@ -115,14 +113,14 @@ Json figures_json(const Measurement& m) {
             {"p999", microseconds(latency.percentile(0.999))},
             {"max", microseconds(latency.percentile(1))}}},
           {"cpu_seconds_per_gb",
-           {{"client", cpu_per_gb(m, m.client)}, {"server", of_server(cpu_per_gb(m, m.server))}}},
+           {{"client", cpu_per_gb(m, m.used)}, {"server", of_server(cpu_per_gb(m, m.server))}}},
           {"counters",
-           {{"client", counters_json(m.client.counters)},
+           {{"client", counters_json(m.used.counters)},
             {"server", of_server(counters_json(m.server.counters))}}},
           {"bits_per_second", rate * 8},
-          {"seconds", m.outcome.seconds},
-          {"messages", m.outcome.messages},
-          {"slowest_share", m.outcome.slowest_share}};
+          {"seconds", m.seconds},
+          {"messages", m.messages},
+          {"slowest_share", m.slowest_share}};
 }
 
 }  // namespace

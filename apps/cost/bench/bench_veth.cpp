@@ -90,7 +90,7 @@ Sample between_namespaces() {
     // The MTU is changed on the sending side only; the MTU of the far side is always 9000.
     ip(fmt::format("link set cost0 mtu {}", mtu));
     const auto result = take_measurement(plan, {.host = kFar, .port = listener.port()});
-    return result.client.cpu_ns + result.server.cpu_ns;
+    return result.used.cpu_ns + result.server.cpu_ns;
   };
   constexpr int kSmall = 1500;
   constexpr int kLarge = 9000;

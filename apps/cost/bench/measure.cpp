@@ -79,7 +79,7 @@ Record measure(const Job& job) {
   const auto result = run(job);
   const bool iwarp = job.mode == "iwarp";
   Record out;
-  out.tx = result.client;
+  out.tx = result.used;
   out.rx = result.server;
   // No segment is lost over loopback, so each end receives all segments that the other end sends.
   out.tx.segments_received = out.rx.segments_sent;
@@ -88,8 +88,8 @@ Record measure(const Job& job) {
   out.crc = !iwarp ? "off" : job.crc == "best" ? crc32c::active().name : job.crc;
   out.markers = job.markers;
   out.size = job.size;
-  out.messages = result.outcome.messages;
-  out.seconds = result.outcome.seconds;
+  out.messages = result.messages;
+  out.seconds = result.seconds;
   out.fpdu = job.fpdu;
   out.read = iwarp ? 0 : job.read;
   out.cpus = job.cpus;

@@ -217,10 +217,12 @@ const Test* find_test(std::string_view name) {
 
 std::string_view to_string(Waiting waiting) { return kWaiting[static_cast<std::size_t>(waiting)]; }
 
-Defaults defaults_of(const Test& test) {
-  constexpr std::array kByShape{Defaults{64 << 10, 16, 1}, Defaults{64, 128, 16},
-                                Defaults{64, 1, 1}};
-  return kByShape[static_cast<std::size_t>(test.shape)];
+void use_defaults(Plan& plan) {
+  const bool stream = plan.test->shape == Shape::kStream;
+  const bool rate = plan.test->shape == Shape::kRate;
+  if (plan.size == 0) plan.size = stream ? 64 << 10 : 64;
+  if (plan.depth == 0) plan.depth = stream ? 16 : rate ? 128 : 1;
+  if (plan.list == 0) plan.list = std::min<std::uint64_t>(rate ? 16 : 1, plan.depth);
 }
 
 void validate(const Plan& plan) {

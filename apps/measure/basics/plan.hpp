@@ -79,11 +79,9 @@ struct Plan {
   std::uint64_t places() const { return is_counted() ? 1 : depth; }
 };
 
-/// Parameters that a test uses if the user gives none. A list is at most as long as the depth.
-struct Defaults {
-  std::uint64_t size, depth, list;
-};
-Defaults defaults_of(const Test& test);
+/// Sets size, depth and list to the test's defaults where they are 0. A default list is at most as
+/// long as the depth.
+void use_defaults(Plan& plan);
 
 /// Throws Error if values are out of range or contradict each other. The text names the option.
 void validate(const Plan& plan);

@@ -73,12 +73,8 @@ Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
   Intervals none;
   if (warms_up(plan)) client.run(warm_up(plan), none);
   if (options.signal_finishes) finish_on_next_stop();
-  Measurement out;
-  out.plan = plan;
-  out.outcome = client.run(main_phase(plan), options.intervals);
-  out.client = out.outcome.used;
-  out.congestion = client.congestion();
-  if (!out.outcome.confirmed) return out;
+  Measurement out{client.run(main_phase(plan), options.intervals), plan, {}, client.congestion()};
+  if (!out.confirmed) return out;
   const auto answer = control.receive();
   try {
     out.server = usage::observed_from_json(answer.at("usage"));
@@ -94,7 +90,7 @@ Measurement measure_over(Control& control, const Plan& plan, const net::Address&
   const auto client = plan.is_tcp() ? make_tcp_client(plan, server.host, control)
                                     : make_rdma_client(plan, server.host, control);
   auto out = run_phases(plan, *client, control, options);
-  if (out.outcome.confirmed) client->disconnect();
+  if (out.confirmed) client->disconnect();
   return out;
 }
 
@@ -165,6 +161,7 @@ void run_on(unsigned cpu) {
 Outcome ClientRole::run(const Phase& phase, Intervals& intervals) {
   outcome_ = {};
   intervals_ = &intervals;
+  counts_.assign(plan_.qps, 0);
   begin();
   const auto used_before = observed();
   const auto start = Clock::now();
@@ -174,16 +171,12 @@ Outcome ClientRole::run(const Phase& phase, Intervals& intervals) {
   } catch (const Interrupted&) {
     outcome_.confirmed = false;
   }
-  if (const auto each = counts(); !each.empty()) outcome_.slowest_share = slowest_share(each);
+  outcome_.slowest_share = slowest_share(counts_);
   const auto end = Clock::now();
   outcome_.seconds = std::chrono::duration<double>(end - start).count();
   outcome_.used = usage::difference(observed(), used_before);
   intervals.end(end, outcome_.messages, outcome_.latency);
   return outcome_;
-}
-
-double Measurement::octets() const {
-  return static_cast<double>(outcome.messages) * static_cast<double>(plan.size);
 }
 
 Measurement take_measurement(const Plan& plan, const net::Address& server, MeasureOptions options) {

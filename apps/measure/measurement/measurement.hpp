@@ -16,16 +16,13 @@ std::vector<unsigned> allowed_cpus();
 /// Pins this process to a processor. Does nothing if the system does not permit that.
 void run_on(unsigned cpu);
 
-struct Measurement {
+struct Measurement : Outcome {
   Plan plan;
-  Outcome outcome;
-  /// Counters of the client. The segments are those that this process sent over TCP.
-  Observed client;
-  Observed server;              ///< counters of the server; empty if `outcome.confirmed` is false
-  std::string congestion = {};  ///< TCP congestion control of the client's data connection
+  Observed server;         ///< counters of the server; empty if `confirmed` is false
+  std::string congestion;  ///< TCP congestion control of the client's data connection
 
   /// Returns the number of payload bytes in one direction.
-  double octets() const;
+  double octets() const { return static_cast<double>(messages) * static_cast<double>(plan.size); }
 };
 
 struct MeasureOptions {

@@ -46,10 +46,10 @@ int serve_parent(Listener& listener, const options::TlsSettings& tls) {
 
 Json result_json(const Plan& plan, const net::Address& server) {
   const auto result = take_measurement(plan, server);
-  if (!result.outcome.confirmed) throw Interrupted();
-  return {{"messages", result.outcome.messages},
-          {"seconds", result.outcome.seconds},
-          {"client", usage::to_json(result.client)},
+  if (!result.confirmed) throw Interrupted();
+  return {{"messages", result.messages},
+          {"seconds", result.seconds},
+          {"client", usage::to_json(result.used)},
           {"server", usage::to_json(result.server)}};
 }
 
@@ -110,9 +110,9 @@ Measurement measure_apart(const Plan& plan) {
   const auto json = json_apart([&] { return result_json(plan, server.address()); }, kLongest);
   Measurement out;
   out.plan = plan;
-  usage::read_number(json, "messages", out.outcome.messages);
-  usage::read_number(json, "seconds", out.outcome.seconds);
-  out.client = usage::observed_from_json(json.at("client"));
+  usage::read_number(json, "messages", out.messages);
+  usage::read_number(json, "seconds", out.seconds);
+  out.used = usage::observed_from_json(json.at("client"));
   out.server = usage::observed_from_json(json.at("server"));
   return out;
 }

@@ -80,8 +80,9 @@ Endpoint::Endpoint(const Plan& plan, Side side)
   receive_slots_ = plan.check ? receives_ : std::min(receives_, plan.depth + kSignalReceives);
   receive_size_ = std::max(plan.is(Operation::kSend) ? plan.size : 0, kSmallest);
   for (auto& wr : requests_) wr.opcode = opcode_of(plan);
-  const bool may_inline = plan.is_latency() && !plan.is(Operation::kRead);
-  if (may_inline && plan.size <= kInlineAtMost) flags_ = SendFlags::kInline;
+  const bool ping_pong = plan.is_latency() && !plan.is(Operation::kRead);
+  if (ping_pong && plan.size <= kInlineAtMost) flags_ = SendFlags::kInline;
+  if (ping_pong) signal_every_ = kSignalEvery;
   net::RnicOptions options;
   if (plan.waiting == Waiting::kBusyPoll) options.busy_poll = kBusyPoll;
   rnic_ = check(net::Rnic::open(options), "cannot open the software RNIC");
@@ -145,20 +146,17 @@ void Endpoint::accept(const std::string& host, Control& control) {
     if (stop_requested()) throw Interrupted();
     if (Clock::now() > deadline) throw Error("not all connections arrived in time");
     if (!event || event->type != net::CmEvent::Type::kConnectRequest) continue;
-    accept_request(*event->request);
+    auto& request = *event->request;
+    const auto& octets = request.private_data();
+    const std::size_t index =
+        octets.size() == kIndexSize ? bytes::load_be<std::uint32_t>(octets.data()) : lanes_.size();
+    if (index >= lanes_.size() || lanes_[index].qp->state() != verbs::QpState::kIdle) {
+      throw Error("unexpected connection");
+    }
+    check(request.accept(*lanes_[index].qp), "cannot accept " + net::to_string(request.peer()));
     ++accepted;
   }
   swap_adverts(control);
-}
-
-void Endpoint::accept_request(net::ConnectRequest& request) {
-  const auto& octets = request.private_data();
-  const std::size_t index =
-      octets.size() == kIndexSize ? bytes::load_be<std::uint32_t>(octets.data()) : lanes_.size();
-  if (index >= lanes_.size() || lanes_[index].qp->state() != verbs::QpState::kIdle) {
-    throw Error("unexpected connection");
-  }
-  check(request.accept(*lanes_[index].qp), "cannot accept " + net::to_string(request.peer()));
 }
 
 void Endpoint::swap_adverts(Control& control) {
@@ -192,15 +190,7 @@ void Endpoint::disconnect() {
 
 // Moving data -------------------------------------------------------------------------------------
 
-bytes::Span Endpoint::slot(Lane& lane, std::uint64_t number) {
-  return bytes::Span(lane.data).subspan((number % plan_.places()) * plan_.size, plan_.size);
-}
-
-bool Endpoint::signals(std::uint64_t number) const {
-  return plan_.is(Operation::kRead) || number % kSignalEvery == 0;
-}
-
-void Endpoint::post(Lane& lane, std::uint64_t count, bool signaled) {
+void Endpoint::post(Lane& lane, std::uint64_t count) {
   for (std::uint64_t i = 0; i < count; ++i) {
     // Set only the fields that the constructor has not set, because a test may post millions of
     // requests per second.
@@ -214,7 +204,7 @@ void Endpoint::post(Lane& lane, std::uint64_t count, bool signaled) {
     wr.remote = {.rkey = lane.peer.stag, .to = lane.peer.to + offset};
   }
   auto& last = requests_[count - 1];
-  if (signaled) {
+  if (lane.posted % signal_every_ == 0) {
     last.wr_id |= count;
     last.flags = last.flags | SendFlags::kSignaled;
   }
@@ -250,15 +240,6 @@ Signal Endpoint::signal(const verbs::WorkCompletion& wc) {
   if (octets.size() != kSignalSize || !in.ok())
     throw Error("the peer sent an invalid control message");
   return out;
-}
-
-bytes::View Endpoint::message(const verbs::WorkCompletion& wc) {
-  const auto place = (wc.wr_id & 0xFFFFFFFF) % receive_slots_;
-  return bytes::View(lane(wc).inbox).subspan(place * receive_size_, wc.byte_len);
-}
-
-void Endpoint::repost(const verbs::WorkCompletion& wc) {
-  post_receive(lane(wc), wc.wr_id & 0xFFFFFFFF);
 }
 
 void Endpoint::post_receive(Lane& lane, std::uint64_t slot) {
@@ -327,11 +308,6 @@ void Endpoint::sleep(Clock::time_point deadline) {
   // An epoll wake-up may be spurious, so the channel may be empty.
   while (channel_->poll()) {
   }
-}
-
-std::string Endpoint::congestion() const {
-  const auto connections = rnic_->statistics().connections;
-  return connections.empty() ? "" : connections.front().congestion;
 }
 
 Observed Endpoint::observed() const {

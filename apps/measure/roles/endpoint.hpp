@@ -86,33 +86,39 @@ class Endpoint {
   void on_idle(Idle idle) { idle_ = std::move(idle); }
 
   Lane& lane(const verbs::WorkCompletion& wc) { return lanes_[wc.wr_id >> 32]; }
-  /// Returns the number of messages to which a completion of the send queue refers.
+  /// Returns the number of messages to which a completion of the send queue refers, or the number
+  /// of the receive.
   static std::uint64_t count(const verbs::WorkCompletion& wc) { return wc.wr_id & 0xFFFFFFFF; }
   /// Returns the message that a completed receive contains. It is valid until repost() is called.
-  bytes::View message(const verbs::WorkCompletion& wc);
+  bytes::View message(const verbs::WorkCompletion& wc) {
+    return bytes::View(lane(wc).inbox)
+        .subspan(count(wc) % receive_slots_ * receive_size_, wc.byte_len);
+  }
   /// Decodes a signal. Throws Error if the message is not a signal.
   Signal signal(const verbs::WorkCompletion& wc);
-  void repost(const verbs::WorkCompletion& wc);
+  void repost(const verbs::WorkCompletion& wc) { post_receive(lane(wc), count(wc)); }
 
   /// Returns the buffer of message `number` in the memory of its lane.
-  bytes::Span slot(Lane& lane, std::uint64_t number);
+  bytes::Span slot(Lane& lane, std::uint64_t number) {
+    return bytes::Span(lane.data).subspan(number % plan_.places() * plan_.size, plan_.size);
+  }
   /// For write-lat: returns the buffer into which the peer writes.
   bytes::Span target(Lane& lane) { return bytes::Span(lane.data).subspan(plan_.size); }
-  /// Posts `count` messages. If `signaled` is true, the last message is signaled, and its wr_id
-  /// contains `count`.
-  void post(Lane& lane, std::uint64_t count, bool signaled);
+  /// Posts `count` messages. The last one is signaled, and its wr_id contains `count`; in a
+  /// ping-pong, only that of some messages is.
+  void post(Lane& lane, std::uint64_t count);
   void send_signal(Lane& lane, const Signal& signal);
-  /// Returns whether message `number` of a ping-pong is signaled.
-  bool signals(std::uint64_t number) const;
 
   Observed observed() const;
   /// Returns the TCP congestion control of the first connection. Call after connect() or accept().
-  std::string congestion() const;
+  std::string congestion() const {
+    const auto connections = rnic_->statistics().connections;
+    return connections.empty() ? "" : connections.front().congestion;
+  }
 
  private:
   Lane make_lane(std::uint64_t index);
   void post_receive(Lane& lane, std::uint64_t slot);
-  void accept_request(net::ConnectRequest& request);
   void swap_adverts(Control& control);
   void check_time(Clock::time_point deadline);
   void sleep(Clock::time_point deadline);
@@ -136,6 +142,7 @@ class Endpoint {
   Clock::time_point arrival_deadline_;
   Idle idle_;
   verbs::SendFlags flags_ = verbs::SendFlags::kNone;  ///< flags of each request
+  std::uint64_t signal_every_ = 1;
   std::vector<verbs::SendWr> requests_;
   std::vector<verbs::Sge> sges_;
 };

@@ -30,7 +30,7 @@ bool is_receive(const verbs::WorkCompletion& wc) {
 class RdmaClient final : public ClientRole {
  public:
   RdmaClient(const Plan& plan, const std::string& host, Control& control)
-      : plan_(plan), endpoint_(plan, Endpoint::Side::kClient) {
+      : ClientRole(plan), endpoint_(plan, Endpoint::Side::kClient) {
     endpoint_.connect({.host = host, .port = control.receive_port()}, control);
     endpoint_.on_idle([this](Clock::time_point now) { look(now); });
   }
@@ -65,24 +65,17 @@ class RdmaClient final : public ClientRole {
 
   Observed observed() const override { return endpoint_.observed(); }
 
-  std::vector<std::uint64_t> counts() const override {
-    std::vector<std::uint64_t> out;
-    if (plan_.is_latency()) return out;
-    for (const auto& lane : lanes_) out.push_back(lane.done - before_[lane.index]);
-    return out;
-  }
-
   /// Sends the messages of a counted stream. Between them, reads neither the clock nor the payload.
   void write(Lane& lane, std::uint64_t messages) {
     const auto end = lane.posted + messages;
     while (lane.done < end) {
       while (lane.posted < end && lane.posted - lane.done < plan_.depth) {
-        endpoint_.post(lane, 1, true);
+        endpoint_.post(lane, 1);
       }
       const auto wc = endpoint_.wait();
       if (wc.opcode == verbs::WcOpcode::kWrite) lane.done += Endpoint::count(wc);
     }
-    outcome_.messages = messages;
+    outcome_.messages = counts_.front() = messages;
   }
 
   void stream(Clock::time_point end) {
@@ -116,7 +109,7 @@ class RdmaClient final : public ClientRole {
       const auto count = std::min(plan_.list, limit - lane.posted);
       for (std::uint64_t i = 0; plan_.check && i < count; ++i) prepare(lane, lane.posted + i);
       const auto now = Clock::now();
-      endpoint_.post(lane, count, true);
+      endpoint_.post(lane, count);
       posted_at_[lane.index * plan_.depth + (lane.posted - 1) % plan_.depth] = now;
     }
   }
@@ -169,6 +162,7 @@ class RdmaClient final : public ClientRole {
       check_read(lane, i);
     }
     lane.done += count;
+    counts_[lane.index] += count;
     outcome_.messages += count;
     to_fill_.push_back(lane.index);
   }
@@ -187,11 +181,12 @@ class RdmaClient final : public ClientRole {
     // recognises a new message.
     endpoint_.slot(lane, number).back() = static_cast<std::byte>(number);
     const auto sent = plan_.check ? Clock::now() : begun;
-    endpoint_.post(lane, 1, endpoint_.signals(number));
+    endpoint_.post(lane, 1);
     repost();
     await_answer(lane, number);
     const auto now = Clock::now();
     outcome_.latency.add((now - sent) / (plan_.is(Operation::kRead) ? 1 : 2));
+    ++counts_.front();
     ++outcome_.messages;
     look(now);
     return now;
@@ -222,7 +217,6 @@ class RdmaClient final : public ClientRole {
     if (taken_) endpoint_.repost(*std::exchange(taken_, std::nullopt));
   }
 
-  const Plan& plan_;
   Endpoint endpoint_;
   std::vector<Lane>& lanes_ = endpoint_.lanes();
   const bool by_rounds_ = plan_.check && plan_.is(Operation::kWrite) && !plan_.is_latency();
@@ -238,7 +232,7 @@ class RdmaClient final : public ClientRole {
 class RdmaServer final : public ServerRole {
  public:
   RdmaServer(const Plan& plan, const std::string& host, Control& control)
-      : plan_(plan), endpoint_(plan, Endpoint::Side::kServer) {
+      : ServerRole(plan), endpoint_(plan, Endpoint::Side::kServer) {
     for (auto& lane : endpoint_.lanes()) {
       for (std::uint64_t i = 0; plan_.is(Operation::kRead) && i < plan_.depth; ++i) {
         fill_pattern(endpoint_.slot(lane, i), lane.index, i);
@@ -299,7 +293,7 @@ class RdmaServer final : public ServerRole {
       fill_pattern(slot, lane.index, number);
     }
     slot.back() = static_cast<std::byte>(number);
-    endpoint_.post(lane, 1, endpoint_.signals(number));
+    endpoint_.post(lane, 1);
   }
 
   void act_on(Lane& lane, const Signal& signal) {
@@ -335,7 +329,6 @@ class RdmaServer final : public ServerRole {
     throw Error(fmt::format("the client sent {} messages, but {} arrived", sent, received));
   }
 
-  const Plan& plan_;
   Endpoint endpoint_;
   std::size_t ended_ = 0;             ///< number of lanes whose phase has ended
   std::vector<std::uint64_t> begun_;  ///< number of messages received on each lane before the phase

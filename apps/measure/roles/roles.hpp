@@ -20,7 +20,7 @@ struct Outcome {
   std::uint64_t messages = 0;  ///< number of messages; a round trip counts as one message
   double seconds = 0;
   Histogram latency;  ///< latencies of the messages; empty for a counted stream
-  Observed used;
+  Observed used;      ///< counters of the client, and the segments that its process sent over TCP
   /// Of a stream: messages of the connection that moved the fewest, divided by the mean of all
   /// connections; from 0 to 1.
   double slowest_share = 1;
@@ -36,6 +36,7 @@ struct Phase {
 /// Has the clock, the intervals and the outcome of each phase.
 class ClientRole {
  public:
+  explicit ClientRole(const Plan& plan) : plan_(plan) {}
   virtual ~ClientRole() = default;
   /// Runs a phase, and reports its progress to `intervals`. Returns when the server has confirmed
   /// that everything has arrived. Ends the phase early after a stop signal (finish_requested()).
@@ -52,14 +53,14 @@ class ClientRole {
   /// confirmed that all have arrived. `now` is the current time.
   virtual void move(const Phase& phase, Clock::time_point now) = 0;
   virtual Observed observed() const = 0;
-  /// Returns the messages of each connection in this phase, or nothing if there is one connection.
-  virtual std::vector<std::uint64_t> counts() const { return {}; }
   /// Reports the current interval if it is over. Call it between two messages.
   void look(Clock::time_point now) {
     if (intervals_->due(now)) intervals_->end_interval(now, outcome_.messages, outcome_.latency);
   }
 
+  const Plan& plan_;
   Outcome outcome_;
+  std::vector<std::uint64_t> counts_;  ///< messages of each connection in this phase
 
  private:
   Intervals* intervals_ = nullptr;  ///< reports the intervals of the phase that is running
@@ -67,6 +68,7 @@ class ClientRole {
 
 class ServerRole {
  public:
+  explicit ServerRole(const Plan& plan) : plan_(plan) {}
   virtual ~ServerRole() = default;
   /// Serves a phase, and returns what this end has used in it.
   Observed serve(const Phase& phase) {
@@ -78,6 +80,7 @@ class ServerRole {
   /// Serves the messages of a phase, and sets `after_` when all have arrived.
   virtual void move(const Phase& phase) = 0;
 
+  const Plan& plan_;
   Observed before_;  ///< what this end has used when the phase begins
   Observed after_;
 };

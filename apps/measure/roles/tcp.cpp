@@ -32,7 +32,6 @@ struct TcpLane {
   bool drained = false;           ///< counted stream: a short read has emptied the socket
   std::uint64_t number = 0;       ///< number of the current message
   std::size_t at = 0;             ///< offset of the next byte in the buffer
-  std::uint64_t sent = 0;         ///< client: data messages that were sent in this phase
   Clock::time_point begun;        ///< client: when the current message was begun
 };
 
@@ -213,7 +212,7 @@ std::vector<Socket> accept(const Plan& plan, const std::string& host, Control& c
 class TcpClient final : public ClientRole {
  public:
   TcpClient(const Plan& plan, std::vector<Socket> sockets)
-      : plan_(plan),
+      : ClientRole(plan),
         end_(plan, std::move(sockets), EPOLLOUT, [this](Clock::time_point now) { look(now); }),
         answer_(plan.is_latency() ? plan.size : 1) {}
 
@@ -224,7 +223,6 @@ class TcpClient final : public ClientRole {
     if (plan_.is_counted()) return;
     send_mark(end_.front(), Mark::kBegin);
     await_answer(end_.front());
-    for (auto& lane : end_.lanes()) lane.sent = 0;
   }
 
   void move(const Phase& phase, Clock::time_point now) override {
@@ -241,16 +239,10 @@ class TcpClient final : public ClientRole {
 
   Observed observed() const override { return end_.observed(); }
 
-  std::vector<std::uint64_t> counts() const override {
-    std::vector<std::uint64_t> out;
-    for (const auto& lane : end_.lanes()) out.push_back(lane.sent);
-    return out;
-  }
-
   /// Sends a counted stream, for which the server answers once, at the end.
   void send_counted(TcpLane& lane, const Phase& phase) {
     for (std::uint64_t i = 0; i < phase.messages; ++i) end_.send(lane, lane.buffer);
-    outcome_.messages = lane.sent = phase.messages;
+    outcome_.messages = counts_.front() = phase.messages;
   }
 
   /// Returns the part of the current message that has not been sent.
@@ -276,7 +268,7 @@ class TcpClient final : public ClientRole {
     const auto now = Clock::now();
     outcome_.latency.add((now - lane.begun) / (plan_.is_latency() ? 2 : 1));
     if (plan_.check && plan_.is_latency()) check_pattern(answer_, lane.index, lane.number - 1, 1);
-    ++lane.sent;
+    ++counts_[lane.index];
     ++outcome_.messages;
     return now;
   }
@@ -309,7 +301,6 @@ class TcpClient final : public ClientRole {
 
   void await_answer(TcpLane& lane) { end_.receive(lane, bytes::Span(answer_).first(1)); }
 
-  const Plan& plan_;
   TcpEnd end_;
   std::vector<std::byte> answer_;
 };
@@ -317,7 +308,7 @@ class TcpClient final : public ClientRole {
 class TcpServer final : public ServerRole {
  public:
   TcpServer(const Plan& plan, std::vector<Socket> sockets)
-      : plan_(plan), end_(plan, std::move(sockets), EPOLLIN), read_(plan.counted.read) {
+      : ServerRole(plan), end_(plan, std::move(sockets), EPOLLIN), read_(plan.counted.read) {
     before_ = end_.observed();
   }
 
@@ -370,7 +361,6 @@ class TcpServer final : public ServerRole {
     end_.send(lane, message.first(1));
   }
 
-  const Plan& plan_;
   TcpEnd end_;
   std::vector<std::byte> read_;  ///< counted stream: what a call receives
   std::size_t ended_ = 0;        ///< number of lanes whose phase has ended
