@@ -86,17 +86,4 @@ std::string bill(const model::ParameterSet& host, model::Observed run, double oc
                            this_end(Mode::kRnic, cached));
 }
 
-LiveLedger::LiveLedger(const std::string& host, Session& session)
-    : set_(cost_host(host)), session_(session), start_(now()) {}
-
-model::Observed LiveLedger::now() const {
-  auto out = used_so_far();
-  out.counters = session_.rnic().counters(session_.qp());
-  return out;
-}
-
-std::string LiveLedger::text(double octets, double message, bool sender) const {
-  return bill(set_, difference(now(), start_), octets, message, sender);
-}
-
 }  // namespace iwarp::apps::usage

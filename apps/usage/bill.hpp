@@ -30,12 +30,15 @@ std::string bill(const model::ParameterSet& host, model::Observed run, double oc
 class LiveLedger {
  public:
   /// Starts the measurement. Throws UsageError in the same cases as cost_host().
-  LiveLedger(const std::string& host, Session& session);
+  LiveLedger(const std::string& host, Session& session)
+      : set_(cost_host(host)), session_(session), start_(now()) {}
   /// Returns the bill for everything since the construction of this object.
-  std::string text(double octets, double message, bool sender) const;
+  std::string text(double octets, double message, bool sender) const {
+    return bill(set_, difference(now(), start_), octets, message, sender);
+  }
 
  private:
-  model::Observed now() const;
+  model::Observed now() const { return used_so_far(session_.rnic().counters(session_.qp())); }
 
   model::ParameterSet set_;
   Session& session_;

@@ -14,12 +14,6 @@
 
 namespace iwarp::apps::usage {
 
-namespace {
-
-constexpr const char* kDefaultPreset = "100g";
-
-}  // namespace
-
 std::string read_text(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   if (!in) throw UsageError("cannot open " + path + ": " + errno_text());
@@ -30,7 +24,7 @@ std::string read_text(const std::string& path) {
 }
 
 model::ParameterSet load_host(const std::string& preset, const std::string& file) {
-  const auto base = model::preset(preset.empty() ? kDefaultPreset : preset);
+  const auto base = model::preset(preset.empty() ? "100g" : preset);
   if (!base) throw UsageError(base.error());
   if (file.empty()) return *base;
   const auto set = model::parse_parameters(read_text(file), &*base);
@@ -40,10 +34,6 @@ model::ParameterSet load_host(const std::string& preset, const std::string& file
                file, fmt::join(set->filled, ", "), base->name);
   }
   return *set;
-}
-
-std::string title_of(const model::ParameterSet& set) {
-  return set.title.empty() ? set.name : set.title;
 }
 
 }  // namespace iwarp::apps::usage

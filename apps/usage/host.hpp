@@ -22,6 +22,8 @@ model::ParameterSet load_host(const std::string& preset, const std::string& file
 std::string read_text(const std::string& path);
 
 /// Returns the host's title, for example "the processor of this host". Every output shows it.
-std::string title_of(const model::ParameterSet& set);
+inline std::string title_of(const model::ParameterSet& set) {
+  return set.title.empty() ? set.name : set.title;
+}
 
 }  // namespace iwarp::apps::usage

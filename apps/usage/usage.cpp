@@ -57,10 +57,10 @@ double processor_ns(int who) {
   return ns(usage.ru_utime) + ns(usage.ru_stime);
 }
 
-Observed used_so_far() {
+Observed used_so_far(const verbs::Counters& counters) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  Observed out;
+  Observed out{.counters = counters};
   out.cpu_ns = processor_ns(RUSAGE_SELF);
   out.switches = static_cast<double>(usage.ru_nvcsw + usage.ru_nivcsw);
   out.segments_sent = tcp_segments_sent();

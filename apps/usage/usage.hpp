@@ -15,8 +15,8 @@ using Observed = offload_model::Observed;
 
 /// Returns user and system time in ns of `who`, for example RUSAGE_CHILDREN (getrusage(2)).
 double processor_ns(int who);
-/// Returns the usage so far. The caller must add the counters of its connections.
-Observed used_so_far();
+/// Returns the usage so far, with the counters of the caller's connections.
+Observed used_so_far(const verbs::Counters& counters);
 /// Returns `after` minus `before`, counter by counter.
 Observed difference(const Observed& after, const Observed& before);
 

@@ -311,8 +311,7 @@ void Endpoint::sleep(Clock::time_point deadline) {
 }
 
 Observed Endpoint::observed() const {
-  auto out = usage::used_so_far();
-  out.counters = rnic_->counters();
+  auto out = usage::used_so_far(rnic_->counters());
   // The stack counts only its own sleeps. Add the sleeps in this endpoint's epoll.
   if (epoll_) out.counters.wait_calls += sleeps_;
   return out;

@@ -38,6 +38,8 @@ struct TcpLane {
 /// All connections of one end, and the resources that they have used.
 class TcpEnd {
  public:
+  std::vector<TcpLane> lanes;
+
   /// With several connections, `events` make one ready. If `idle` is not empty, it is called while
   /// a call waits.
   TcpEnd(const Plan& plan, std::vector<Socket> sockets, std::uint32_t events, Idle idle = {})
@@ -50,19 +52,15 @@ class TcpEnd {
           ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) != 0) {
         throw Error("cannot set socket options: " + errno_text());
       }
-      const auto index = static_cast<std::uint32_t>(lanes_.size());
+      const auto index = static_cast<std::uint32_t>(lanes.size());
       const bool own_epoll = plan.is_counted() || (plan.waiting == Waiting::kEpoll && is_lone_);
       if (!is_lone_) set_.watch(fd, events, index);
-      lanes_.push_back({.socket = std::move(socket),
-                        .index = index,
-                        .buffer = std::vector<std::byte>(plan.size * plan.places()),
-                        .epoll = own_epoll ? std::make_unique<Epoll>() : nullptr});
+      lanes.push_back({.socket = std::move(socket),
+                       .index = index,
+                       .buffer = std::vector<std::byte>(plan.size * plan.places()),
+                       .epoll = own_epoll ? std::make_unique<Epoll>() : nullptr});
     }
   }
-
-  std::vector<TcpLane>& lanes() { return lanes_; }
-  const std::vector<TcpLane>& lanes() const { return lanes_; }
-  TcpLane& front() { return lanes_.front(); }
 
   /// Returns the indices of the lanes to serve next: a lone one, whose calls wait, or those that
   /// are ready. Returns after kIdleSleep at the latest.
@@ -74,83 +72,65 @@ class TcpEnd {
     return set_.wait(plan_.waiting == Waiting::kPoll ? std::chrono::milliseconds(0) : kIdleSleep);
   }
 
-  Observed observed() const {
-    auto out = usage::used_so_far();
-    out.counters = counters_;
-    return out;
-  }
+  Observed observed() const { return usage::used_so_far(counters_); }
 
-  /// Sends at least one byte. A lone connection waits for that in the way of the plan; another
-  /// returns 0 if it cannot send now. Throws PeerGone, Interrupted, or Error after kTimeout without
-  /// progress.
-  std::size_t send_some(TcpLane& lane, bytes::View octets) {
-    return some(lane, EPOLLOUT, counters_.send_calls, counters_.octets_sent, [&] {
-      if (!plan_.is_counted())
-        return ::send(lane.socket.fd(), octets.data(), octets.size(), flags_);
-      // The cast is safe: sendmsg() only reads the data.
-      iovec piece{const_cast<std::byte*>(octets.data()), octets.size()};
-      const msghdr message{.msg_iov = &piece, .msg_iovlen = 1};
-      return ::sendmsg(lane.socket.fd(), &message, flags_);
-    });
-  }
-
-  /// Receives at least one byte, and otherwise behaves as send_some().
-  std::size_t receive_some(TcpLane& lane, bytes::Span into) {
-    // Another call after a short read would return EAGAIN.
+  /// Sends (a View) or receives (a Span) at least one byte. A lone connection waits for that in the
+  /// way of the plan; another returns 0 if it cannot do so now. Throws PeerGone, Interrupted, or
+  /// Error after kTimeout without progress.
+  template <typename Octets>
+  std::size_t some(TcpLane& lane, Octets octets) {
+    constexpr bool kSends = std::same_as<Octets, bytes::View>;
     Clock::time_point since;
-    if (std::exchange(lane.drained, false)) not_now(lane, EPOLLIN, since);
-    const auto call = [&] {
-      if (!plan_.is_counted()) return ::recv(lane.socket.fd(), into.data(), into.size(), flags_);
-      iovec piece{into.data(), into.size()};
-      msghdr message{.msg_iov = &piece, .msg_iovlen = 1};
-      return ::recvmsg(lane.socket.fd(), &message, flags_);
-    };
-    const auto n = some(lane, EPOLLIN, counters_.receive_calls, counters_.octets_received, call);
-    lane.drained = plan_.is_counted() && n < into.size();
-    return n;
-  }
-
-  /// Sends all bytes, and always waits.
-  void send(TcpLane& lane, bytes::View octets) {
-    while (!octets.empty()) {
-      const auto n = send_some(lane, octets);
-      if (n == 0) lane.socket.await(EPOLLOUT, Clock::now() + kTimeout);
-      octets = octets.subspan(n);
-    }
-  }
-
-  /// Receives all bytes, and always waits.
-  void receive(TcpLane& lane, bytes::Span into) {
-    while (!into.empty()) {
-      const auto n = receive_some(lane, into);
-      if (n == 0) lane.socket.await(EPOLLIN, Clock::now() + kTimeout);
-      into = into.subspan(n);
-    }
-  }
-
- private:
-  std::chrono::milliseconds sleep() const { return idle_ ? kIdleSleep : kSleep; }
-
-  template <typename Call>
-  std::size_t some(TcpLane& lane, std::uint32_t events, std::uint64_t& calls, std::uint64_t& octets,
-                   Call call) {
-    for (Clock::time_point since;;) {
+    // Another call after a short read would return EAGAIN.
+    if (!kSends && std::exchange(lane.drained, false)) not_now(lane, EPOLLIN, since);
+    for (;;) {
       // Check for stop signals here too, because an end that always makes progress does not call
       // not_now().
       if (stop_requested()) throw Interrupted();
-      ++calls;
-      const auto n = call();
+      ++(kSends ? counters_.send_calls : counters_.receive_calls);
+      const auto n = call(lane.socket.fd(), octets);
       if (n > 0) {
-        octets += static_cast<std::uint64_t>(n);
-        return static_cast<std::size_t>(n);
+        const auto moved = static_cast<std::size_t>(n);
+        (kSends ? counters_.octets_sent : counters_.octets_received) += moved;
+        if (!kSends) lane.drained = plan_.is_counted() && moved < octets.size();
+        return moved;
       }
       if (n == 0 || errno == EPIPE || errno == ECONNRESET) {
         throw PeerGone("the peer closed the connection");
       }
       if (errno != EINTR && errno != EAGAIN) throw Error("TCP: " + errno_text());
       if (!is_lone_) return 0;
-      not_now(lane, events, since);
+      not_now(lane, kSends ? EPOLLOUT : EPOLLIN, since);
     }
+  }
+
+  /// Sends or receives all bytes, and always waits.
+  template <typename Octets>
+  void all(TcpLane& lane, Octets octets) {
+    constexpr auto kEvents = std::same_as<Octets, bytes::View> ? EPOLLOUT : EPOLLIN;
+    while (!octets.empty()) {
+      const auto n = some(lane, octets);
+      if (n == 0) lane.socket.await(kEvents, Clock::now() + kTimeout);
+      octets = octets.subspan(n);
+    }
+  }
+
+ private:
+  std::chrono::milliseconds sleep() const { return idle_ ? kIdleSleep : kSleep; }
+
+  ssize_t call(int fd, bytes::View octets) const {
+    if (!plan_.is_counted()) return ::send(fd, octets.data(), octets.size(), flags_);
+    // The cast is safe: sendmsg() only reads the data.
+    iovec piece{const_cast<std::byte*>(octets.data()), octets.size()};
+    const msghdr message{.msg_iov = &piece, .msg_iovlen = 1};
+    return ::sendmsg(fd, &message, flags_);
+  }
+
+  ssize_t call(int fd, bytes::Span into) const {
+    if (!plan_.is_counted()) return ::recv(fd, into.data(), into.size(), flags_);
+    iovec piece{into.data(), into.size()};
+    msghdr message{.msg_iov = &piece, .msg_iovlen = 1};
+    return ::recvmsg(fd, &message, flags_);
   }
 
   // Waits, in the way of the plan, before a call is repeated that made no progress. Checks the
@@ -183,7 +163,6 @@ class TcpEnd {
       (plan_.waiting == Waiting::kEvent && is_lone_ && !plan_.is_counted() ? 0 : MSG_DONTWAIT);
   verbs::Counters counters_;
   Epoll set_;  ///< if there are several lanes
-  std::vector<TcpLane> lanes_;
 };
 
 std::vector<Socket> connect(const Plan& plan, const std::string& host, Control& control) {
@@ -216,33 +195,33 @@ class TcpClient final : public ClientRole {
         end_(plan, std::move(sockets), EPOLLOUT, [this](Clock::time_point now) { look(now); }),
         answer_(plan.is_latency() ? plan.size : 1) {}
 
-  std::string congestion() const override { return end_.lanes().front().socket.congestion(); }
+  std::string congestion() const override { return end_.lanes.front().socket.congestion(); }
 
  private:
   void begin() override {
     if (plan_.is_counted()) return;
-    send_mark(end_.front(), Mark::kBegin);
-    await_answer(end_.front());
+    send_mark(end_.lanes.front(), Mark::kBegin);
+    await_answer(end_.lanes.front());
   }
 
   void move(const Phase& phase, Clock::time_point now) override {
     const auto end = now + phase.duration;
     while (!plan_.is_counted() && now < end && !finish_requested()) {
       const auto ready = end_.ready();
-      for (const auto index : ready) now = send_some(end_.lanes()[index], now);
+      for (const auto index : ready) now = send_some(end_.lanes[index], now);
       if (ready.empty()) now = Clock::now();
       look(now);
     }
-    for (auto& lane : end_.lanes()) plan_.is_counted() ? send_counted(lane, phase) : finish(lane);
-    for (auto& lane : end_.lanes()) await_answer(lane);
+    for (auto& lane : end_.lanes) plan_.is_counted() ? send_counted(lane, phase) : finish(lane);
+    for (auto& lane : end_.lanes) await_answer(lane);
   }
 
   Observed observed() const override { return end_.observed(); }
 
   /// Sends a counted stream, for which the server answers once, at the end.
   void send_counted(TcpLane& lane, const Phase& phase) {
-    for (std::uint64_t i = 0; i < phase.messages; ++i) end_.send(lane, lane.buffer);
-    outcome_.messages = counts_.front() = phase.messages;
+    for (std::uint64_t i = 0; i < phase.messages; ++i) end_.all(lane, bytes::View(lane.buffer));
+    counts_.front() = phase.messages;
   }
 
   /// Returns the part of the current message that has not been sent.
@@ -253,53 +232,49 @@ class TcpClient final : public ClientRole {
   /// Sends a part of the current message, and waits for the answer if it is complete and the test
   /// has answers. `now` is when the previous call ended. Returns when this one ended.
   Clock::time_point send_some(TcpLane& lane, Clock::time_point now) {
-    if (lane.at % plan_.size == 0) {
-      const auto message = rest(lane);
-      if (plan_.check) fill_pattern(message, lane.index, lane.number);
-      message.front() = static_cast<std::byte>(Mark::kData);
+    const auto left = rest(lane);
+    if (left.size() == plan_.size) {
+      if (plan_.check) fill_pattern(left, lane.index, lane.number);
+      left.front() = static_cast<std::byte>(Mark::kData);
       lane.begun = plan_.check ? Clock::now() : now;
     }
-    return advance(lane, end_.send_some(lane, rest(lane)));
-  }
-
-  Clock::time_point advance(TcpLane& lane, std::size_t sent) {
-    if (!pass(lane, sent)) return Clock::now();
-    if (plan_.is_latency()) end_.receive(lane, answer_);
-    const auto now = Clock::now();
+    const auto sent = end_.some(lane, bytes::View(left));
+    if (sent != left.size()) {
+      lane.at += sent;
+      return Clock::now();
+    }
+    pass(lane, sent);
+    if (plan_.is_latency()) end_.all(lane, bytes::Span(answer_));
+    now = Clock::now();
     outcome_.latency.add((now - lane.begun) / (plan_.is_latency() ? 2 : 1));
     if (plan_.check && plan_.is_latency()) check_pattern(answer_, lane.index, lane.number - 1, 1);
     ++counts_[lane.index];
-    ++outcome_.messages;
     return now;
   }
 
-  /// Passes over `sent` bytes. Returns whether they were the last ones of a message.
-  bool pass(TcpLane& lane, std::size_t sent) const {
-    const bool is_last = sent == rest(lane).size();
+  static void pass(TcpLane& lane, std::size_t sent) {
     lane.at = (lane.at + sent) % lane.buffer.size();
-    if (is_last) ++lane.number;
-    return is_last;
+    ++lane.number;
   }
 
   // Sends a message that contains nothing but `mark`.
   void send_mark(TcpLane& lane, Mark mark) {
     const auto message = rest(lane);
     message.front() = static_cast<std::byte>(mark);
-    end_.send(lane, message);
+    end_.all(lane, bytes::View(message));
     pass(lane, message.size());
   }
 
   // Sends the rest of a message that was begun, and the mark of the end.
   void finish(TcpLane& lane) {
-    if (lane.at % plan_.size != 0) {
-      const auto left = rest(lane);
-      end_.send(lane, left);
-      advance(lane, left.size());
+    while (lane.at % plan_.size != 0) {
+      lane.socket.await(EPOLLOUT, Clock::now() + kTimeout);
+      send_some(lane, {});
     }
     send_mark(lane, Mark::kEnd);
   }
 
-  void await_answer(TcpLane& lane) { end_.receive(lane, bytes::Span(answer_).first(1)); }
+  void await_answer(TcpLane& lane) { end_.all(lane, bytes::Span(answer_).first(1)); }
 
   TcpEnd end_;
   std::vector<std::byte> answer_;
@@ -314,25 +289,25 @@ class TcpServer final : public ServerRole {
 
  private:
   void move(const Phase& phase) override {
-    if (plan_.is_counted()) return receive_counted(end_.front(), phase.messages * plan_.size);
-    for (ended_ = 0; ended_ != end_.lanes().size();) {
-      for (const auto index : end_.ready()) receive_some(end_.lanes()[index]);
+    if (plan_.is_counted()) return receive_counted(end_.lanes.front(), phase.messages * plan_.size);
+    for (ended_ = 0; ended_ != end_.lanes.size();) {
+      for (const auto index : end_.ready()) receive_some(end_.lanes[index]);
     }
   }
 
   void receive_counted(TcpLane& lane, std::uint64_t octets) {
     while (octets != 0) {
-      octets -= end_.receive_some(lane, bytes::Span(read_).first(std::min(octets, read_.size())));
+      octets -= end_.some(lane, bytes::Span(read_).first(std::min(octets, read_.size())));
     }
     after_ = end_.observed();
     const std::byte answer{1};
-    end_.send(lane, {&answer, 1});
+    end_.all(lane, bytes::View(&answer, 1));
   }
 
   // Receives as much as is available, up to the end of the buffer.
   void receive_some(TcpLane& lane) {
     const bytes::Span buffer(lane.buffer);
-    for (auto left = end_.receive_some(lane, buffer.subspan(lane.at)); left != 0;) {
+    for (auto left = end_.some(lane, buffer.subspan(lane.at)); left != 0;) {
       const auto n = std::min(left, plan_.size - lane.at % plan_.size);
       lane.at += n;
       left -= n;
@@ -349,16 +324,16 @@ class TcpServer final : public ServerRole {
         before_ = end_.observed();
         break;
       case Mark::kEnd:
-        if (++ended_ == end_.lanes().size()) after_ = end_.observed();
+        if (++ended_ == end_.lanes.size()) after_ = end_.observed();
         break;
       case Mark::kData:
         if (plan_.check) check_pattern(message, lane.index, number, 1);
-        if (plan_.is_latency()) end_.send(lane, message);
+        if (plan_.is_latency()) end_.all(lane, bytes::View(message));
         return;
       default:
         throw Error("the client sent a message that is neither data nor a begin or end mark");
     }
-    end_.send(lane, message.first(1));
+    end_.all(lane, bytes::View(message.first(1)));
   }
 
   TcpEnd end_;
