@@ -113,16 +113,13 @@ perf::Report run_test(const PerfOptions& options, const Plan& plan, const net::A
   const auto head = [&] {
     if (!std::exchange(headed, true)) print(perf::head_text(plan));
   };
-  const auto show = [&](const measure::Interval& interval) {
+  measure::Intervals intervals(milliseconds(options.interval), [&](const auto& interval) {
     out.intervals.push_back(interval);
     if (options.json) return;
     head();
     print(perf::interval_text(plan, interval));
-  };
-  out.result = measure::take_measurement(
-      plan, server,
-      {.intervals = measure::Intervals(milliseconds(options.interval), show),
-       .signal_finishes = true});
+  });
+  out.result = measure::take_measurement(plan, server, &intervals);
   out.interrupted = finish_requested().has_value();
   head();
   return out;

@@ -3,6 +3,7 @@
 // Reads from all clients of a Lobby in one thread, with epoll and non-blocking sockets.
 #include "measure/basics/control.hpp"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -89,15 +90,12 @@ Control::State Control::look() {
 
 Control Lobby::next() {
   for (;;) {
-    for (auto client = waiting_.begin(); client != waiting_.end();) {
-      const auto state = client->look();
-      if (state == Control::State::kWaits) {
-        ++client;
-        continue;
-      }
-      Control one = std::move(*client);
-      client = waiting_.erase(client);
-      if (state == Control::State::kHasLine) return one;
+    std::erase_if(waiting_, [](Control& c) { return c.look() == Control::State::kGone; });
+    const auto ready = std::ranges::find(waiting_, Control::State::kHasLine, &Control::look);
+    if (ready != waiting_.end()) {
+      Control out = std::move(*ready);
+      waiting_.erase(ready);
+      return out;
     }
     set_.wait(Epoll::kNoLimit);
     if (auto socket = listener_.accept(Clock::now())) {

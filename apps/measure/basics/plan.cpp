@@ -182,28 +182,18 @@ CommonOptions connection_from(const Json& json) {
   return out;
 }
 
-Waiting waiting_from(const std::string& name) {
-  const auto* const found = std::ranges::find(kWaiting, name);
-  if (found == kWaiting.end()) throw Error("unknown waiting mode: \"" + printable(name) + "\"");
-  return static_cast<Waiting>(found - kWaiting.begin());
-}
-
 }  // namespace
 
 nlohmann::ordered_json connection_json(const CommonOptions& settings, bool with_files) {
-  nlohmann::ordered_json out;
+  using Ordered = nlohmann::ordered_json;
+  Ordered out;
   for (const auto& option : options::all()) {
     const bool has_file = option.value.kind == options::Kind::kFile;
     if (option.group != options::Group::kConnection || (has_file && !with_files)) continue;
     const auto value = options::show(option, settings);
-    auto& json = out[name_with_unit(option)];
-    if (option.value.kind == options::Kind::kFlag) {
-      json = value == "on";
-    } else if (option.value.is_number()) {
-      json = std::stoull(value);
-    } else {
-      json = value;
-    }
+    out[name_with_unit(option)] = option.value.kind == options::Kind::kFlag ? Ordered(value == "on")
+                                  : option.value.is_number() ? Ordered(std::stoull(value))
+                                                             : Ordered(value);
   }
   return out;
 }
@@ -281,7 +271,12 @@ Plan plan_from_json(const Json& json) {
         value.get_to(member);
       }
     });
-    plan.waiting = waiting_from(json.at("waiting").get<std::string>());
+    const auto waiting = json.at("waiting").get<std::string>();
+    const auto* const mode = std::ranges::find(kWaiting, waiting);
+    if (mode == kWaiting.end()) {
+      throw Error("unknown waiting mode: \"" + printable(waiting) + "\"");
+    }
+    plan.waiting = static_cast<Waiting>(mode - kWaiting.begin());
     plan.connection = connection_from(json.at("connection"));
     if (json.at("tls").get<bool>()) plan.connection.tls.demand = "on";
     validate(plan);

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "command_line/stop.hpp"
 #include "common/base/error.hpp"
@@ -52,13 +51,6 @@ void set_up_process(const Plan& plan, bool sender) {
   run_on(sender || plan.counted.cpus == "same" ? cpus.front() : cpus.back());
 }
 
-/// Returns the smallest of `counts`, which is not empty, divided by their mean.
-double slowest_share(const std::vector<std::uint64_t>& counts) {
-  const auto sum = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-  if (sum == 0) return 0;
-  return static_cast<double>(std::ranges::min(counts) * counts.size()) / static_cast<double>(sum);
-}
-
 /// Returns the warm-up, which is a tenth of the messages of a counted stream.
 Phase warm_up(const Plan& plan) {
   return {plan.warm_up, std::max<std::uint64_t>(plan.counted.messages / 10, 4)};
@@ -66,14 +58,17 @@ Phase warm_up(const Plan& plan) {
 Phase main_phase(const Plan& plan) { return {plan.duration, plan.counted.messages}; }
 bool warms_up(const Plan& plan) { return plan.is_counted() || plan.warm_up.count() > 0; }
 
-// Runs the warm-up and the measured phase. The warm-up does not count; it fills caches and opens
-// congestion windows.
-Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
-                       MeasureOptions& options) {
+// The warm-up does not count; it fills caches and opens congestion windows.
+Measurement measure_over(Control& control, const Plan& plan, const net::Address& server,
+                         Intervals* shown) {
+  control.send(to_json(plan));
+  const auto client = plan.is_tcp() ? make_tcp_client(plan, server.host, control)
+                                    : make_rdma_client(plan, server.host, control);
   Intervals none;
-  if (warms_up(plan)) client.run(warm_up(plan), none);
-  if (options.signal_finishes) finish_on_next_stop();
-  Measurement out{client.run(main_phase(plan), options.intervals), plan, {}, client.congestion()};
+  if (warms_up(plan)) client->run(warm_up(plan), none);
+  if (shown != nullptr) finish_on_next_stop();
+  auto& intervals = shown != nullptr ? *shown : none;
+  Measurement out{client->run(main_phase(plan), intervals), plan, {}, client->congestion()};
   if (!out.confirmed) return out;
   const auto answer = control.receive();
   try {
@@ -81,16 +76,7 @@ Measurement run_phases(const Plan& plan, ClientRole& client, Control& control,
   } catch (const Json::exception& error) {
     throw Error(std::string("cannot parse the server's report: ") + error.what());
   }
-  return out;
-}
-
-Measurement measure_over(Control& control, const Plan& plan, const net::Address& server,
-                         MeasureOptions& options) {
-  control.send(to_json(plan));
-  const auto client = plan.is_tcp() ? make_tcp_client(plan, server.host, control)
-                                    : make_rdma_client(plan, server.host, control);
-  auto out = run_phases(plan, *client, control, options);
-  if (out.confirmed) client->disconnect();
+  client->disconnect();
   return out;
 }
 
@@ -171,19 +157,21 @@ Outcome ClientRole::run(const Phase& phase, Intervals& intervals) {
   } catch (const Interrupted&) {
     outcome_.confirmed = false;
   }
-  outcome_.slowest_share = slowest_share(counts_);
   const auto end = Clock::now();
   outcome_.seconds = std::chrono::duration<double>(end - start).count();
   outcome_.used = usage::difference(observed(), used_before);
+  outcome_.messages = messages();
+  const auto mean = static_cast<double>(outcome_.messages) / static_cast<double>(counts_.size());
+  outcome_.slowest_share = mean > 0 ? static_cast<double>(std::ranges::min(counts_)) / mean : 0;
   intervals.end(end, outcome_.messages, outcome_.latency);
   return outcome_;
 }
 
-Measurement take_measurement(const Plan& plan, const net::Address& server, MeasureOptions options) {
+Measurement take_measurement(const Plan& plan, const net::Address& server, Intervals* shown) {
   set_up_process(plan, true);
   Control control(Socket::connect(server, Clock::now() + kConnectPatience));
   try {
-    return measure_over(control, plan, server, options);
+    return measure_over(control, plan, server, shown);
   } catch (const PeerGone& gone) {
     throw Error(control.complaint(gone.what()));
   }

@@ -25,16 +25,12 @@ struct Measurement : Outcome {
   double octets() const { return static_cast<double>(messages) * static_cast<double>(plan.size); }
 };
 
-struct MeasureOptions {
-  Intervals intervals;  ///< reports the progress of the measured phase while it runs
-  /// Whether the first stop signal ends the measured phase early (command_line/stop.hpp) and does
-  /// not abort it.
-  bool signal_finishes = false;
-};
-/// Runs a measurement as the client. Throws Error with a text that says which end failed and why,
-/// or Interrupted on a stop signal.
+/// Runs a measurement as the client. If `shown` is not null, reports the progress of the measured
+/// phase to it, and lets the first stop signal end that phase early (command_line/stop.hpp) instead
+/// of aborting it. Throws Error with a text that says which end failed and why, or Interrupted on a
+/// stop signal.
 Measurement take_measurement(const Plan& plan, const net::Address& server,
-                             MeasureOptions options = {});
+                             Intervals* shown = nullptr);
 
 struct ServeOptions {
   std::string host;            ///< host on which the server accepts data connections

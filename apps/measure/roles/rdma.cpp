@@ -75,7 +75,7 @@ class RdmaClient final : public ClientRole {
       const auto wc = endpoint_.wait();
       if (wc.opcode == verbs::WcOpcode::kWrite) lane.done += Endpoint::count(wc);
     }
-    outcome_.messages = counts_.front() = messages;
+    counts_.front() = messages;
   }
 
   void stream(Clock::time_point end) {
@@ -163,7 +163,6 @@ class RdmaClient final : public ClientRole {
     }
     lane.done += count;
     counts_[lane.index] += count;
-    outcome_.messages += count;
     to_fill_.push_back(lane.index);
   }
 
@@ -187,7 +186,6 @@ class RdmaClient final : public ClientRole {
     const auto now = Clock::now();
     outcome_.latency.add((now - sent) / (plan_.is(Operation::kRead) ? 1 : 2));
     ++counts_.front();
-    ++outcome_.messages;
     look(now);
     return now;
   }

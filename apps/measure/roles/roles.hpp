@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <memory>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -55,7 +56,7 @@ class ClientRole {
   virtual Observed observed() const = 0;
   /// Reports the current interval if it is over. Call it between two messages.
   void look(Clock::time_point now) {
-    if (intervals_->due(now)) intervals_->end_interval(now, outcome_.messages, outcome_.latency);
+    if (intervals_->due(now)) intervals_->end_interval(now, messages(), outcome_.latency);
   }
 
   const Plan& plan_;
@@ -63,6 +64,10 @@ class ClientRole {
   std::vector<std::uint64_t> counts_;  ///< messages of each connection in this phase
 
  private:
+  std::uint64_t messages() const {
+    return std::accumulate(counts_.begin(), counts_.end(), std::uint64_t{0});
+  }
+
   Intervals* intervals_ = nullptr;  ///< reports the intervals of the phase that is running
 };
 
@@ -87,13 +92,9 @@ class ServerRole {
 
 /// Create the client and the server over RDMA, and those of the TCP baselines. A server listens at
 /// `host` and sends the port over `control`; a client connects to that port of `host`.
-std::unique_ptr<ClientRole> make_rdma_client(const Plan& plan, const std::string& host,
-                                             Control& control);
-std::unique_ptr<ServerRole> make_rdma_server(const Plan& plan, const std::string& host,
-                                             Control& control);
-std::unique_ptr<ClientRole> make_tcp_client(const Plan& plan, const std::string& host,
-                                            Control& control);
-std::unique_ptr<ServerRole> make_tcp_server(const Plan& plan, const std::string& host,
-                                            Control& control);
+std::unique_ptr<ClientRole> make_rdma_client(const Plan&, const std::string& host, Control&);
+std::unique_ptr<ServerRole> make_rdma_server(const Plan&, const std::string& host, Control&);
+std::unique_ptr<ClientRole> make_tcp_client(const Plan&, const std::string& host, Control&);
+std::unique_ptr<ServerRole> make_tcp_server(const Plan&, const std::string& host, Control&);
 
 }  // namespace iwarp::apps::measure
