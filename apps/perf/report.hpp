@@ -20,14 +20,6 @@ struct Report {
   bool interrupted = false;  ///< whether a signal ended the measurement early
 };
 
-inline double per_second(double seconds, double amount) {
-  return seconds > 0 ? amount / seconds : 0;
-}
-/// Returns the processor time that one end used per GB, in seconds.
-inline double cpu_per_gb(const measure::Measurement& m, const measure::Observed& used) {
-  return m.octets() > 0 ? used.cpu_ns / m.octets() : 0;
-}
-
 /// Returns one line that says what is going to be measured.
 std::string head_text(const measure::Plan& plan);
 std::string interval_text(const measure::Plan& plan, const measure::Interval& interval);
