@@ -27,7 +27,6 @@ namespace iwarp::apps {
 
 namespace {
 
-using measure::Measurement;
 using measure::Plan;
 using measure::Waiting;
 
@@ -83,20 +82,13 @@ Plan make_plan(const PerfOptions& options, const std::string& test) {
   return plan;
 }
 
-// Returns the text that --cost prints. It describes the client's costs only. Latency tests do not
+// Returns the host of --cost, whose text describes the client's costs only. Latency tests do not
 // support --cost, because their messages go in both directions.
-std::string bill(const PerfOptions& options, const Measurement& result) {
-  const bool sender = result.plan.test->operation != measure::Operation::kRead;
-  return usage::bill(usage::cost_host(*options.cost), result.used, result.octets(),
-                     static_cast<double>(result.plan.size), sender);
-}
-
-void check_cost(const PerfOptions& options, const Plan& plan) {
-  if (!options.cost) return;
+std::optional<usage::model::ParameterSet> cost_host(const PerfOptions& options, const Plan& plan) {
+  if (!options.cost) return std::nullopt;
   if (plan.is_latency()) throw UsageError("--cost: not supported for latency tests");
   if (options.json) throw UsageError("--cost cannot be combined with --json");
-  // Check the host before anything is measured: cost_host() throws if it is invalid.
-  usage::cost_host(*options.cost);
+  return usage::cost_host(*options.cost);
 }
 
 void print(const std::string& text) {
@@ -131,25 +123,24 @@ int run_client(const PerfOptions& options) {
                                   : "HOST and TEST are required (or use --self or --server)");
   }
   const auto plan = make_plan(options, options.words.back());
-  check_cost(options, plan);
+  const auto host = cost_host(options, plan);
   std::unique_ptr<measure::ServerProcess> own;
   if (options.self) own = std::make_unique<measure::ServerProcess>(0, options.plan.connection.tls);
   const auto server = own ? own->address() : address_argument(options.words.front(), kPerfPort);
   catch_stop_signals();
   start_metrics(options.plan.connection.metrics);
   const auto report = run_test(options, plan, server);
-  if (options.json) {
-    print(perf::report_json(report));
-  } else {
-    print(perf::summary_text(report.result));
-    if (options.cost && report.result.messages > 0) print(bill(options, report.result));
+  const auto& result = report.result;
+  print(options.json ? perf::report_json(report) : perf::summary_text(result));
+  if (host && result.messages > 0) {
+    print(usage::bill(*host, result.used, result.octets(), static_cast<double>(plan.size),
+                      !plan.is(measure::Operation::kRead)));
   }
   // A stop signal is the usual way to end a long measurement. This is not a failure, because there
   // are results to report.
   if (report.interrupted) {
-    fmt::print(stderr, "iwarp perf: interrupted after {:.2f} of {:g} seconds{}\n",
-               report.result.seconds, options.duration,
-               report.result.confirmed ? "" : "; the server did not answer");
+    fmt::print(stderr, "iwarp perf: interrupted after {:.2f} of {:g} seconds{}\n", result.seconds,
+               options.duration, result.confirmed ? "" : "; the server did not answer");
   }
   return 0;
 }
