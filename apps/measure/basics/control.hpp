@@ -52,7 +52,6 @@ class Control {
   enum class State : std::uint8_t { kWaits, kHasLine, kGone };
   /// Reads what has arrived, without waiting. After kHasLine, receive() does not wait.
   State look();
-  int fd() const { return socket_.fd(); }
   /// Waits up to a second for an error message from the other end. Returns its text, or `otherwise`
   /// if no error arrives.
   std::string complaint(const std::string& otherwise);

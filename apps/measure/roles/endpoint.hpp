@@ -54,6 +54,7 @@ struct Lane {
   std::uint64_t posted = 0;
   std::uint64_t done = 0;
   std::uint64_t received = 0;
+  std::uint64_t begun = 0;  ///< server: `received` when the phase began
 };
 
 class Endpoint {

@@ -40,8 +40,6 @@ class RdmaClient final : public ClientRole {
 
  private:
   void begin() override {
-    before_.clear();
-    for (const auto& lane : lanes_) before_.push_back(lane.posted);
     endpoint_.send_signal(lanes_.front(), {.mark = Mark::kBegin});
     await_replies(1);
   }
@@ -57,8 +55,7 @@ class RdmaClient final : public ClientRole {
       repost();
     }
     for (auto& lane : lanes_) {
-      const auto sent = lane.posted - before_[lane.index];
-      endpoint_.send_signal(lane, {.mark = Mark::kEnd, .count = sent});
+      endpoint_.send_signal(lane, {.mark = Mark::kEnd, .count = counts_[lane.index]});
     }
     await_replies(lanes_.size());
   }
@@ -220,7 +217,6 @@ class RdmaClient final : public ClientRole {
   const bool by_rounds_ = plan_.check && plan_.is(Operation::kWrite) && !plan_.is_latency();
   std::vector<Clock::time_point> posted_at_ =
       std::vector<Clock::time_point>(plan_.qps * plan_.depth);
-  std::vector<std::uint64_t> before_;  ///< number of messages posted on each lane before the phase
   std::vector<std::uint64_t> round_first_ = std::vector<std::uint64_t>(plan_.qps);
   std::vector<std::uint64_t> to_fill_;  ///< indices of lanes to fill() next; may repeat
   std::size_t replies_ = 0;
@@ -241,8 +237,7 @@ class RdmaServer final : public ServerRole {
 
  private:
   void move(const Phase& /*phase*/) override {
-    begun_.clear();
-    for (const auto& lane : endpoint_.lanes()) begun_.push_back(lane.received);
+    for (auto& lane : endpoint_.lanes()) lane.begun = lane.received;
     auto& lane = endpoint_.lanes().front();
     for (ended_ = 0; ended_ != endpoint_.lanes().size();) {
       if (!plan_.polls_memory()) {
@@ -300,7 +295,11 @@ class RdmaServer final : public ServerRole {
         before_ = endpoint_.observed();
         break;
       case Mark::kRound:
-        check_round(lane, signal);
+        if (signal.count > plan_.depth)
+          throw Error("the client asks to check more messages than --depth allows");
+        for (auto i = signal.first; i < signal.first + signal.count; ++i) {
+          check_pattern(endpoint_.slot(lane, i), lane.index, i);
+        }
         break;
       case Mark::kEnd:
         check_count(lane, signal.count);
@@ -312,24 +311,15 @@ class RdmaServer final : public ServerRole {
     endpoint_.send_signal(lane, signal);
   }
 
-  void check_round(Lane& lane, const Signal& signal) {
-    if (signal.count > plan_.depth)
-      throw Error("the client asks to check more messages than --depth allows");
-    for (auto i = signal.first; i < signal.first + signal.count; ++i) {
-      check_pattern(endpoint_.slot(lane, i), lane.index, i);
-    }
-  }
-
   void check_count(const Lane& lane, std::uint64_t sent) const {
     const bool counts = plan_.is(Operation::kSend) || plan_.is_write_ping_pong();
-    const auto received = lane.received - begun_[lane.index];
+    const auto received = lane.received - lane.begun;
     if (!counts || received == sent) return;
     throw Error(fmt::format("the client sent {} messages, but {} arrived", sent, received));
   }
 
   Endpoint endpoint_;
-  std::size_t ended_ = 0;             ///< number of lanes whose phase has ended
-  std::vector<std::uint64_t> begun_;  ///< number of messages received on each lane before the phase
+  std::size_t ended_ = 0;  ///< number of lanes whose phase has ended
 };
 
 }  // namespace

@@ -27,8 +27,6 @@ struct TcpLane {
   Socket socket;
   std::uint64_t index;
   std::vector<std::byte> buffer;  ///< plan.places() messages, which are used in turn
-  std::unique_ptr<Epoll> epoll;   ///< if a call that makes no progress sleeps in epoll_wait()
-  std::uint32_t watched = 0;      ///< events for which `epoll` waits
   bool drained = false;           ///< counted stream: a short read has emptied the socket
   std::uint64_t number = 0;       ///< number of the current message
   std::size_t at = 0;             ///< offset of the next byte in the buffer
@@ -53,12 +51,10 @@ class TcpEnd {
         throw Error("cannot set socket options: " + errno_text());
       }
       const auto index = static_cast<std::uint32_t>(lanes.size());
-      const bool own_epoll = plan.is_counted() || (plan.waiting == Waiting::kEpoll && is_lone_);
       if (!is_lone_) set_.watch(fd, events, index);
       lanes.push_back({.socket = std::move(socket),
                        .index = index,
-                       .buffer = std::vector<std::byte>(plan.size * plan.places()),
-                       .epoll = own_epoll ? std::make_unique<Epoll>() : nullptr});
+                       .buffer = std::vector<std::byte>(plan.size * plan.places())});
     }
   }
 
@@ -136,14 +132,12 @@ class TcpEnd {
   // Waits, in the way of the plan, before a call is repeated that made no progress. Checks the
   // clock and stop signals from time to time. `since` is the time of the first check.
   void not_now(TcpLane& lane, std::uint32_t events, Clock::time_point& since) {
-    if (lane.epoll) {
+    if (plan_.is_counted() || plan_.waiting == Waiting::kEpoll) {
       // The cost of a timer would be part of what a counted stream measures. Its process has a time
       // limit as a whole.
       ++counters_.wait_calls;
-      if (std::exchange(lane.watched, events) != events) {
-        lane.epoll->watch(lane.socket.fd(), events);
-      }
-      if (!lane.epoll->wait(plan_.is_counted() ? Epoll::kNoLimit : sleep()).empty()) return;
+      if (std::exchange(watched_, events) != events) set_.watch(lane.socket.fd(), events);
+      if (!set_.wait(plan_.is_counted() ? Epoll::kNoLimit : sleep()).empty()) return;
     } else if (plan_.waiting == Waiting::kPoll &&
                (counters_.send_calls + counters_.receive_calls) % kSpinsBetweenLooks != 0) {
       return;
@@ -162,7 +156,8 @@ class TcpEnd {
       MSG_NOSIGNAL |
       (plan_.waiting == Waiting::kEvent && is_lone_ && !plan_.is_counted() ? 0 : MSG_DONTWAIT);
   verbs::Counters counters_;
-  Epoll set_;  ///< if there are several lanes
+  Epoll set_;                  ///< of several lanes, or of a lone one that sleeps in epoll_wait()
+  std::uint32_t watched_ = 0;  ///< events for which a lone one waits
 };
 
 std::vector<Socket> connect(const Plan& plan, const std::string& host, Control& control) {
