@@ -24,13 +24,16 @@
 namespace iwarp::rdma_core {
 namespace {
 
-std::vector<std::unique_ptr<Service>> make_services(Core& core, const Settings& chosen) {
-  std::vector<std::unique_ptr<Service>> out;
-  out.push_back(make_cm_events(core));
-  out.push_back(make_async_events(core, chosen.persona));
-  out.push_back(std::make_unique<OutOfBand>(core, chosen));
-  out.push_back(make_sidr());
-  out.push_back(std::make_unique<PortEvents>());
+Services make_services(Core& core, const Settings& chosen) {
+  auto out_of_band = std::make_unique<OutOfBand>(core, chosen);
+  auto sidr = make_sidr();
+  auto ports = std::make_unique<PortEvents>();
+  Services out{.all = {}, .named = {out_of_band.get(), out_of_band.get(), ports.get(), sidr.get()}};
+  out.all.push_back(make_cm_events(core));
+  out.all.push_back(make_async_events(core, chosen.persona));
+  out.all.push_back(std::move(out_of_band));
+  out.all.push_back(std::move(sidr));
+  out.all.push_back(std::move(ports));
   return out;
 }
 

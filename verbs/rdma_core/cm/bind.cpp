@@ -25,7 +25,7 @@ namespace {
 constexpr int kMaxBacklog = 1024;
 
 void queue_outcome(CmId& id, rdma_cm_event_type type, int status = 0) {
-  const std::lock_guard lock(cm().mutex);
+  const std::lock_guard lock(id.cm.mutex);
   queue_event(make_event(id, type, status));
 }
 
@@ -40,7 +40,7 @@ void reserve_port(CmId& id) {
   }
   auto bound = net::bind_tcp(to_net(id.source()));
   if (!bound) return;
-  set_port(id.source(), cm().ports.program(bound->local().port));
+  set_port(id.source(), id.cm.ports.program(bound->local().port));
   id.bound = std::move(*bound);
 }
 
@@ -103,7 +103,7 @@ int resolve(CmId& id, const sockaddr* program_from, const sockaddr* program_to) 
     return refuse_in_state(
         id, "call rdma_resolve_addr() once, after rdma_create_id() or rdma_bind_addr()");
   }
-  if (const int code = cm().ports.check(to)) return code;
+  if (const int code = id.cm.ports.check(to)) return code;
   id.abi.route.addr.dst_storage = destination_of(to);
   if (const int code = choose_source(id, from, id.destination())) {
     // Fails at once if the program cannot use the source address. Other errors are reported to the
@@ -129,7 +129,7 @@ int resolve_route(CmId& id) {
     return refuse_in_state(
         id, "call rdma_resolve_addr() and wait for RDMA_CM_EVENT_ADDR_RESOLVED first");
   }
-  if (cm().persona == Persona::kRoce) show_path_as_ib(id);
+  if (id.cm.persona == Persona::kRoce) show_path_as_ib(id);
   (void)id.life.step(IdEvent::kResolveRoute);
   queue_outcome(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
   return wait_for_event(id);
@@ -139,8 +139,8 @@ int resolve_route(CmId& id) {
 /// address.
 /// [RCM-310, RCM-312]
 bool is_reused(const CmId& id, const sockaddr& address) {
-  const std::lock_guard lock(cm().mutex);
-  return std::ranges::any_of(cm().reusing, [&](CmId* other) {
+  const std::lock_guard lock(id.cm.mutex);
+  return std::ranges::any_of(id.cm.reusing, [&](CmId* other) {
     return other != &id && port_of(other->source()) == port_of(address) &&
            (is_any(address) || is_any(other->source()) || same_host(other->source(), address));
   });
@@ -149,7 +149,7 @@ bool is_reused(const CmId& id, const sockaddr& address) {
 std::expected<net::BoundSocket, std::error_code> bind_socket(const CmId& id,
                                                              const sockaddr& address,
                                                              const net::Address& at) {
-  auto bound = cm().ports.bind(at, port_range());
+  auto bound = id.cm.ports.bind(at, port_range());
   const bool reuses = !bound && id.reuses_address && is_reused(id, address);
   return reuses ? net::bind_reserved(at) : std::move(bound);
 }
@@ -191,7 +191,7 @@ int listen(CmId& id, int backlog) {
   backlog = backlog > 0 ? std::min(backlog, kMaxBacklog) : kMaxBacklog;
   if (is_datagram(id)) return listen_datagrams(id, backlog);
   // As in the kernel, only an id that does not share its address can listen.
-  const std::string at = cm().ports.describe(cm().ports.to_tcp(id.source()));
+  const std::string at = id.cm.ports.describe(id.cm.ports.to_tcp(id.source()));
   if (id.reuses_address && is_reused(id, id.source())) {
     return refuse_port(std::make_error_code(std::errc::address_in_use), at);
   }
@@ -199,15 +199,15 @@ int listen(CmId& id, int backlog) {
   options.backlog = backlog;
   // The mutex is locked before the first request can arrive, and stays locked until the id is in
   // Cm::listening, because the dispatcher looks there for the id of a request.
-  const std::lock_guard lock(cm().mutex);
+  const std::lock_guard lock(id.cm.mutex);
   auto listener = id.core->rnic().listen(std::move(*id.bound), options, id.core->cm_channel());
   if (!listener) return refuse_port(listener.error(), at);
   id.bound.reset();
   id.listener = std::move(*listener);
   id.backlog = backlog;
   (void)id.life.step(IdEvent::kListen);
-  cm().listening.push_back(&id);
-  std::erase(cm().reusing, &id);
+  id.cm.listening.push_back(&id);
+  std::erase(id.cm.reusing, &id);
   log_connection("listening", "listens on " + at, {{"local", at}});
   return 0;
 }
@@ -215,8 +215,8 @@ int listen(CmId& id, int backlog) {
 }  // namespace
 
 void allow_reuse(CmId& id) {
-  const std::lock_guard lock(cm().mutex);
-  cm().reusing.push_back(&id);
+  const std::lock_guard lock(id.cm.mutex);
+  id.cm.reusing.push_back(&id);
 }
 
 // The socket of a bound id cannot change to IPv6 only, so another socket takes its place.
@@ -226,11 +226,11 @@ int set_v6_only(CmId& id, bool on) {
   const bool changes = std::exchange(id.v6_only, on) != on;
   const bool is_any_v6 = id.source().sa_family == AF_INET6 && is_any(id.source());
   if (!changes || !id.bound || !is_any_v6) return 0;
-  net::Address at = cm().ports.to_tcp(id.source());
+  net::Address at = id.cm.ports.to_tcp(id.source());
   if (!on) at.host.clear();
   id.bound.reset();
   auto bound = bind_socket(id, id.source(), at);
-  if (!bound) return refuse_port(bound.error(), cm().ports.describe(at));
+  if (!bound) return refuse_port(bound.error(), id.cm.ports.describe(at));
   id.bound = std::move(*bound);
   return 0;
 }
@@ -241,10 +241,10 @@ int bind_to(CmId& id, const sockaddr& address) {
     return refuse_in_state(
         id, "call rdma_bind_addr() once, before rdma_resolve_addr() or rdma_listen()");
   }
-  if (const int code = cm().ports.check(address)) return code;
+  if (const int code = id.cm.ports.check(address)) return code;
   if (is_datagram(id)) return bind_datagrams(id, address);
   const bool any = is_any(address);
-  net::Address at = cm().ports.to_tcp(address);
+  net::Address at = id.cm.ports.to_tcp(address);
   // An empty host binds the socket to both IPv6 and IPv4.
   if (any && address.sa_family == AF_INET6 && !id.v6_only) at.host.clear();
   // Opens the device here and not only in rdma_listen(). Some programs (qperf) send the port to
@@ -252,9 +252,9 @@ int bind_to(CmId& id, const sockaddr& address) {
   // open could connect before this program listens, and be refused.
   if (any) Core::get();
   auto bound = bind_socket(id, address, at);
-  if (!bound) return refuse_port(bound.error(), cm().ports.describe(at));
+  if (!bound) return refuse_port(bound.error(), id.cm.ports.describe(at));
   note_used_port(bound->local().port);
-  const sockaddr_storage local = cm().ports.from_tcp(bound->local());
+  const sockaddr_storage local = id.cm.ports.from_tcp(bound->local());
   id.abi.route.addr.src_storage = any ? copy_of(address) : local;
   set_port(id.source(), port_of(reinterpret_cast<const sockaddr&>(local)));
   id.bound = std::move(*bound);

@@ -123,7 +123,7 @@ std::size_t data_size(const CmId& id, const rdma_conn_param* param) {
 verbs::QpNum queue_pair(CmId& id, const rdma_conn_param* param) {
   if (id.abi.qp != nullptr) return id.abi.qp->qp_num;
   const verbs::QpNum named = param != nullptr ? param->qp_num : 0;
-  const bool stands_in = cm().persona == Persona::kRoce && named != 0 && id.abi.verbs != nullptr &&
+  const bool stands_in = id.cm.persona == Persona::kRoce && named != 0 && id.abi.verbs != nullptr &&
                          !id.core->with_qp(named, [](RcQp&) {});
   if (!stands_in) return named;
   make_stand_in(id);
@@ -149,9 +149,9 @@ void take_over(CmId& id, verbs::QpNum num) {
 /// event `how`, and stores `numbers`. Returns false if the state of the id does not allow `how`, if
 /// `num` is 0, or if another id already gets the events of the queue pair.
 bool start(CmId& id, verbs::QpNum num, IdEvent how, const CmNumbers& numbers) {
-  const std::lock_guard lock(cm().mutex);
+  const std::lock_guard lock(id.cm.mutex);
   const bool may = id.life.allows(how) && num != 0;
-  if (!may || !cm().by_qp.try_emplace(num, &id).second) return false;
+  if (!may || !id.cm.by_qp.try_emplace(num, &id).second) return false;
   (void)id.life.step(how);
   id.qp_num = num;
   id.has_qp = id.abi.qp != nullptr;
@@ -162,7 +162,7 @@ bool start(CmId& id, verbs::QpNum num, IdEvent how, const CmNumbers& numbers) {
 /// Returns EINVAL after refused(): why start() has returned false.
 /// [RCM-123, RCM-124, RCM-128, RCM-146, RCM-147, RCM-148]
 int refuse_start(const CmId& id, verbs::QpNum num, IdEvent how, const char* needs) {
-  const std::lock_guard lock(cm().mutex);
+  const std::lock_guard lock(id.cm.mutex);
   if (!id.life.allows(how)) return refuse_in_state(id, needs);
   if (num != 0) return refused(EINVAL, "another id already uses queue pair {:#x}", num);
   return refused(EINVAL,
@@ -171,9 +171,9 @@ int refuse_start(const CmId& id, verbs::QpNum num, IdEvent how, const char* need
 }
 
 void undo(CmId& id, IdEvent how) {
-  const std::lock_guard lock(cm().mutex);
+  const std::lock_guard lock(id.cm.mutex);
   (void)id.life.step(how);
-  cm().by_qp.erase(id.qp_num);
+  id.cm.by_qp.erase(id.qp_num);
 }
 
 /// Sets how long the connection waits for its peer. If this end has no posted receive, a Send of
@@ -219,7 +219,7 @@ net::ConnectOptions options_for(CmId& id, const rdma_conn_param* param, const Cm
   if (out.connection.startup.extensions && out.private_data.size() <= kMostBeforeNumbers) {
     out.private_trailer = encode(mpa::FrameKind::kRequest, numbers);
   }
-  if (id.bound) out.local = cm().ports.to_tcp(id.source());
+  if (id.bound) out.local = id.cm.ports.to_tcp(id.source());
   return out;
 }
 
@@ -239,7 +239,7 @@ int connect(CmId& id, const rdma_conn_param* param) {
         "call rdma_resolve_route() and wait for RDMA_CM_EVENT_ROUTE_RESOLVED first");
   }
   const int code = begin(id, num, param, [&](RcQp& qp) {
-    return refused(id.core->rnic().connect(*qp.core, cm().ports.to_tcp(id.destination()), options,
+    return refused(id.core->rnic().connect(*qp.core, id.cm.ports.to_tcp(id.destination()), options,
                                            id.core->cm_channel()));
   });
   if (code != 0) {
@@ -272,7 +272,7 @@ void report_late(Core& core, verbs::QpNum num, std::unique_ptr<CmEventRecord> es
 int begin_accept(CmId& id, verbs::QpNum num, const rdma_conn_param* param,
                  const PrivateData& data) {
   Core& core = *id.core;
-  const bool is_held = core.hooks() != nullptr && cm().persona == Persona::kRoce;
+  const bool is_held = core.hooks() != nullptr && id.cm.persona == Persona::kRoce;
   std::unique_lock<std::recursive_mutex> pause;
   if (is_held) pause = core.pause_dispatcher();
   std::unique_ptr<CmEventRecord> held;
@@ -323,15 +323,15 @@ int reject(CmId& id, const void* data, std::uint8_t length) {
   if (const int code = check_private_data(id, "rdma_reject()", kMostOfReject, size)) return code;
   std::unique_ptr<net::ConnectRequest> request;
   {
-    const std::lock_guard lock(cm().mutex);
+    const std::lock_guard lock(id.cm.mutex);
     if (!id.life.step(IdEvent::kReject)) {
       return refuse_in_state(
           id, "call rdma_reject() once, with the id of an RDMA_CM_EVENT_CONNECT_REQUEST");
     }
     request = std::move(id.request);
   }
-  log_connection("rejected", "rejected " + cm().ports.describe(request->peer()),
-                 {{"peer", cm().ports.describe(request->peer())}});
+  log_connection("rejected", "rejected " + id.cm.ports.describe(request->peer()),
+                 {{"peer", id.cm.ports.describe(request->peer())}});
   // Ignores the error that reject() returns if the peer has disconnected.
   (void)request->reject(private_data(data, length));
   return 0;
@@ -345,7 +345,7 @@ int disconnect(CmId& id) {
   if (!id.alive()) return EINVAL;
   verbs::QpNum num = 0;
   {
-    const std::lock_guard lock(cm().mutex);
+    const std::lock_guard lock(id.cm.mutex);
     switch (id.life.state()) {
       case IdState::kConnecting:
         id.disconnect_wanted = true;
@@ -370,7 +370,7 @@ int disconnect(CmId& id) {
 
 // [RCM-140, RCM-141, RCM-142]
 int establish(CmId& id) {
-  const std::lock_guard lock(cm().mutex);
+  const std::lock_guard lock(id.cm.mutex);
   if (id.abi.qp != nullptr) {
     return refused(EINVAL,
                    "rdma_create_qp() made the queue pair of the id, so the connection is "

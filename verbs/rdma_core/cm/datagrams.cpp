@@ -89,7 +89,7 @@ Sidr::Backlog backlog_of(const CmId& id) {
 
 }  // namespace
 
-std::unique_ptr<Service> make_sidr() {
+std::unique_ptr<Sidr> make_sidr() {
   return std::make_unique<Sidr>(
       Sidr::Calls{backlog_of, request_received, answer_received, answer_timed_out}, cm().mutex);
 }
@@ -100,7 +100,7 @@ int open_any(CmId& id) {
   if (id.sidr != nullptr) return 0;
   auto socket = net::DatagramSocket::open(0, port_range());
   if (!socket) return refused(socket.error());
-  set_port(id.source(), cm().ports.program(socket->port()));
+  set_port(id.source(), id.cm.ports.program(socket->port()));
   id.sidr = std::make_shared<SidrEnd>(std::move(*socket));
   return 0;
 }
@@ -135,12 +135,12 @@ unsigned interface_of(const CmId& id) {
 
 int bind_datagrams(CmId& id, const sockaddr& address) {
   const bool any = is_any(address);
-  const std::uint16_t port = cm().ports.tcp(port_of(address));
+  const std::uint16_t port = id.cm.ports.tcp(port_of(address));
   auto socket = any ? net::DatagramSocket::open(port, port_range())
                     : net::DatagramSocket::open_at(to_ip(gid_of(address)), 0, port);
   if (!socket) return refused(socket.error());
   id.abi.route.addr.src_storage = copy_of(address);
-  set_port(id.source(), cm().ports.program(socket->port()));
+  set_port(id.source(), id.cm.ports.program(socket->port()));
   id.sidr = std::make_shared<SidrEnd>(std::move(*socket));
   (void)id.life.step(IdEvent::kBind);
   if (!any && !is_loopback(address)) use_device(id);
@@ -149,7 +149,7 @@ int bind_datagrams(CmId& id, const sockaddr& address) {
 
 // [RCM-114]
 int listen_datagrams(CmId& id, int backlog) {
-  const std::lock_guard lock(cm().mutex);
+  const std::lock_guard lock(id.cm.mutex);
   id.backlog = backlog;
   (void)id.life.step(IdEvent::kListen);
   id.core->service<Sidr>().add(id.sidr, id);
@@ -173,11 +173,11 @@ int connect_datagrams(CmId& id, const rdma_conn_param* param) {
   }
   if (const int code = open_any(id)) return code;
   {
-    const std::lock_guard lock(cm().mutex);
+    const std::lock_guard lock(id.cm.mutex);
     const SidrEnd::Peer to{.path = {.own = to_ip(gid_of(id.source())),
                                     .peer = to_ip(gid_of(id.destination())),
                                     .interface = interface_of(id)},
-                           .port = cm().ports.tcp(port_of(id.destination())),
+                           .port = id.cm.ports.tcp(port_of(id.destination())),
                            .request = request.id};
     id.core->service<Sidr>().add(id.sidr, id);
     (void)id.life.step(IdEvent::kConnect);
@@ -201,7 +201,7 @@ int accept_datagrams(CmId& id, const rdma_conn_param* param) {
   }
   const std::size_t size = reply.private_data.size();
   if (const int code = check_private_data(id, "rdma_accept()", kMostOfReply, size)) return code;
-  const std::lock_guard lock(cm().mutex);
+  const std::lock_guard lock(id.cm.mutex);
   if (!id.asked_by || !id.life.step(IdEvent::kAnswer)) {
     return refuse_in_state(
         id, "call rdma_accept() once, with the id of an RDMA_CM_EVENT_CONNECT_REQUEST");
@@ -214,7 +214,7 @@ int reject_datagrams(CmId& id, const void* data, std::uint8_t length) {
   if (!id.alive()) return EINVAL;
   const std::size_t size = data != nullptr ? length : 0;
   if (const int code = check_private_data(id, "rdma_reject()", kMostOfReply, size)) return code;
-  const std::lock_guard lock(cm().mutex);
+  const std::lock_guard lock(id.cm.mutex);
   if (!id.asked_by || !id.life.step(IdEvent::kReject)) {
     return refuse_in_state(
         id, "call rdma_reject() once, with the id of an RDMA_CM_EVENT_CONNECT_REQUEST");

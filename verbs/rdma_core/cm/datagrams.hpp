@@ -33,6 +33,6 @@ ibv_gid gid_of(const sockaddr& address);
 unsigned interface_of(const CmId& id);
 
 /// Makes the service that sends and receives requests between datagram ids.
-std::unique_ptr<Service> make_sidr();
+std::unique_ptr<Sidr> make_sidr();
 
 }  // namespace iwarp::rdma_core

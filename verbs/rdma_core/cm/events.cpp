@@ -46,9 +46,9 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kTimeout = std::chrono::milliseconds(200);
 
 // [RCM-106, RCM-107, RCM-108]
-CmId* listener_of(const sockaddr& address) {
+CmId* listener_of(const Cm& cm, const sockaddr& address) {
   CmId* everywhere = nullptr;
-  for (CmId* id : cm().listening) {
+  for (CmId* id : cm.listening) {
     if (port_of(id->source()) != port_of(address)) continue;
     if (same_host(id->source(), address)) return id;
     const bool family = id->source().sa_family == address.sa_family ||
@@ -61,8 +61,8 @@ CmId* listener_of(const sockaddr& address) {
 /// Queues a connection request. If the end of an earlier connection to the same port has not been
 /// reported yet, defers the request until that end has been reported.
 /// [RCM-121]
-void queue_request(std::unique_ptr<CmEventRecord> event, std::uint16_t port) {
-  auto& endings = cm().endings;
+void queue_request(Cm& cm, std::unique_ptr<CmEventRecord> event, std::uint16_t port) {
+  auto& endings = cm.endings;
   if (std::ranges::any_of(endings, [port](const auto& end) { return end.own_port == port; })) {
     endings.push_back({.event = std::move(event), .own_port = port});
   } else {
@@ -72,40 +72,40 @@ void queue_request(std::unique_ptr<CmEventRecord> event, std::uint16_t port) {
 
 /// Drops a connection request, and logs `text` as the reason. `text` must have placeholders for the
 /// addresses of the listener and of the peer, in this order.
-void drop(net::ConnectRequest& request, const char* event,
+void drop(const PortMap& ports, net::ConnectRequest& request, const char* event,
           fmt::format_string<const std::string&, const std::string&> text) {
-  const std::string at = cm().ports.describe(request.local());
-  const std::string peer = cm().ports.describe(request.peer());
+  const std::string at = ports.describe(request.local());
+  const std::string peer = ports.describe(request.peer());
   log_connection(event, fmt::format(text, at, peer), {{"peer", peer}});
   request.drop();
 }
 
 // [RCM-111, RCM-112, RCM-118, RCM-119, RCM-160, RCM-170, RCM-171]
-void requested(net::CmEvent& event) {
-  const sockaddr_storage local = cm().ports.from_tcp(event.request->local());
-  const std::lock_guard lock(cm().mutex);
-  CmId* const listener = listener_of(reinterpret_cast<const sockaddr&>(local));
+void requested(Cm& cm, net::CmEvent& event) {
+  const sockaddr_storage local = cm.ports.from_tcp(event.request->local());
+  const std::lock_guard lock(cm.mutex);
+  CmId* const listener = listener_of(cm, reinterpret_cast<const sockaddr&>(local));
   if (listener == nullptr) {
-    drop(*event.request, "request_dropped",
+    drop(cm.ports, *event.request, "request_dropped",
          "no id listens on {} any more: dropped the connection request from {}");
     return;
   }
   if (listener->waiting_requests.load() >= listener->backlog) {
-    drop(*event.request, "backlog_full",
+    drop(cm.ports, *event.request, "backlog_full",
          "the backlog of the listener on {} is full: dropped the connection request from {}");
     return;
   }
   auto record = make_event(*listener, RDMA_CM_EVENT_CONNECT_REQUEST);
   const auto said = numbers_from(mpa::FrameKind::kRequest, event.offer, event.private_data);
   set_private_data(*record, record->abi.param.conn, std::move(event.private_data));
-  auto child = make_child(*listener, local, cm().ports.from_tcp(event.request->peer()));
-  if (cm().persona == Persona::kRoce) show_path_as_ib(*child);
+  auto child = make_child(*listener, local, cm.ports.from_tcp(event.request->peer()));
+  if (cm.persona == Persona::kRoce) show_path_as_ib(*child);
   child->request = std::move(event.request);
   child->numbers = said.numbers;
   child->peer_sends_numbers = said.are_programs;
-  show(said.numbers, cm().persona == Persona::kRoce, record->abi.param.conn);
+  show(said.numbers, cm.persona == Persona::kRoce, record->abi.param.conn);
   set_child(*record, *listener, std::move(child));
-  queue_request(std::move(record), port_of(reinterpret_cast<const sockaddr&>(local)));
+  queue_request(cm, std::move(record), port_of(reinterpret_cast<const sockaddr&>(local)));
   ++listener->waiting_requests;
 }
 
@@ -121,7 +121,7 @@ std::list<CmEnding> make_record(CmId& id, const net::CmEvent& event) {
 /// the attributes that ibv_query_qp() returns.
 /// [RCM-175, RCM-176, RCM-183, RCM-184, RCM-185, RCM-186, RCM-187, RCM-188]
 void describe_connection(CmId& id, RcQp& qp, const net::Address& local, CmEventRecord& record) {
-  const bool as_roce = cm().persona == Persona::kRoce;
+  const bool as_roce = id.cm.persona == Persona::kRoce;
   show(id.numbers, as_roce, record.abi.param.conn);
   {
     const std::lock_guard lock(qp.mutex);
@@ -137,7 +137,7 @@ void describe_connection(CmId& id, RcQp& qp, const net::Address& local, CmEventR
   }
   if (local.port == 0) return;  // The core had too little memory to report the addresses.
   record.connected = qp.core->num();
-  record.source = cm().ports.from_tcp(local);
+  record.source = id.cm.ports.from_tcp(local);
   id.own_port = port_of(reinterpret_cast<const sockaddr&>(*record.source));
 }
 
@@ -165,7 +165,7 @@ void report(const CmId& id, const RcQp& qp, Reaction::Report when,
   end.own_port = id.own_port;
   end.qp_num = qp.core->num();
   end.at_latest = Clock::now() + kTimeout;
-  cm().endings.splice(cm().endings.end(), made);
+  id.cm.endings.splice(id.cm.endings.end(), made);
 }
 
 /// Returns whether the program has not polled the completions of all receives that succeeded.
@@ -178,7 +178,7 @@ void note_event(CmId& id, RcQp& qp, const net::CmEvent& event, bool is_left) {
   log_outcome(id, qp, event);
   // An rsocket posts messages that its program does not know of (credits, shutdown).
   if (!is_left || id.is_rsocket) return;
-  note_left(qp, cm().ports.describe(cm().ports.to_tcp(id.destination())));
+  note_left(qp, id.cm.ports.describe(id.cm.ports.to_tcp(id.destination())));
 }
 
 /// Returns whether accept_request() has already queued ESTABLISHED for the connection.
@@ -190,12 +190,12 @@ bool is_accepted(RcQp& qp) {
 /// Handles an event of the connection of `qp`. Call with Core's queue pairs locked, so that neither
 /// `qp` nor its id is destroyed.
 /// [RCM-2, RCM-200, RCM-330, RCM-336]
-void happened(Core& core, RcQp& qp, net::CmEvent& event) {
+void happened(Cm& cm, Core& core, RcQp& qp, net::CmEvent& event) {
   const bool established = event.type == Type::kEstablished;
   if (established && is_accepted(qp)) return;
-  std::unique_lock lock(cm().mutex);
-  const auto it = cm().by_qp.find(event.qp_num);
-  if (it == cm().by_qp.end()) {
+  std::unique_lock lock(cm.mutex);
+  const auto it = cm.by_qp.find(event.qp_num);
+  if (it == cm.by_qp.end()) {
     lock.unlock();
     qp_announce(qp, core.service<OutOfBand>().happened(qp, event));
     return;
@@ -217,7 +217,7 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
                                    .has_id = id != nullptr,
                                    .disconnect_wanted = id != nullptr && id->disconnect_wanted,
                                    .has_unpolled = !established && has_unpolled(qp)});
-  if (reaction.is_last) cm().by_qp.erase(it);
+  if (reaction.is_last) cm.by_qp.erase(it);
   if (id != nullptr) {
     (void)guarded([&] { note_event(*id, qp, event, is_left); });
     describe_event(*id, qp, event, *made.front().event);
@@ -236,8 +236,9 @@ void happened(Core& core, RcQp& qp, net::CmEvent& event) {
 void retire(EventChannel& channel) {
   constexpr std::size_t kKept = 8;
   channel.events.close();
-  const std::lock_guard lock(cm().mutex);
-  auto& retired = cm().retired;
+  Cm& all = cm();
+  const std::lock_guard lock(all.mutex);
+  auto& retired = all.retired;
   net::insist([&] { retired.push_back(&channel); });
   if (retired.size() <= kKept) return;
   EventChannel* const oldest = retired.front();
@@ -245,13 +246,13 @@ void retire(EventChannel& channel) {
   if (!oldest->events.is_awaited()) delete oldest;
 }
 
-void dispatch(Core& core, net::CmEvent& event) {
+void dispatch(Cm& cm, Core& core, net::CmEvent& event) {
   const int code = guarded([&] {
     if (event.type != Type::kConnectRequest) {
       net::insist(
-          [&] { core.with_qp(event.qp_num, [&](RcQp& qp) { happened(core, qp, event); }); });
+          [&] { core.with_qp(event.qp_num, [&](RcQp& qp) { happened(cm, core, qp, event); }); });
     } else if (!core.service<OutOfBand>().takes_request(event)) {
-      requested(event);
+      requested(cm, event);
     }
     return 0;
   });
@@ -271,11 +272,11 @@ void dispatch(Core& core, net::CmEvent& event) {
 /// calls this function. Another thread removes an event from Cm::endings only when it destroys the
 /// id of that event.
 /// [RCM-338]
-Clock::time_point dispatch_endings(Core& core) {
+Clock::time_point dispatch_endings(Cm& cm, Core& core) {
   std::vector<verbs::QpNum> waiting;
   {
-    const std::lock_guard lock(cm().mutex);
-    for (const CmEnding& end : cm().endings) waiting.push_back(end.qp_num);
+    const std::lock_guard lock(cm.mutex);
+    for (const CmEnding& end : cm.endings) waiting.push_back(end.qp_num);
   }
   const auto unpolled = [&](verbs::QpNum num) {
     bool out = false;
@@ -290,9 +291,9 @@ Clock::time_point dispatch_endings(Core& core) {
   std::vector<verbs::QpNum> reported;
   Waits decided;
   {
-    const std::lock_guard lock(cm().mutex);
+    const std::lock_guard lock(cm.mutex);
     std::vector<PendingEvent> events;
-    for (const CmEnding& end : cm().endings) {
+    for (const CmEnding& end : cm.endings) {
       events.push_back({.own_port = end.own_port,
                         .is_request = end.is_request(),
                         .has_unpolled = std::ranges::count(waiting, end.qp_num) != 0,
@@ -300,7 +301,7 @@ Clock::time_point dispatch_endings(Core& core) {
     }
     decided = waits_of(events, Clock::now());
     reported.reserve(events.size());
-    std::erase_if(cm().endings, [&, waits = decided.waits.begin()](CmEnding& end) mutable {
+    std::erase_if(cm.endings, [&, waits = decided.waits.begin()](CmEnding& end) mutable {
       if (*waits++) return false;
       queue_event(std::move(end.event));
       if (end.qp_num != 0) reported.push_back(end.qp_num);
@@ -313,7 +314,7 @@ Clock::time_point dispatch_endings(Core& core) {
 
 /// Logs why the connection ended. Called before the program gets a failed completion, because the
 /// program may exit as soon as it sees the failure. Call with Core's queue pairs locked.
-void tell_end_early(Core& core, RcQp& qp, bool flushed) {
+void tell_end_early(Cm& cm, Core& core, RcQp& qp, bool flushed) {
   {
     const std::lock_guard lock(qp.mutex);
     if (!qp.left_by.empty()) return log_left(qp);
@@ -325,9 +326,9 @@ void tell_end_early(Core& core, RcQp& qp, bool flushed) {
   // dispatcher will log why the stream ended. unlogged_ends() delays the exit of the process until
   // the dispatcher has written this log line.
   if (!event) return core.unlogged_ends().seen(qp.num());
-  const std::lock_guard lock(cm().mutex);
-  const auto it = cm().by_qp.find(qp.num());
-  if (it == cm().by_qp.end()) {
+  const std::lock_guard lock(cm.mutex);
+  const auto it = cm.by_qp.find(qp.num());
+  if (it == cm.by_qp.end()) {
     core.service<OutOfBand>().log_end(qp, *event);
   } else if (it->second != nullptr) {
     log_outcome(*it->second, qp, *event);
@@ -340,7 +341,7 @@ class CmEvents final : public Service {
   explicit CmEvents(Core& core) : core_(core) {}
 
   bool takes(net::CmEvent& event) override {
-    dispatch(core_, event);
+    dispatch(cm_, core_, event);
     return true;
   }
   int fd() const override { return changed_.fd(); }
@@ -348,10 +349,10 @@ class CmEvents final : public Service {
     while (changed_.take()) {
     }
   }
-  TimePoint finish_turn() override { return dispatch_endings(core_); }
+  TimePoint finish_turn() override { return dispatch_endings(cm_, core_); }
   void recheck() override { changed_.signal(); }
   void completion_failed(verbs::QpNum num, bool flushed) override {
-    core_.with_qp(num, [&](RcQp& qp) { tell_end_early(core_, qp, flushed); });
+    core_.with_qp(num, [&](RcQp& qp) { tell_end_early(cm_, core_, qp, flushed); });
   }
   void qp_reset(verbs::QpNum num) override {
     if (settle_ending(num)) recheck();
@@ -362,6 +363,7 @@ class CmEvents final : public Service {
 
  private:
   Core& core_;
+  Cm& cm_ = cm();
   net::EventFd changed_;  ///< signaled when an event in Cm::endings may be ready to be queued
 };
 
@@ -372,7 +374,7 @@ std::unique_ptr<Service> make_cm_events(Core& core) { return std::make_unique<Cm
 // [RCM-120, RCM-127, RCM-145]
 int accept_request(CmId& id, RcQp& qp, const std::vector<std::byte>& private_data,
                    std::unique_ptr<CmEventRecord>* held) {
-  const std::lock_guard lock(cm().mutex);
+  const std::lock_guard lock(id.cm.mutex);
   auto record = make_event(id, RDMA_CM_EVENT_ESTABLISHED);
   const auto error = id.request->accept(*qp.core, id.numbers.responder_resources,
                                         id.numbers.initiator_depth, private_data);
@@ -483,10 +485,11 @@ int rdma_get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
 int rdma_ack_cm_event(rdma_cm_event* event) {
   if (event == nullptr) return minus_one(EINVAL);
   const std::unique_ptr<CmEventRecord> record(&CmEventRecord::of(event));
-  const std::lock_guard lock(cm().mutex);
-  --record->owner->outstanding;
-  ++record->owner->acknowledged;
-  cm().acknowledged.notify_all();
+  CmId& owner = *record->owner;
+  const std::lock_guard lock(owner.cm.mutex);
+  --owner.outstanding;
+  ++owner.acknowledged;
+  owner.cm.acknowledged.notify_all();
   return 0;
 }
 

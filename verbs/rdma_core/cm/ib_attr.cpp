@@ -90,7 +90,7 @@ void show_path_as_ib(CmId& id) {
 int init_attr_as_ib(const CmId& id, ibv_qp_attr& attr, int& mask) {
   if (id.abi.verbs == nullptr) return EINVAL;
   const CmNumbers numbers = [&id] {
-    const std::lock_guard lock(cm().mutex);
+    const std::lock_guard lock(id.cm.mutex);
     return id.numbers;
   }();
   switch (attr.qp_state) {

@@ -35,13 +35,13 @@ struct Leftovers {
 /// [RCM-33, RCM-35, RCM-40]
 Leftovers detach(CmId& id) {
   Leftovers out;
-  const std::lock_guard lock(cm().mutex);
-  std::erase(cm().listening, &id);
-  std::erase(cm().reusing, &id);
+  const std::lock_guard lock(id.cm.mutex);
+  std::erase(id.cm.listening, &id);
+  std::erase(id.cm.reusing, &id);
   forget_datagrams(id);
   // The id's connection requests in Cm::endings, which have not been queued yet.
   std::vector<std::unique_ptr<CmEventRecord>> requests;
-  std::erase_if(cm().endings, [&](CmEnding& end) {
+  std::erase_if(id.cm.endings, [&](CmEnding& end) {
     if (end.event->owner != &id) return false;
     if (end.is_request()) {
       requests.push_back(std::move(end.event));
@@ -50,11 +50,11 @@ Leftovers detach(CmId& id) {
     }
     return true;
   });
-  if (const auto it = cm().by_qp.find(id.qp_num); it != cm().by_qp.end() && it->second == &id) {
+  if (const auto it = id.cm.by_qp.find(id.qp_num); it != id.cm.by_qp.end() && it->second == &id) {
     if (id.life.is(IdState::kConnecting)) {
       it->second = nullptr;
     } else {
-      cm().by_qp.erase(it);
+      id.cm.by_qp.erase(it);
       out.connected = id.qp_num;
     }
   }
@@ -98,7 +98,7 @@ void end(CmId& id, Leftovers& left) {
 /// device because of the loopback address.
 void note_no_device(CmId& id) {
   {
-    const std::lock_guard lock(cm().mutex);
+    const std::lock_guard lock(id.cm.mutex);
     if (!id.life.is(IdState::kBound) || id.abi.verbs != nullptr) return;
   }
   if (!is_loopback(id.source())) return;
@@ -113,11 +113,12 @@ void note_no_device(CmId& id) {
 /// Waits until `unacknowledged` returns 0. After kPatience, logs once that `call` waits.
 /// [RCM-34, RCM-324]
 template <typename Count>
-void await_acks(std::unique_lock<std::mutex>& lock, const char* call, Count unacknowledged) {
+void await_acks(Cm& cm, std::unique_lock<std::mutex>& lock, const char* call,
+                Count unacknowledged) {
   const auto is_done = [&] { return unacknowledged() <= 0; };
-  if (cm().acknowledged.wait_for(lock, kPatience, is_done)) return;
+  if (cm.acknowledged.wait_for(lock, kPatience, is_done)) return;
   log_wait(call, static_cast<unsigned>(unacknowledged()), "rdma_ack_cm_event");
-  cm().acknowledged.wait(lock, is_done);
+  cm.acknowledged.wait(lock, is_done);
 }
 
 // [RCM-32, RCM-238, RCM-344, RCM-356]
@@ -128,8 +129,8 @@ int destroy(CmId& id) {
   Leftovers left = detach(id);
   end(id, left);
   {
-    std::unique_lock lock(cm().mutex);
-    await_acks(lock, "rdma_destroy_id", [&] { return static_cast<int>(id.outstanding); });
+    std::unique_lock lock(id.cm.mutex);
+    await_acks(id.cm, lock, "rdma_destroy_id", [&] { return static_cast<int>(id.outstanding); });
   }
   destroy_stand_in(id);
   delete &id;
@@ -171,13 +172,14 @@ int migrate(CmId& id, rdma_event_channel* channel) {
   auto own = std::move(id.own_channel);
   auto fresh = channel == nullptr ? std::make_unique<EventChannel>() : nullptr;
   EventChannel& to = fresh != nullptr ? *fresh : EventChannel::of(channel);
-  std::unique_lock lock(cm().mutex);
+  std::unique_lock lock(id.cm.mutex);
   const auto moved = static_cast<unsigned>(id.channel().events.move_to(
       to.events, [&](const CmEventRecord* event) { return event->owner == &id; }));
   id.abi.channel = &to.abi;
   id.own_channel = std::move(fresh);
   const unsigned target = id.acknowledged + id.outstanding - moved;
-  await_acks(lock, "rdma_migrate_id", [&] { return static_cast<int>(target - id.acknowledged); });
+  await_acks(id.cm, lock, "rdma_migrate_id",
+             [&] { return static_cast<int>(target - id.acknowledged); });
   return 0;
 }
 
@@ -214,7 +216,7 @@ int check_private_data(const CmId& id, const char* call, std::size_t most, std::
   // An id that is not resolved has no core. The call that passes the private data then fails.
   Hooks* const hooks = id.core != nullptr ? id.core->hooks() : nullptr;
   if (hooks != nullptr) hooks->sending_private_data(call, size, most);
-  if (cm().persona != Persona::kRoce || size <= most) return 0;
+  if (id.cm.persona != Persona::kRoce || size <= most) return 0;
   return refused(EINVAL, "private_data_len {}: must be at most {}", size, most);
 }
 
@@ -235,7 +237,7 @@ void use_device(CmId& id) {
     if (id.abi.pd == nullptr) id.abi.pd = default_pd(verbs);
     id.abi.port_num = 1;
   }
-  if (cm().persona == Persona::kRoce) show_addresses_as_ib(id);
+  if (id.cm.persona == Persona::kRoce) show_addresses_as_ib(id);
 }
 
 // [RCM-236, RCM-252]
@@ -246,9 +248,10 @@ void make_synchronous(CmId& id) {
 }
 
 bool settle_ending(verbs::QpNum num) {
-  const std::lock_guard lock(cm().mutex);
+  Cm& all = cm();
+  const std::lock_guard lock(all.mutex);
   bool any = false;
-  for (CmEnding& end : cm().endings) {
+  for (CmEnding& end : all.endings) {
     if (end.qp_num != num) continue;
     end.qp_num = 0;
     any = true;
@@ -261,11 +264,12 @@ bool settle_ending(verbs::QpNum num) {
 // [RCM-41, RCM-216]
 bool forget_qp(verbs::QpNum num) {
   const bool any = settle_ending(num);
-  const std::lock_guard lock(cm().mutex);
-  const auto it = cm().by_qp.find(num);
-  if (it == cm().by_qp.end()) return any;
+  Cm& all = cm();
+  const std::lock_guard lock(all.mutex);
+  const auto it = all.by_qp.find(num);
+  if (it == all.by_qp.end()) return any;
   CmId* const id = it->second;
-  cm().by_qp.erase(it);
+  all.by_qp.erase(it);
   if (id == nullptr) return any;
   const bool connected = id->life.is(IdState::kConnected);
   (void)id->life.step(IdEvent::kOver);
@@ -275,14 +279,15 @@ bool forget_qp(verbs::QpNum num) {
 
 // [RCM-342]
 void report_removed(const Device& device) {
-  const std::lock_guard lock(cm().mutex);
+  Cm& all = cm();
+  const std::lock_guard lock(all.mutex);
   const auto tell = [&](CmId& id) {
     if (&device_of(id) == &device) queue_event(make_event(id, RDMA_CM_EVENT_DEVICE_REMOVAL));
   };
-  for (CmId* id : cm().listening) {
+  for (CmId* id : all.listening) {
     if (!is_any(id->source())) tell(*id);
   }
-  for (const auto& [num, id] : cm().by_qp) {
+  for (const auto& [num, id] : all.by_qp) {
     if (id != nullptr) tell(*id);
   }
 }

@@ -70,6 +70,41 @@ struct EventChannel {
   }
 };
 
+/// An event that is not queued for the program yet. It is either the end of a connection, which
+/// must wait until the program has polled its completions (see tell_end_early() in cm/events.cpp),
+/// or a connection request that arrived at the same port after that end.
+struct CmEnding {
+  std::unique_ptr<CmEventRecord> event;
+  std::uint16_t own_port = 0;  ///< local port of the connection, without IWARP_PORT_OFFSET
+  bool is_request() const { return event->child != nullptr; }
+  /// The number of the queue pair whose completions the program must poll first. The number is 0 if
+  /// this event is a request, or if it no longer waits for completions.
+  verbs::QpNum qp_num = 0;
+  std::chrono::steady_clock::time_point at_latest;
+};
+
+/// The state that all ids share.
+struct Cm {
+  explicit Cm(const Settings& settings) : persona(settings.persona), ports(settings.port_offset) {}
+
+  const Persona persona;  ///< whether the program sees an RNIC or a RoCE adapter
+  const PortMap ports;
+  std::mutex mutex;
+  std::condition_variable acknowledged;
+  std::vector<CmId*> listening;
+  /// The bound ids with RDMA_OPTION_ID_REUSEADDR, without those that listen. They may be bound to
+  /// the same address.
+  std::vector<CmId*> reusing;
+  /// Maps the number of a queue pair to the id that gets its events, from rdma_connect() or
+  /// rdma_accept() until the connection ends. The pointer is null if the program has destroyed the
+  /// id while the connection was being set up.
+  std::unordered_map<verbs::QpNum, CmId*> by_qp;
+  std::list<CmEnding> endings;
+  /// The channels that the program has destroyed but that are not freed yet; see retire().
+  std::deque<EventChannel*> retired;
+};
+Cm& cm();
+
 struct CmId {
   CmId();
   ~CmId();
@@ -90,7 +125,8 @@ struct CmId {
   /// wait for their events.
   bool synchronous() const { return own_channel != nullptr; }
 
-  rdma_cm_id abi{};        ///< must be the first member, as the cast in of() requires
+  rdma_cm_id abi{};  ///< must be the first member, as the cast in of() requires
+  Cm& cm = rdma_core::cm();
   ibv_sa_path_rec path{};  ///< set only with IWARP_AS=roce
   Core* core = nullptr;    ///< null while the id uses no device
   std::unique_ptr<EventChannel> own_channel;
@@ -139,41 +175,6 @@ struct CmId {
   unsigned outstanding = 0;
   unsigned acknowledged = 0;  ///< number of events that the program has acknowledged so far
 };
-
-/// An event that is not queued for the program yet. It is either the end of a connection, which
-/// must wait until the program has polled its completions (see tell_end_early() in cm/events.cpp),
-/// or a connection request that arrived at the same port after that end.
-struct CmEnding {
-  std::unique_ptr<CmEventRecord> event;
-  std::uint16_t own_port = 0;  ///< local port of the connection, without IWARP_PORT_OFFSET
-  bool is_request() const { return event->child != nullptr; }
-  /// The number of the queue pair whose completions the program must poll first. The number is 0 if
-  /// this event is a request, or if it no longer waits for completions.
-  verbs::QpNum qp_num = 0;
-  std::chrono::steady_clock::time_point at_latest;
-};
-
-/// The state that all ids share.
-struct Cm {
-  explicit Cm(const Settings& settings) : persona(settings.persona), ports(settings.port_offset) {}
-
-  const Persona persona;  ///< whether the program sees an RNIC or a RoCE adapter
-  const PortMap ports;
-  std::mutex mutex;
-  std::condition_variable acknowledged;
-  std::vector<CmId*> listening;
-  /// The bound ids with RDMA_OPTION_ID_REUSEADDR, without those that listen. They may be bound to
-  /// the same address.
-  std::vector<CmId*> reusing;
-  /// Maps the number of a queue pair to the id that gets its events, from rdma_connect() or
-  /// rdma_accept() until the connection ends. The pointer is null if the program has destroyed the
-  /// id while the connection was being set up.
-  std::unordered_map<verbs::QpNum, CmId*> by_qp;
-  std::list<CmEnding> endings;
-  /// The channels that the program has destroyed but that are not freed yet; see retire().
-  std::deque<EventChannel*> retired;
-};
-Cm& cm();
 
 /// Sets the Core of the id. Makes the Core first if the process has none, and throws
 /// std::system_error if that fails.

@@ -33,7 +33,7 @@ int join_group(CmId& id, const sockaddr* address, bool only_sends, void* context
   }
   id.groups.push_back({.address = to_ip(group), .only_sends = only_sends});
   {
-    const std::lock_guard lock(cm().mutex);
+    const std::lock_guard lock(id.cm.mutex);
     auto record = make_event(id, RDMA_CM_EVENT_MULTICAST_JOIN);
     auto& ud = record->abi.param.ud;
     ud.private_data = context;
@@ -50,7 +50,7 @@ int join_group(CmId& id, const sockaddr* address, bool only_sends, void* context
 /// [RCM-306]
 void cancel_join(CmId& id, const ibv_gid& group) {
   std::unique_ptr<CmEventRecord> cancelled;
-  const std::lock_guard lock(cm().mutex);
+  const std::lock_guard lock(id.cm.mutex);
   id.channel().events.remove([&](CmEventRecord* event) {
     const bool is_join = event->owner == &id && event->abi.event == RDMA_CM_EVENT_MULTICAST_JOIN &&
                          to_ip(event->abi.param.ud.ah_attr.grh.dgid) == to_ip(group);

@@ -54,7 +54,7 @@ bool ended_before_rtr(const CmId& id, const net::CmEvent& event) {
 
 // [RCM-126, RCM-133, RCM-134, RCM-135, RCM-155, RCM-156, RCM-340, RCM-341]
 Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
-  const bool as_ib = cm().persona == Persona::kRoce;
+  const bool as_ib = id.cm.persona == Persona::kRoce;
   if (event.type == Type::kEstablished) {
     const bool awaited = as_ib && !id.passive && !id.has_qp;
     return {awaited ? RDMA_CM_EVENT_CONNECT_RESPONSE : RDMA_CM_EVENT_ESTABLISHED, 0};
@@ -74,7 +74,7 @@ Outcome outcome_of(const net::CmEvent& event, const CmId& id) {
 }
 
 void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event) {
-  const std::string peer = cm().ports.describe(cm().ports.to_tcp(id.destination()));
+  const std::string peer = id.cm.ports.describe(id.cm.ports.to_tcp(id.destination()));
   std::vector<verbs::LogField> fields{{"peer", peer}, {"qp", qp.core->num()}};
   if (event.type != Type::kEstablished) {
     const bool by_carrier = event.error == Errc::kCarrierFailed;
@@ -82,7 +82,7 @@ void log_outcome(CmId& id, const RcQp& qp, const net::CmEvent& event) {
     // comes from a carrier (TLS), and does not name the peer. In the second, TCP ports differ from
     // the ports that the program uses, and the message contains a TCP port.
     const bool has_carrier = id.core->carriers().connecting() != nullptr;
-    const bool names_peer = !(by_carrier && has_carrier) && cm().ports.is_plain();
+    const bool names_peer = !(by_carrier && has_carrier) && id.cm.ports.is_plain();
     const std::string message = names_peer ? event.why : fmt::format("{}: {}", peer, event.why);
     if (event.end) {
       if (qp.end_reported) return log_figures(id, qp, peer);

@@ -306,8 +306,8 @@ int rdma_init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attr, int* mask) {
     return cm_result([&] { return init_attr_of_datagrams(CmId::of(id), *attr, *mask); });
   }
   return cm_result([&] {
-    const auto answer = cm().persona == Persona::kRoce ? init_attr_as_ib : init_attr;
-    return answer(CmId::of(id), *attr, *mask);
+    CmId& self = CmId::of(id);
+    return (self.cm.persona == Persona::kRoce ? init_attr_as_ib : init_attr)(self, *attr, *mask);
   });
 }
 

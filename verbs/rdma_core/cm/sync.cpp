@@ -22,12 +22,12 @@ int status_of(const rdma_cm_event& event) {
 /// [RCM-250, RCM-254]
 void adopt(CmId& child, rdma_cm_event* event) {
   auto& record = CmEventRecord::of(event);
-  const std::lock_guard lock(cm().mutex);
+  const std::lock_guard lock(child.cm.mutex);
   --record.owner->outstanding;
   record.owner = &child;
   ++child.outstanding;
   child.abi.event = event;
-  cm().acknowledged.notify_all();
+  child.cm.acknowledged.notify_all();
 }
 
 // [RCM-243, RCM-249, RCM-251, RCM-253]

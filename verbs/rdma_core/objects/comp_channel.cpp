@@ -82,11 +82,11 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) 
   while (found == nullptr) {
     const auto core = next(self);
     if (!core) return minus_one(core.error());
-    // If the completion queue is being destroyed, with_object() does not call the function, so the
+    // If the completion queue is being destroyed, with_queue() does not call the function, so the
     // loop waits for another event.
-    self.context.core.with_object(*core, [&](void* object) {
-      found = static_cast<Cq*>(object);
-      found->comp_events.fetch_add(1);
+    self.context.core.with_queue<Cq>(*core, [&](Cq& queue) {
+      found = &queue;
+      queue.comp_events.fetch_add(1);
     });
   }
   if (hooks != nullptr) hooks->took_event(*found);

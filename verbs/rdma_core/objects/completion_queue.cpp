@@ -89,7 +89,7 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   cq->abi.cqe = static_cast<int>(capacity);
   cq->abi.handle = add_handle(cq.get(), cq->abi.context);
   init_acks(cq->abi.mutex, cq->abi.cond);
-  context.core.add(cq->core.get(), cq.get());
+  context.core.add(cq->core.get(), *cq);
   if (Hooks* const hooks = context.hooks) hooks->sized(*cq, capacity);
   if (channel != nullptr) std::atomic_ref(channel->refcnt).fetch_add(1);
   return cq.release();
@@ -167,7 +167,7 @@ int ibv_destroy_cq(ibv_cq* cq) {
     remove_handle(&self);
     if (Hooks* const hooks = self.context.hooks) hooks->destroying(self);
     if (self.context.alive()) {
-      self.context.core.remove(self.core.get());
+      self.context.core.remove<Cq>(self.core.get());
       settle_events(self);
       self.core.reset();
     } else {

@@ -40,7 +40,7 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
   srq->abi.pd = &pd.abi;
   srq->abi.handle = add_handle(srq.get(), srq->abi.context);
   init_acks(srq->abi.mutex, srq->abi.cond);
-  pd.context.core.add(srq->core.get(), srq.get());
+  pd.context.core.add(srq->core.get(), *srq);
   pd.users.fetch_add(1);
   return srq.release();
 }
@@ -84,7 +84,7 @@ int ibv_destroy_srq(ibv_srq* srq) {
     remove_handle(&self);
     if (self.pd.context.alive()) {
       if (Hooks* const hooks = self.pd.context.hooks) hooks->destroying(self);
-      self.pd.context.core.remove(self.core.get());
+      self.pd.context.core.remove<Srq>(self.core.get());
       self.async_events.settle(self.pd.context, self.abi, self.abi.events_completed,
                                "ibv_destroy_srq", [&self](const ibv_async_event& event) {
                                  return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED &&

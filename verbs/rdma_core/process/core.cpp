@@ -99,7 +99,7 @@ Core::Core(TlsCarriers carriers, const Parts& parts)
   hooks_ = parts.hooks(*this);
   std::vector<pollfd> watched{{.fd = cm_channel_.fd(), .events = POLLIN, .revents = 0},
                               {.fd = rnic_->async_events().fd(), .events = POLLIN, .revents = 0}};
-  for (const auto& service : services_) {
+  for (const auto& service : services()) {
     watched.push_back({.fd = service->fd(), .events = POLLIN, .revents = 0});
   }
   // `watched` is filled before the thread starts, because the thread could not report a lack of
@@ -130,7 +130,7 @@ void Core::start_metrics(const std::string& where) {
 // The loop of the dispatcher thread. `watched` contains the descriptors of the two event channels,
 // followed by one descriptor for each service.
 void Core::dispatch(std::span<pollfd> watched) {
-  const auto of_services = watched.last(services_.size());
+  const auto of_services = watched.last(services().size());
   auto until = Service::TimePoint::max();
   for (;;) {
     ::poll(watched.data(), watched.size(), poll_timeout(until));
@@ -139,8 +139,8 @@ void Core::dispatch(std::span<pollfd> watched) {
     while (auto event = cm_channel_.poll()) dispatch(std::move(*event));
     dispatch_async_events();
     until = Service::TimePoint::max();
-    for (std::size_t i = 0; i < services_.size(); ++i) {
-      Service& service = *services_[i];
+    for (std::size_t i = 0; i < services().size(); ++i) {
+      Service& service = *services()[i];
       // If check() fails, the descriptor of the service stays readable, so the next poll() reports
       // it again.
       if (of_services[i].revents != 0) (void)guarded([&] { service.check(); });
@@ -159,29 +159,16 @@ void Core::dispatch_async_events() {
 void Core::dispatch(net::CmEvent event) {
   const verbs::QpNum num = event.qp_num;
   const bool is_end = event.type == net::CmEvent::Type::kDisconnected;
-  for (const auto& service : services_) {
+  for (const auto& service : services()) {
     if (service->takes(event)) break;
   }
   if (is_end) unlogged_ends_.logged(num);
 }
 
 void Core::dispatch(const verbs::AsyncEvent& event) {
-  for (const auto& service : services_) {
+  for (const auto& service : services()) {
     if (service->takes(event)) return;
   }
-}
-
-void Core::add(const void* core_object, void* object) {
-  const std::lock_guard lock(objects_mutex_);
-  objects_[core_object] = object;
-}
-
-void Core::remove(const void* core_object) {
-  {
-    const std::lock_guard lock(objects_mutex_);
-    objects_.erase(core_object);
-  }
-  await_dispatcher();
 }
 
 }  // namespace iwarp::rdma_core

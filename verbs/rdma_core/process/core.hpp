@@ -31,15 +31,61 @@
 
 namespace iwarp::rdma_core {
 
+class BringUp;
+class OutOfBand;
+class PortEvents;
+class Sidr;
+struct Cq;
 struct RcQp;
+struct Srq;
 struct UdQp;
+
+struct Services {
+  std::vector<std::unique_ptr<Service>> all;
+  std::tuple<BringUp*, OutOfBand*, PortEvents*, Sidr*> named;  ///< those that Core::service() finds
+};
+
+/// Objects by key, with a table for each type.
+template <typename Key, typename... Objects>
+class Registry {
+ public:
+  template <typename Object>
+  void add(Key key, Object& object) {
+    const std::lock_guard lock(mutex_);
+    std::get<Table<Object>>(tables_)[key] = &object;
+  }
+  template <typename Object>
+  void remove(Key key) {
+    const std::lock_guard lock(mutex_);
+    std::get<Table<Object>>(tables_).erase(key);
+  }
+  /// Calls `use` with the object, whose type is one of `Wanted`. The object cannot be removed while
+  /// `use` runs. Returns false if there is none.
+  template <typename... Wanted, typename Function>
+  bool with(Key key, Function& use) {
+    const std::lock_guard lock(mutex_);
+    const auto found = [&](const auto& table) {
+      const auto it = table.find(key);
+      if (it == table.end()) return false;
+      use(*it->second);
+      return true;
+    };
+    return (found(std::get<Table<Wanted>>(tables_)) || ...);
+  }
+
+ private:
+  template <typename Object>
+  using Table = std::unordered_map<Key, Object*>;
+  std::mutex mutex_;
+  std::tuple<Table<Objects>...> tables_;
+};
 
 class Core {
  public:
   /// What assembly.cpp passes to a new Core: the functions that make the services and the hooks,
   /// and a setting. The Core calls `services` before `hooks`.
   struct Parts {
-    std::function<std::vector<std::unique_ptr<Service>>(Core&)> services;
+    std::function<Services(Core&)> services;
     /// Returns null if neither fault injection nor careful mode is on.
     std::function<std::unique_ptr<Hooks>(Core&)> hooks;
     /// Address at which statistics are served; if it is empty, there are no statistics.
@@ -66,46 +112,39 @@ class Core {
   /// Returns the first element of the chain of Hooks, or null if neither fault injection nor
   /// careful mode is on.
   Hooks* hooks() const { return hooks_.get(); }
-  /// Returns the service of type T. Call only if assembly.cpp makes a service of this type.
+  /// Returns the service of type T, which is a type of Services::named.
   template <typename T>
   T& service() {
-    for (const auto& service : services_) {
-      if (auto* const found = dynamic_cast<T*>(service.get())) return *found;
-    }
-    std::terminate();
+    return *std::get<T*>(services_.named);
   }
-  const std::vector<std::unique_ptr<Service>>& services() const { return services_; }
+  const std::vector<std::unique_ptr<Service>>& services() const { return services_.all; }
   /// Calls Service::recheck() of all services.
   void recheck() const {
-    for (const auto& service : services_) service->recheck();
+    for (const auto& service : services()) service->recheck();
   }
 
   UnloggedEnds& unlogged_ends() { return unlogged_ends_; }
 
-  // The functions below add and remove queue pairs, and find a queue pair by its number. Events and
-  // rdma_conn_param contain only the number of a queue pair.
+  // Events and rdma_conn_param contain only the number of a queue pair, and events of a completion
+  // queue or SRQ only the address of the core's object. The functions below find the object.
   template <typename Queue>
   void add(verbs::QpNum num, Queue& qp) {
-    const std::lock_guard lock(qps_mutex_);
-    std::get<ByNumber<Queue>>(qps_)[num] = &qp;
+    qps_.add(num, qp);
   }
   template <typename Queue>
   void remove(verbs::QpNum num) {
-    const std::lock_guard lock(qps_mutex_);
-    std::get<ByNumber<Queue>>(qps_).erase(num);
+    qps_.remove<Queue>(num);
   }
   /// Calls `use` with the RcQp whose number is `num`. The queue pair cannot be destroyed while
   /// `use` runs. Returns false if there is no RcQp with this number.
   template <typename Function>
   bool with_qp(verbs::QpNum num, Function use) {
-    const std::lock_guard lock(qps_mutex_);
-    return use_of<RcQp>(num, use);
+    return qps_.with<RcQp>(num, use);
   }
   /// Does the same as with_qp(), but also finds a UdQp.
   template <typename Function>
   bool with_any_qp(verbs::QpNum num, Function use) {
-    const std::lock_guard lock(qps_mutex_);
-    return use_of<RcQp>(num, use) || use_of<UdQp>(num, use);
+    return qps_.with<RcQp, UdQp>(num, use);
   }
 
   /// Does the same as with_any_qp(), but the dispatcher dispatches no event while `use` runs. So
@@ -116,20 +155,21 @@ class Core {
     (void)with_any_qp(num, use);
   }
 
-  // The functions below add and remove completion queues and shared receive queues, and find a
-  // queue by the address of the core's object. Events contain only this address.
-  void add(const void* core_object, void* object);
-  /// Removes the object, so that later events do not find it, and then calls await_dispatcher().
-  void remove(const void* core_object);
-  /// Calls `use` with the object that was added for `core_object`. The object cannot be removed
-  /// while `use` runs. Returns false if no object was added for `core_object`.
-  template <typename Function>
-  bool with_object(const void* core_object, Function use) {
-    const std::lock_guard lock(objects_mutex_);
-    const auto it = objects_.find(core_object);
-    if (it == objects_.end()) return false;
-    use(it->second);
-    return true;
+  /// Adds a Cq or an Srq. `core` is the address of the core's object.
+  template <typename Queue>
+  void add(const void* core, Queue& queue) {
+    queues_.add(core, queue);
+  }
+  /// Removes the Cq or Srq, so that later events do not find it, and then calls await_dispatcher().
+  template <typename Queue>
+  void remove(const void* core) {
+    queues_.remove<Queue>(core);
+    await_dispatcher();
+  }
+  /// Does the same as with_qp(), for the Cq or Srq that was added for `core`.
+  template <typename Queue, typename Function>
+  bool with_queue(const void* core, Function use) {
+    return queues_.with<Queue>(core, use);
   }
 
   /// Waits until the dispatcher has handled all events that it has read. After that, the number or
@@ -149,18 +189,6 @@ class Core {
   Core& operator=(const Core&) = delete;
 
  private:
-  template <typename Queue>
-  using ByNumber = std::unordered_map<verbs::QpNum, Queue*>;
-
-  template <typename Queue, typename Function>
-  bool use_of(verbs::QpNum num, Function& use) {
-    const auto& qps = std::get<ByNumber<Queue>>(qps_);
-    const auto it = qps.find(num);
-    if (it == qps.end()) return false;
-    use(*it->second);
-    return true;
-  }
-
   Core(TlsCarriers carriers, const Parts& parts);
   ~Core();
   /// Makes the Core with all services and hooks. This function is defined in assembly.cpp.
@@ -181,12 +209,11 @@ class Core {
   /// one first. The mutex is recursive, so that a thread that has locked it may call
   /// await_dispatcher().
   std::recursive_mutex dispatching_;
-  std::mutex qps_mutex_;  ///< locked before the locks of the CM and of event queues
-  std::tuple<ByNumber<RcQp>, ByNumber<UdQp>> qps_;
-  std::mutex objects_mutex_;  ///< locked before the locks of event queues
-  std::unordered_map<const void*, void*> objects_;
+  // Their mutexes are locked before the locks of the CM and of event queues.
+  Registry<verbs::QpNum, RcQp, UdQp> qps_;
+  Registry<const void*, Cq, Srq> queues_;
   UnloggedEnds unlogged_ends_;
-  std::vector<std::unique_ptr<Service>> services_;
+  Services services_;
   std::unique_ptr<Hooks> hooks_;
 };
 

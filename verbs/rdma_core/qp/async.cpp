@@ -81,12 +81,10 @@ class AsyncEvents final : public Service {
         }
         return;
       case AsyncEventType::kCqOverflow:
-        core_.with_object(event.object, [&event](void* cq) {
-          report_overflow(*static_cast<Cq*>(cq), event.qp_num);
-        });
+        core_.with_queue<Cq>(event.object, [&event](Cq& cq) { report_overflow(cq, event.qp_num); });
         return;
       case AsyncEventType::kSrqLimit:
-        core_.with_object(event.object, [](void* srq) { report_limit(*static_cast<Srq*>(srq)); });
+        core_.with_queue<Srq>(event.object, [](Srq& srq) { report_limit(srq); });
         return;
       case AsyncEventType::kReceiveOverdue:
         core_.with_qp(event.qp_num, [](const Qp& qp) { log_overdue(qp); });
