@@ -341,7 +341,7 @@ constexpr Case kCases[] = {
 
     {"mr/iova/remote", "IBV-139 IBV-144", "addresses a region by its virtual address", at_iova<kIova, 0>},
     {"mr/iova/zero", "IBV-145", "addresses a region from 0 with virtual address 0", at_iova<0, 0>},
-    {"mr/iova/zero-based", "IBV-137", "addresses a region from 0 with IBV_ACCESS_ZERO_BASED", at_iova<0, IBV_ACCESS_ZERO_BASED>},
+    {"mr/iova/zero-based", "IBV-137 VRB-29", "addresses a region from 0 with IBV_ACCESS_ZERO_BASED", at_iova<0, IBV_ACCESS_ZERO_BASED>},
     {"mr/iova/local", "IBV-144", "sends from the virtual address of a region", iova_of_sge},
 };
 // clang-format on

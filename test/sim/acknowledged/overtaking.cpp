@@ -65,7 +65,7 @@ TEST_CASE("requests of every kind complete while a message of the peer waits [RD
   }
 }
 
-TEST_CASE("messages of the peer keep their order when answers between them overtake") {
+TEST_CASE("messages of the peer keep their order when answers between them overtake [RDMAP-67]") {
   Overtaken pair;
   Region* const target = pair.a->memory(64, kEverything);
   Region* const second = pair.a->memory(64, kEverything);

@@ -115,41 +115,6 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a message of RFC 7306 without agreement, an unexpected response and an Immediate of a wrong "
-    "length end the stream; no receive fails [EXT-2] [EXT-38] [EXT-54] [EXT-61] [EXT-63]") {
-  using rdmap::Opcode;
-  struct Row {
-    bool agreed;
-    Opcode opcode;
-    std::size_t size;
-    const char* code;
-  };
-  for (const Row& row : {Row{false, Opcode::kImmediate, rdmap::kImmediateSize, "0/2/06"},
-                         Row{false, Opcode::kAtomicRequest, rdmap::kAtomicRequestSize, "0/2/06"},
-                         Row{false, Opcode::kAtomicResponse, rdmap::kAtomicResponseSize, "0/2/06"},
-                         Row{true, Opcode::kAtomicResponse, rdmap::kAtomicResponseSize, "0/2/06"},
-                         Row{true, Opcode::kImmediate, rdmap::kImmediateSize - 1, "0/2/ff"},
-                         Row{true, Opcode::kImmediate, rdmap::kImmediateSize + 1, "1/2/05"}}) {
-    CAPTURE(row.code);
-    ConnectionOptions plain;
-    plain.startup.crc = false;
-    plain.startup.extensions = row.agreed;
-    Connected pair(plain, plain);
-    post_recv(*pair.b, 9, sge(pair.b->memory(64, kEverything), 0, 64));
-    const auto queue = row.opcode == Opcode::kAtomicRequest    ? rdmap::kReadRequestQueue
-                       : row.opcode == Opcode::kAtomicResponse ? rdmap::kAtomicResponseQueue
-                                                               : rdmap::kSendQueue;
-    pair.to_b.put(fpdu({.last = true,
-                        .rsvd_ulp = rdmap::control_octet(row.opcode),
-                        .qn = queue,
-                        .msn = ddp::Msn{1}},
-                       std::vector<std::byte>(row.size)));
-    check_refused(pair, *pair.b, row.code);
-    CHECK(text(pair.b->completions()) == "9 work request flushed");
-  }
-}
-
 TEST_CASE("a window grants atomics if its region may be written [EXT-67] [VRB-35]") {
   for (const bool writable : {true, false}) {
     Connected pair;

@@ -32,39 +32,6 @@ Octets with_version(SegmentHeader header, std::uint8_t version) {
   return segment(header, pattern(header.tagged ? 0 : 1));
 }
 
-TEST_CASE(
-    "each limit: a value just inside passes; a value just outside is a fault, and nothing is "
-    "placed [DDP-7, DDP-20, DDP-67, DDP-70, DDP-71, DDP-72, DDP-78, DDP-79, DDP-83]") {
-  const auto ok = segment(untagged(0, 7, 10), pattern(10));
-  const Limit limits[] = {
-      {"DV of an untagged segment", with_version(untagged(0, 7, 10), 1),
-       with_version(untagged(0, 7, 10), 2), kUntaggedVersion},
-      {"DV 0 of an untagged segment", ok, with_version(untagged(0, 7, 10), 0), kUntaggedVersion},
-      {"DV of a tagged segment", with_version(tagged(1, 1), 1), with_version(tagged(1, 1), 3),
-       kTaggedVersion},
-      {"QN", segment(untagged(3, 1)), segment(untagged(4, 1)), kUntaggedQn},
-      {"QN far out", ok, segment(untagged(0xFFFFFFFF, 1), pattern(1)), kUntaggedQn},
-      {"MSN behind: a duplicate", ok, segment(untagged(0, 6, 10), pattern(10)), kUntaggedMsnRange},
-      {"MSN ahead: a gap", ok, segment(untagged(0, 8, 10), pattern(10)), kUntaggedMsnRange},
-      {"MSN of an empty segment", ok, segment(untagged(0, 8)), kUntaggedMsnRange},
-      {"MO behind: an overlap", ok, segment(untagged(0, 7, 9), pattern(10)), kUntaggedMo},
-      {"MO ahead: a hole", ok, segment(untagged(0, 7, 11), pattern(9)), kUntaggedMo},
-      {"MO outside the buffer", ok, segment(untagged(0, 7, 0xFFFFFFFF), pattern(1)), kUntaggedMo},
-      {"octets behind the buffer", ok, segment(untagged(0, 7, 10), pattern(11)), kUntaggedTooLong},
-  };
-  for (const Limit& limit : limits) {
-    CAPTURE(limit.rule);
-    MidMessage inside;
-    CHECK_FALSE(fault_of(inside.feed(limit.inside)));
-
-    MidMessage outside;
-    const auto before = outside.memory;
-    CHECK(fault_of(outside.feed(limit.outside)) == limit.fault);
-    CHECK(outside.memory == before);
-    CHECK(outside.sink.deliveries.empty());
-  }
-}
-
 TEST_CASE("the table of DDP's Terminate codes [DDP-83]") {
   const auto triplet = [](const Fault& f) {
     return fmt::format("{}/{}/{:02x}", static_cast<int>(f.layer), f.type, f.code);
@@ -144,7 +111,8 @@ TEST_CASE("the version is checked before the sink is called [DDP-20, DDP-83]") {
   CHECK(bench.sink.log.empty());
 }
 
-TEST_CASE("a ULPDU too short for its header is DDP's local catastrophic error at every octet") {
+TEST_CASE(
+    "a ULPDU too short for its header is DDP's local catastrophic error at every octet [DDP-7]") {
   for (const auto& whole : {segment(tagged(1, 1)), segment(untagged(0, 1))}) {
     for (std::size_t n = 0; n < whole.size(); ++n) {
       Bench bench;

@@ -51,23 +51,6 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a marker that disagrees with the FPDU lengths is error 3 [MPA-58] [MPA-108] [MPA-110]") {
-  for (const bool crc : {true, false}) {
-    // An FPDU of 20 octets has only a leading marker. An FPDU of 600 octets also has an interior
-    // one.
-    for (const std::size_t size : {20U, 600U}) {
-      for (const int wrong : {4, 512, 0xFFFC}) {
-        ReferenceStream stream(true, crc);
-        stream.fpdu(Octets(size), {.wrong_ptr = static_cast<std::uint16_t>(wrong)});
-        const Received received = receive({.markers = true, .crc = crc}, stream.octets());
-        REQUIRE(received.fault);
-        CHECK(*received.fault == mpa::kMarkerMismatch);
-        CHECK(received.ulpdus.empty());
-      }
-    }
-  }
-}
-
 TEST_CASE("if CRC and marker are both wrong, the CRC error is reported [MPA-46]") {
   ReferenceStream stream(true, true);
   stream.fpdu(Octets(600), {.wrong_ptr = 8});
@@ -76,28 +59,6 @@ TEST_CASE("if CRC and marker are both wrong, the CRC error is reported [MPA-46]"
   const Received received = receive({.markers = true}, octets);
   REQUIRE(received.fault);
   CHECK(*received.fault == mpa::kCrcMismatch);
-}
-
-TEST_CASE("after a fault no FPDU is returned, not even a valid one [MPA-113]") {
-  ReferenceStream stream(false, true);
-  const Octets ulpdu = random_octets(50, 3);
-  for (int i = 0; i < 3; ++i) stream.fpdu(ulpdu);
-  Octets octets = stream.octets();
-  octets[octets.size() / 3 + 10] ^= std::byte{0x80};
-  Deframer deframer({});
-  REQUIRE(fill(deframer, octets, kWhole) == octets.size());
-  Received received;
-  drain(deframer, received);
-  CHECK(received.ulpdus.size() == 1);
-  REQUIRE(received.fault);
-  for (int i = 0; i < 3; ++i) {
-    const auto again = deframer.next(18);
-    REQUIRE(!again);
-    CHECK(again.error() == mpa::kCrcMismatch);
-    CHECK(deframer.plan().empty());
-  }
-  CHECK(!deframer.at_boundary());
-  CHECK(deframer.feed(octets) == 0);
 }
 
 TEST_CASE("every value of the length field is handled, also above the RFC's limit") {

@@ -60,23 +60,6 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the default Request asks for CRC but not for markers, and in client-server mode the flags A, "
-    "B, C and D are all zero [MPA-2, MPA-36, MPA-65, MPA-75, EMPA-40, EMPA-42]") {
-  Startup end(Role::kInitiator, {});
-  REQUIRE(end.request({}, kStart));
-  CHECK(text(end.transmit()) == kRequestKey + "50020004 00100010");
-}
-
-TEST_CASE(
-    "a plain Request has Rev 1, no S flag and no enhanced word [MPA-75, EMPA-4, EMPA-5, EMPA-47]") {
-  auto options = plain_options();
-  options.rtr = Rtr::kWrite;  // An RTR is an enhanced feature, which Rev 1 does not have.
-  Startup end(Role::kInitiator, options);
-  REQUIRE(end.request(octets("hi"), kStart));
-  CHECK(text(end.transmit()) == kRequestKey + "40010002 6869");
-}
-
-TEST_CASE(
     "peer-to-peer mode offers every supported RTR kind, and always the preferred one [EMPA-2, "
     "EMPA-30, EMPA-31]") {
   const auto word = request_word(peer_to_peer(Rtr::kSend, {false, true, false}));
@@ -91,31 +74,6 @@ TEST_CASE("0x3FFF is sent on request only; IRD and ORD are reduced to 0x3FFE at 
   CHECK(request_word(options) == EnhancedWord{.ird = 0x3FFF, .ord = 0x3FFE});
   options.negotiate_ord = false;
   CHECK(request_word(options) == EnhancedWord{.ird = 0x3FFF, .ord = 0x3FFF});
-}
-
-TEST_CASE("octets after the Reply belong to full operation [MPA-62, MPA-64]") {
-  auto together = hex(kFrameB);
-  const auto reply_size = together.size();
-  together.resize(reply_size + 7);
-  auto end = requested(peer_to_peer(Rtr::kWrite));
-  CHECK(end.receive(together, kStart) == reply_size);
-  CHECK(end.state() == StartupState::kFullOperation);
-  CHECK(end.receive(bytes::View(together).subspan(reply_size), kStart) == 0);
-}
-
-TEST_CASE(
-    "a Reply with a Rev that the Request did not have closes the connection [MPA-76, MPA-77, "
-    "MPA-90]") {
-  for (unsigned revision = 0; revision < 256; ++revision) {
-    const auto value = static_cast<std::uint8_t>(revision);
-    CAPTURE(revision);
-    const auto plain = answered(plain_options(), frame(FrameKind::kReply, 0x40, value));
-    CHECK((plain.state() == StartupState::kFullOperation) == (revision == 1));
-    if (revision != 1) check_failed(plain, kBadStartupFrame);
-    const auto enhanced = answered({}, frame(FrameKind::kReply, 0x50, value, Octets(4)));
-    CHECK((enhanced.state() == StartupState::kFullOperation) == (revision == 2));
-    if (revision != 2) check_failed(enhanced, kBadStartupFrame);
-  }
 }
 
 TEST_CASE("the S flag in a Rev 1 Reply is a reserved bit [MPA-74]") {
@@ -166,23 +124,6 @@ TEST_CASE("plain set-up leaves IRD and ORD unchanged") {
   CHECK(end.negotiated().ord == 5);
   CHECK(end.negotiated().revision == 1);
   CHECK(end.negotiated().rtr == Rtr::kNone);
-}
-
-TEST_CASE("the initiator's ORD is reduced to the responder's IRD [EMPA-23]") {
-  const StartupOptions options{.ord = 4};
-  CHECK(answered(options, {.ird = 3, .ord = 1}).negotiated().ord == 3);
-  CHECK(answered(options, {.ird = 4, .ord = 1}).negotiated().ord == 4);
-  CHECK(answered(options, {.ird = 5, .ord = 1}).negotiated().ord == 4);
-  CHECK(answered(options, {.ird = 0, .ord = 1}).negotiated().ord == 0);
-  CHECK(answered(options, {.ird = kNoNegotiation, .ord = 1}).negotiated().ord == 4);  // [EMPA-27]
-}
-
-TEST_CASE("the initiator's IRD is raised to the responder's ORD [EMPA-22, EMPA-29]") {
-  const StartupOptions options{.ird = 4, .max_ird = 8};
-  CHECK(answered(options, {.ird = 1, .ord = 3}).negotiated().ird == 4);
-  CHECK(answered(options, {.ird = 1, .ord = 5}).negotiated().ird == 5);
-  CHECK(answered(options, {.ird = 1, .ord = 8}).negotiated().ird == 8);
-  CHECK(answered(options, {.ird = 1, .ord = kNoNegotiation}).negotiated().ird == 4);
 }
 
 TEST_CASE(
@@ -280,22 +221,6 @@ TEST_CASE(
     CHECK(closed.failure()->retry_plain == retry_plain);
     CHECK(closed.failure()->unanswered == unanswered);
   }
-}
-
-TEST_CASE("a Reply must arrive before the deadline [MPA-102]") {
-  const StartupOptions options{.timeout = 3s};
-  auto end = requested(options);
-  REQUIRE(end.timeout() == kStart + 3s);
-  end.handle_timeout(kStart + 3s - 1ns);
-  CHECK(end.state() == StartupState::kAwaitReply);
-  end.handle_timeout(kStart + 3s);
-  check_failed(end, kTcpLost);
-  CHECK(end.failure()->timed_out);
-  CHECK_FALSE(end.failure()->retry_plain);
-
-  auto late = requested(options);
-  late.closed(kStart + 3s);
-  CHECK(late.failure()->timed_out);
 }
 
 TEST_CASE("a failure is final: later octets are discarded") {

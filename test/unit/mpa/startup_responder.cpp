@@ -66,59 +66,6 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a Request with an unsupported Rev closes the connection without a Reply [MPA-76, MPA-77, "
-    "MPA-118]") {
-  for (unsigned revision = 0; revision < 256; ++revision) {
-    const auto end =
-        after({}, frame(FrameKind::kRequest, 0x40, static_cast<std::uint8_t>(revision)));
-    if (revision == 1 || revision == 2) {
-      CHECK(end.state() == StartupState::kAwaitDecision);
-    } else {
-      check_failed(end, kBadStartupFrame);
-    }
-  }
-}
-
-TEST_CASE(
-    "a wrong key closes the connection at its first wrong octet, without a Reply [MPA-66, MPA-84, "
-    "MPA-94]") {
-  auto end = listening();
-  CHECK(end.receive(octets("X"), kStart) == 1);
-  check_failed(end, kBadStartupFrame);
-  CHECK_FALSE(end.failure()->timed_out);
-  CHECK_FALSE(end.failure()->retry_plain);
-  check_failed(after({}, hex(kFrameB)), kBadStartupFrame);  // The key is that of a Reply.
-}
-
-TEST_CASE(
-    "a Reply carries up to 512 octets of private data, or 508 if it is enhanced [MPA-80, "
-    "EMPA-10]") {
-  auto plain = after({}, frame(FrameKind::kRequest, 0x40, 1));
-  CHECK_FALSE(plain.accept(Octets(513), 1, 1));
-  CHECK_FALSE(plain.reject(Octets(513)));
-  CHECK(plain.state() == StartupState::kAwaitDecision);
-  CHECK(plain.transmit().empty());
-  CHECK(plain.accept(Octets(512), 1, 1));
-  CHECK(plain.transmit().size() == 532);
-
-  auto enhanced = after({}, enhanced_frame(FrameKind::kRequest, kClientServer));
-  CHECK_FALSE(enhanced.accept(Octets(509), 1, 1));
-  CHECK_FALSE(enhanced.reject(Octets(509)));
-  CHECK(enhanced.reject(Octets(508)));
-  CHECK(enhanced.transmit().size() == 532);
-}
-
-TEST_CASE("a rejection has R=1 and private data; TCP stays open [MPA-85, MPA-86, MPA-96]") {
-  auto end = after({}, frame(FrameKind::kRequest, 0x40, 1));
-  REQUIRE(end.reject(octets("no")));
-  CHECK(end.state() == StartupState::kRejected);
-  CHECK(text(drain(end)) == kReplyKey + "60010002 6e6f");
-  CHECK_FALSE(end.failure());
-  CHECK_FALSE(end.timeout());
-  CHECK(end.receive(octets("streaming"), kStart) == 0);  // These octets belong to the ULP.
-}
-
-TEST_CASE(
     "an enhanced rejection carries the responder's enhanced word [EMPA-13, EMPA-25, EMPA-45]") {
   const StartupOptions options{
       .rtr_supported = {.write = false, .read = true, .send = true}, .ird = 3, .ord = 5};
@@ -154,28 +101,6 @@ TEST_CASE(
   }
   CHECK(after(options, frame(FrameKind::kRequest, 0x40, 1)).state() ==
         StartupState::kAwaitDecision);
-}
-
-TEST_CASE("octets between Request and Reply are a protocol error [MPA-89, MPA-83]") {
-  auto together = hex(kFrameA);
-  together.push_back(std::byte{0});
-  auto end = listening();
-  CHECK(end.receive(together, kStart) == together.size());
-  check_failed(end, kBadStartupFrame);
-
-  auto later = after({}, hex(kFrameA));
-  CHECK(later.receive({}, kStart) == 0);
-  CHECK(later.state() == StartupState::kAwaitDecision);
-  CHECK(later.receive(octets("x"), kStart) == 1);
-  check_failed(later, kBadStartupFrame);
-  CHECK_FALSE(later.accept({}, 1, 1));
-}
-
-TEST_CASE("octets after an accepting Reply belong to full operation [MPA-64, MPA-88]") {
-  auto end = after({}, hex(kFrameA));
-  REQUIRE(end.accept({}, 4, 4));
-  CHECK(end.receive(octets("FPDU"), kStart) == 0);
-  CHECK(end.transmit().size() == 24);  // The 24 octets of the Reply have not been sent yet.
 }
 
 TEST_CASE(
@@ -229,12 +154,6 @@ TEST_CASE("calls in the wrong state are refused and change nothing") {
   CHECK_FALSE(end.reject({}));
   end.transmitted(1000);  // Fewer than 1000 octets are queued.
   CHECK(end.transmit().empty());
-}
-
-TEST_CASE("a close before the ULP's decision is kTcpLost [MPA-108]") {
-  auto undecided = after({}, hex(kFrameA));
-  undecided.closed(kStart);
-  check_failed(undecided, kTcpLost);
 }
 
 }  // namespace

@@ -77,21 +77,6 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "an Atomic sees the Writes before it, and the Sends before it are complete [EXT-43, EXT-58]") {
-  AtomicResponder bench;
-  bench.ulp.receives = {bench.ulp.memory(2000, 8), bench.ulp.memory(2000, 8)};
-  const auto five = *bytes::from_hex("0000000000000005");
-  CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kWrite, kStag, 0x1000), five)));
-  CHECK_FALSE(bench.feed(segment(send_header(1), pattern(3))));
-  CHECK_FALSE(bench.feed(add_one(1)));
-  // A Send after the Atomic may be delivered before the Atomic Response is sent. [EXT-46, EXT-59]
-  CHECK_FALSE(bench.feed(segment(send_header(2), pattern(4))));
-  CHECK(bench.next_value() == 5);
-  CHECK(bench.ulp.take_log() == Log{"write 11223344 1000 8", "receive", "send 3", "receive",
-                                    "send 4", "atomic 11223344 1000"});
-}
-
-TEST_CASE(
     "an Atomic Request may come in several segments, but neither shorter than its header nor "
     "longer [EXT-62]") {
   const auto whole = add_one(1);
@@ -163,25 +148,6 @@ TEST_CASE(
   CHECK(bench.ulp.take_log() == Log{"sent 5"});
   CHECK_FALSE(bench.feed(extension("K")));
   CHECK(bench.ulp.take_log() == Log{"atomic 5 29"});
-}
-
-TEST_CASE(
-    "requests are sent in the order submitted, each with the next MSN of queue 1 [EXT-18, "
-    "EXT-29]") {
-  AtomicRequester bench;
-  bench.read();
-  bench.add(1);
-  bench.add(2);
-  bench.read();
-  for (std::uint32_t msn = 1; msn <= 4; ++msn) {
-    const auto octets = bench.next();
-    REQUIRE(octets);
-    const auto header = ddp::decode_segment_header(*octets).value();
-    CHECK(header.qn == kReadRequestQueue);
-    CHECK(header.msn == Msn{msn});
-    CHECK(header.last);
-    CHECK(octets->size() == (msn == 1 || msn == 4 ? 46U : 70U));
-  }
 }
 
 TEST_CASE("a response that does not answer the oldest request is refused [EXT-38]") {

@@ -18,17 +18,6 @@ TEST_CASE("frame F is placed and not reported to the ULP [RDMAP-23, RDMAP-24, RD
 }
 
 TEST_CASE(
-    "frame D is placed in one receive buffer, and its length is reported [RDMAP-48, RDMAP-49, "
-    "RDMAP-50, RDMAP-67, RDMAP-74, DDP-53]") {
-  Bench bench;
-  bench.ulp.receives = {bench.ulp.memory(0, 100), bench.ulp.memory(100, 100)};
-  CHECK_FALSE(bench.feed(message("D")));
-  CHECK(bench.ulp.take_log() == Log{"receive", "send 5"});
-  CHECK(text(bench.ulp.memory(0, 6)) == "68656c6c 6fee");
-  CHECK(bench.ulp.receives.size() == 1);
-}
-
-TEST_CASE(
     "the four Sends differ in SE and Invalidate, and only the Invalidate kinds have an STag "
     "[RDMAP-4, RDMAP-10, RDMAP-53, RDMAP-57, RDMAP-58, DDP-54]") {
   struct Row {
@@ -57,32 +46,6 @@ TEST_CASE(
   CHECK(bench.ulp.received.size() == 4);
 }
 
-TEST_CASE(
-    "frame E: a Send with Invalidate may be empty, and still consumes a buffer [RDMAP-56, "
-    "RDMAP-57]") {
-  Bench bench;
-  bench.ulp.receives = {bench.ulp.memory(0, 8)};
-  CHECK_FALSE(bench.feed(with_msn(message("E"), 1)));
-  REQUIRE(bench.ulp.received.size() == 1);
-  CHECK(bench.ulp.received[0].invalidated == Stag{0x00A1B2C3});
-  CHECK(bench.ulp.receives.empty());
-}
-
-TEST_CASE("Sends are delivered in order, each when its last segment arrives [RDMAP-52, RDMAP-67]") {
-  Bench bench;
-  bench.ulp.receives = {bench.ulp.memory(0, 100), bench.ulp.memory(100, 100)};
-  auto first = send_header(1);
-  first.last = false;
-  CHECK_FALSE(bench.feed(segment(first, pattern(40))));
-  CHECK(bench.ulp.received.empty());
-  first.last = true;
-  first.mo = 40;
-  CHECK_FALSE(bench.feed(segment(first, pattern(20, 40))));
-  CHECK_FALSE(bench.feed(segment(send_header(2), pattern(1))));
-  CHECK(bench.ulp.take_log() == Log{"receive", "send 60", "receive", "send 1"});
-  CHECK(std::ranges::equal(bench.ulp.memory(0, 60), pattern(60)));
-}
-
 TEST_CASE("a Send without a buffer may hold the stream until a buffer is posted [DDP-69]") {
   Bench bench;
   bench.ulp.hold_sends = true;
@@ -93,16 +56,6 @@ TEST_CASE("a Send without a buffer may hold the stream until a buffer is posted 
   bench.ulp.receives = {bench.ulp.memory(0, 16)};
   CHECK_FALSE(bench.feed(octets));
   CHECK(bench.ulp.received.size() == 1);
-}
-
-TEST_CASE("only RV 1 is accepted [RDMAP-8, RDMAP-96, RDMAP-98]") {
-  for (const unsigned rv : {0u, 1u, 2u, 3u}) {
-    Bench bench;
-    bench.ulp.receives = {bench.ulp.memory(0, 8)};
-    auto octets = message("D");
-    octets[1] = static_cast<std::byte>(rv << 6 | 3);
-    CHECK(bench.feed(octets) == (rv == 1 ? std::nullopt : std::optional(kVersionInvalid)));
-  }
 }
 
 TEST_CASE(

@@ -32,24 +32,6 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "IRD requests are accepted, one more is 1/2/02; each answer makes room for one [RDMAP-31, "
-    "RDMAP-43, RDMAP-81, RDMAP-84, RDMAP-118, RDMAP-126]") {
-  for (const std::size_t ird : {std::size_t{0}, std::size_t{1}, std::size_t{4}}) {
-    Responder full(ird);
-    std::uint32_t msn = 1;
-    for (; msn <= ird; ++msn) CHECK_FALSE(full.feed(read_request(msn, {})));
-    CHECK(full.feed(read_request(msn, {})) == ddp::kUntaggedNoBuffer);
-  }
-  Responder drained(2);
-  std::uint32_t msn = 1;
-  CHECK_FALSE(drained.feed(read_request(msn++, {})));
-  for (int i = 0; i < 10; ++i) {
-    CHECK_FALSE(drained.feed(read_request(msn++, {})));
-    CHECK(drained.next());
-  }
-}
-
-TEST_CASE(
     "access is revoked in the middle: the repeated header shows how far the Read had come "
     "[RDMAP-22, VRB-37]") {
   Responder bench;
@@ -129,33 +111,6 @@ TEST_CASE(
   CHECK(std::ranges::equal(bench.ulp.memory(100, 64), pattern(64)));
   CHECK(bench.ulp.arena[99] == std::byte{0xEE});
   CHECK(bench.ulp.arena[164] == std::byte{0xEE});
-}
-
-TEST_CASE(
-    "an empty Read is completed by an empty response, whatever its STag [RDMAP-38, RDMAP-41, "
-    "DDP-46]") {
-  Bench bench;
-  bench.ulp.requests = {{.opcode = Opcode::kReadRequest, .cookie = 3}};
-  CHECK(bench.drain() == "1");
-  CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kReadResponse, 0xDEADBEEF, 99))));
-  CHECK(bench.ulp.take_log() == Log{"sent 3", "read 3"});
-}
-
-TEST_CASE("responses are matched with requests in order [RDMAP-68, RDMAP-78]") {
-  Bench bench;
-  for (std::uint32_t i = 1; i <= 3; ++i) {
-    bench.ulp.requests.push_back({.opcode = Opcode::kReadRequest,
-                                  .length = i,
-                                  .sink_stag = Stag{i},
-                                  .sink = bench.ulp.memory(i * 10, i),
-                                  .cookie = i});
-  }
-  CHECK(bench.drain() == "111");
-  bench.ulp.log.clear();
-  for (std::uint32_t i = 1; i <= 3; ++i) {
-    CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kReadResponse, i, 0), pattern(i))));
-  }
-  CHECK(bench.ulp.take_log() == Log{"read 1", "read 2", "read 3"});
 }
 
 TEST_CASE("Sends are delivered while a response is incomplete [RDMAP-70, RDMAP-76]") {

@@ -114,24 +114,6 @@ TEST_CASE(
   CHECK(bench.drain() == "7");
 }
 
-TEST_CASE(
-    "the peer's Terminate is reported, never answered, and stops all sending [RDMAP-60, RDMAP-61, "
-    "RDMAP-62, RDMAP-64, VRB-10]") {
-  for (const auto* name : {"L", "M", "N", "N0", "N5", "N6", "N7"}) {
-    Bench bench;
-    bench.ulp.requests = {{.opcode = Opcode::kSend}};
-    const auto frame = terminate_frame(name);
-    CHECK_FALSE(bench.feed(frame));
-    CHECK(bench.stream.state() == StreamState::kTerminateReceived);
-    CHECK(bench.ulp.log.size() == 1);
-    CHECK(bench.ulp.log[0].starts_with("terminate "));
-    REQUIRE(bench.stream.peer_terminate());
-    CHECK_FALSE(bench.stream.own_terminate());
-    bench.stream.terminate(kInvalidStag, false);
-    CHECK_FALSE(bench.next());
-  }
-}
-
 TEST_CASE("outstanding Reads are dropped when the stream ends") {
   Bench bench;
   bench.ulp.requests = {{.opcode = Opcode::kReadRequest, .length = 0}};

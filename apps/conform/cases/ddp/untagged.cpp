@@ -247,7 +247,7 @@ constexpr Case kCases[] = {
     {"ddp/untagged/mo-far", "RFC 5041 7.1", "DDP-70 DDP-83", "terminates on an MO beyond the receive buffer", Level::kMust, PeerRole::kEither, mo_far<0x10000000>},
     {"ddp/untagged/mo-wrap", "RFC 5041 7.1", "DDP-70 DDP-83", "terminates on a segment whose MO plus length exceeds 2^32", Level::kMust, PeerRole::kEither, mo_far<0xFFFFFFF8>},
     {"ddp/untagged/queue-4", "RFC 5041 7.1", "DDP-67 DDP-83", "terminates on queue number 4, which is undefined", Level::kMust, PeerRole::kEither, queue<4>},
-    {"ddp/untagged/queue-last", "RFC 5041 7.1", "DDP-67 DDP-83", "terminates on queue number 0xFFFFFFFF", Level::kMust, PeerRole::kEither, queue<0xFFFFFFFF>},
+    {"ddp/untagged/queue-last", "RFC 5041 7.1", "DDP-67 DDP-83 RDMAP-96", "terminates on queue number 0xFFFFFFFF", Level::kMust, PeerRole::kEither, queue<0xFFFFFFFF>},
     {"ddp/untagged/too-long", "RFC 5041 7.1", "DDP-71 DDP-83 RDMAP-51", "terminates on a Send longer than the receive buffer", Level::kMust, PeerRole::kEither, too_long},
     {"ddp/untagged/too-long-later", "RFC 5041 7.1", "DDP-71 DDP-83 RDMAP-51", "terminates when a later segment exceeds the receive buffer", Level::kMust, PeerRole::kEither, too_long_later},
     {"ddp/untagged/no-receive", "RFC 5041 7.1", "DDP-68 DDP-83 RDMAP-49", "terminates on a Send for which no receive is posted", Level::kMust, PeerRole::kEither, no_receive},

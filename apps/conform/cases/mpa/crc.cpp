@@ -182,7 +182,7 @@ constexpr auto kListens = PeerRole::kResponder;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"mpa/crc/wrong-field", "RFC 5044 4.4", "MPA-35 MPA-46", "terminates on a wrong CRC field", kMust, kEither, wrong_field},
+    {"mpa/crc/wrong-field", "RFC 5044 4.4", "MPA-35 MPA-46 MPA-114", "terminates on a wrong CRC field", kMust, kEither, wrong_field},
     {"mpa/crc/not-complemented", "RFC 5044 4.4", "MPA-43", "terminates on a CRC that lacks the final complement", kMust, kEither, not_complemented},
     {"mpa/crc/byte-order", "RFC 5044 4.4", "MPA-43", "terminates on a CRC sent with its most significant octet first", kMust, kEither, byte_order},
     {"mpa/crc/zero-field", "RFC 5044 4.4", "MPA-46 MPA-72", "terminates on a CRC field of zero when CRCs are in use", kMust, kEither, zero_field},

@@ -185,7 +185,7 @@ void slow_reply(Script& s) {
 constexpr Case kCases[] = {
     {"mpa/initiator/request-first", "RFC 5044 7.1.2", "MPA-65 MPA-81", "sends a valid Request first", Level::kMust, PeerRole::kInitiator, request_first},
     {"mpa/initiator/request-reject-flag", "RFC 5044 7.1.1", "MPA-73", "sends R=0 in its Request", Level::kMust, PeerRole::kInitiator, request_flag_r},
-    {"mpa/initiator/request-revision", "RFC 6581 6", "MPA-75 EMPA-4 EMPA-5", "sends a Request of revision 1 with S=0, or of revision 2 with S=1", Level::kMust, PeerRole::kInitiator, request_revision},
+    {"mpa/initiator/request-revision", "RFC 6581 6", "MPA-75 EMPA-4 EMPA-5 EMPA-47", "sends a Request of revision 1 with S=0, or of revision 2 with S=1", Level::kMust, PeerRole::kInitiator, request_revision},
     {"mpa/initiator/waits-for-reply", "RFC 5044 7.1.2", "MPA-78 MPA-89", "sends nothing between its Request and the Reply", Level::kMust, PeerRole::kInitiator, request_then_silence},
     {"mpa/initiator/goes-on", "RFC 5044 7.1.2", "MPA-92", "sends its first FPDU after a Reply with R=0", Level::kMust, PeerRole::kInitiator, goes_on},
     {"mpa/initiator/key-first-octet", "RFC 5044 7.1.1", "MPA-68 MPA-90 MPA-94", "ends the connection on a Reply whose key has a wrong first octet", Level::kMust, PeerRole::kInitiator, wrong_key_octet<0>},

@@ -288,7 +288,7 @@ constexpr Case kCases[] = {
     {"mpa/reply/well-formed", "RFC 5044 7.1.1", "MPA-67 MPA-74 MPA-78", "sends a Reply whose key, reserved flag bits and PD_Length are correct", Level::kMust, PeerRole::kResponder, reply_well_formed},
     {"mpa/reply/no-fpdu-first", "RFC 5044 7.1.2", "MPA-93", "sends no FPDU before it has received an FPDU", Level::kMust, PeerRole::kResponder, no_fpdu_before_ours},
     {"mpa/reply/no-marker-first", "RFC 5044 7.1.2", "MPA-93", "sends no marker before it has received an FPDU", Level::kMust, PeerRole::kResponder, no_marker_before_our_fpdu},
-    {"mpa/reply/fpdu-at-once", "RFC 5044 7.1.2", "MPA-88", "accepts an FPDU immediately after its Reply, on each of five connections", Level::kShould, PeerRole::kResponder, fpdu_at_once},
+    {"mpa/reply/fpdu-at-once", "RFC 5044 7.1.2", "MPA-64 MPA-88", "accepts an FPDU immediately after its Reply, on each of five connections", Level::kShould, PeerRole::kResponder, fpdu_at_once},
     {"mpa/request/then-fin", "RFC 5044 8", "MPA-108", "closes the connection on a FIN after the Request", Level::kMust, PeerRole::kResponder, closed_behind_request, kLast},
     {"mpa/request/then-reset", "RFC 5044 8", "MPA-108", "serves a new connection after two connections were reset during startup", Level::kMust, PeerRole::kResponder, reset_and_next, kLast},
     {"mpa/request/slow-neighbour", "RFC 5044 7.1.2", "MPA-83", "serves other connections while a Request is incomplete", Level::kShould, PeerRole::kResponder, slow_neighbour},

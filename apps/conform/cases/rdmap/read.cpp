@@ -300,7 +300,7 @@ constexpr Case kCases[] = {
     {"rdmap/read/reserved-bits", "RFC 5040 4.1", "RDMAP-9 RDMAP-10 DDP-19", "ignores the reserved bits and the InvSTag field of a Read Request", kMust, kAny, reserved_bits},
     {"rdmap/read/two-segments", "RFC 5041 5.2", "DDP-40", "accepts a Read Request of two segments", Level::kShould, kAny, two_segments},
     {"rdmap/read/as-agreed", "RFC 5040 6.1", "RDMAP-43 RDMAP-45 RDMAP-78 RDMAP-81", "answers as many outstanding Reads as agreed, in order", kMust, kAny, as_agreed},
-    {"rdmap/read/beyond-agreed", "RFC 5040 6.1", "RDMAP-84 DDP-68", "terminates when more Reads are outstanding than agreed", kMust, kAny, beyond_agreed},
+    {"rdmap/read/beyond-agreed", "RFC 5040 6.1", "RDMAP-31 RDMAP-84 DDP-68", "terminates when more Reads are outstanding than agreed", kMust, kAny, beyond_agreed},
     {"rdmap/read/unknown-stag", "RFC 5040 7.2", "RDMAP-39 RDMAP-101", "terminates on a Read of an unknown STag", kMust, kAny, unknown_stag},
     {"rdmap/read/wrong-key", "RFC 5040 7.2", "RDMAP-39 RDMAP-101", "terminates on a Read of an STag with a wrong key", kMust, kAny, wrong_key},
     {"rdmap/read/stag-0", "RFC 5040 7.2", "RDMAP-39 RDMAP-101", "terminates on a Read of STag 0", kMust, kAny, stag_0},

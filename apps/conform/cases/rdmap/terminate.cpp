@@ -260,7 +260,7 @@ constexpr Case kCases[] = {
     {"rdmap/terminate/brings-invalidate", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "returns the DDP header of a Send that invalidates an unknown STag", kMust, kAny, brings<invalidate_error, true, false>},
     {"rdmap/terminate/brings-opcode", "RFC 5040 4.8", "RDMAP-17", "returns no RDMA header after an invalid opcode", Level::kShould, kAny, brings_for_opcode},
     {"rdmap/terminate/brings-crc", "RFC 5040 4.8", "RDMAP-92 RDMAP-17", "returns no headers after a CRC error", kMust, kAny, brings<crc_error, false, false>},
-    {"rdmap/terminate/header-write", "RFC 5040 4.8", "RDMAP-20", "returns the DDP header of an invalid Write octet for octet", kMust, kAny, header<write_error>},
+    {"rdmap/terminate/header-write", "RFC 5040 4.8", "RDMAP-20 VRB-22", "returns the DDP header of an invalid Write octet for octet", kMust, kAny, header<write_error>},
     {"rdmap/terminate/header-send", "RFC 5040 4.8", "RDMAP-20", "returns the DDP header of an invalid Send octet for octet", kMust, kAny, header<send_error>},
     {"rdmap/terminate/header-read", "RFC 5040 4.8", "RDMAP-20", "returns the DDP header of an invalid Read Request octet for octet", kMust, kAny, header<read_error>},
     {"rdmap/terminate/read-request", "RFC 5040 4.8", "RDMAP-21", "returns the RDMA header of an invalid Read Request octet for octet", kMust, kAny, read_request},
