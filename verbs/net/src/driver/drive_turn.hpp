@@ -40,10 +40,11 @@ class DriveTurn : public Driven {
   enum Work : std::uint32_t {
     kTransmit = 1 << 0,
     kReceive = 1 << 1,
-    kPoll = 1 << 2,    ///< receive, and retry sending
-    kRoom = 1 << 3,    ///< whether the socket has room to send
-    kSlept = 1 << 4,   ///< whether the socket has woken the calling thread
-    kResume = 1 << 5,  ///< whether a receive may have been posted
+    kPoll = 1 << 2,   ///< receive, and retry sending
+    kRoom = 1 << 3,   ///< whether the socket has room to send
+    kSlept = 1 << 4,  ///< whether the socket has woken the calling thread
+    /// whether a receive may have been posted, or a thread has requested the end of the stream
+    kResume = 1 << 5,
     /// DriveCause::kPolled; if several of the three causes are set, the highest bit wins
     kPolled = 1 << 6,
     kSleptOn = 1 << 7,

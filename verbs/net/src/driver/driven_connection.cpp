@@ -117,7 +117,7 @@ void DrivenConnection::end() {
 
 void DrivenConnection::request(Ending ending) {
   endings_.fetch_or(ending);
-  kick(kEnd);
+  kick(kResume);
 }
 
 bool DrivenConnection::depart() {
@@ -243,7 +243,7 @@ void DrivenConnection::join(std::shared_ptr<SocketSet> set) {
 
 void DrivenConnection::control(std::uint32_t work) {
   auto& core = active_->core;
-  const std::uint8_t endings = (work & kEnd) != 0 ? endings_.exchange(0) : 0;
+  const std::uint8_t endings = endings_.exchange(0);
   // Before this end sends its FIN, answer the octets that have arrived.
   if ((endings & kDisconnect) != 0) {
     receive();

@@ -195,9 +195,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   /// Returns whether the worker stays off the connection while a thread polls often. With a
   /// Latitude it does not, so that data arrives at any time, as with an adapter.
   bool follows_polls() const;
-  // Kinds of work in addition to those of DriveTurn::Work.
-  static constexpr std::uint32_t kTimer = kFirstOwn;
-  static constexpr std::uint32_t kEnd = kFirstOwn << 1;  ///< end the stream as endings_ says
+  static constexpr std::uint32_t kTimer = kFirstOwn;  ///< work in addition to DriveTurn::Work
   struct Active;  ///< the state that exists only while the socket is open
   /// How other threads want the stream to end. A turn does what is requested in this order.
   enum Ending : std::uint8_t { kDisconnect = 1, kTerminate = 2, kAbort = 4 };

@@ -114,7 +114,7 @@ bool DrivenConnection::look_and_receive(std::uint32_t work, Look look) {
     step(OutputEvent::kRoom);
   }
   if (change_mode(work)) mode_changed();
-  if ((work & (kTimer | kResume | kEnd)) != 0) control(work);
+  if ((work & (kTimer | kResume)) != 0) control(work);
   // While the stream is held for lack of a receive, the socket is not read. So check whether the
   // socket has an error.
   if (input() == InputState::kHeld && (work & (kSlept | kPoll)) != 0 && is_broken(a.socket.get())) {
