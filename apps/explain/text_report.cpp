@@ -163,7 +163,7 @@ void TextReport::frame(const ConnectionInfo& info, const frames::Explained& e,
     const bool by_peer = violation.rule == frames::Rule::kReadByteOrder && e.request;
     const auto by = by_peer ? other(e.frame->from) : e.frame->from;
     const std::tuple key{info.number, by, violation.rule};
-    if (options_.detail != Detail::kLine || told_.insert(key).second) {
+    if (options_.detail != Detail::kLine || reported_.insert(key).second) {
       in_full += fmt::format("{}{}\n", kMargin, red("! " + frames::violation_line(violation)));
     } else {
       text += ' ' + red(fmt::format("! [{}] again", frames::info(violation.rule).id));
@@ -232,7 +232,7 @@ void TextReport::closed(const ConnectionInfo& info, const frames::Closed& closed
   introduce(info);
   introduced_.erase(info.number);
   for (const Side side : {Side::kNear, Side::kFar}) unsure_.erase({info.number, side});
-  std::erase_if(told_, [&info](const auto& key) { return std::get<0>(key) == info.number; });
+  std::erase_if(reported_, [&info](const auto& key) { return std::get<0>(key) == info.number; });
   out_(fmt::format(
       "{}   {} {}: {} -->, {} <--\n", info.number, time(mark),
       closing_text(closed.how) + std::string(info.rejected ? " after the rejection" : ""),

@@ -56,7 +56,7 @@ class TextReport final : public frames::ConnectionListener {
   /// Numbers of those open connections whose heading has been written.
   std::set<std::uint64_t> introduced_;
   /// Violations that have been written in full, by connection, side and rule.
-  std::set<std::tuple<std::uint64_t, trace::Side, frames::Rule>> told_;
+  std::set<std::tuple<std::uint64_t, trace::Side, frames::Rule>> reported_;
   /// Streams for which the remark about uncertain framing has been written.
   std::set<std::pair<std::uint64_t, trace::Side>> unsure_;
   std::uint64_t frames_ = 0;

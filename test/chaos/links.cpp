@@ -95,8 +95,7 @@ void World::make_side(Link& link, std::size_t which) {
 
 void World::connect(Link& link, const Session& session) {
   link.session = &session;
-  link.is_reset = link.is_told_of_reset = link.lacks_receive = link.closes = link.is_damaged =
-      false;
+  link.is_reset = link.knows_of_reset = link.lacks_receive = link.closes = link.is_damaged = false;
   link.cause.clear();
   ++link.connections;
   if (session.wreck.kind == Kind::kReset || session.wreck.kind == Kind::kHalfClose) {
@@ -123,7 +122,7 @@ void World::connect(Link& link, const Session& session) {
 }
 
 void World::cut(Link& link) {
-  link.is_reset = link.is_told_of_reset = true;
+  link.is_reset = link.knows_of_reset = true;
   for (Side& side : link.sides) side.connection()->lost(now);
 }
 
@@ -296,7 +295,7 @@ bool World::deliver(Link& link, std::size_t to) {
   auto& connection = *side.connection();
   if (wire.breaks()) link.is_reset = true;
   if (link.is_reset) {
-    if (!std::exchange(link.is_told_of_reset, true)) {
+    if (!std::exchange(link.knows_of_reset, true)) {
       link.blame("reset");
       cut(link);
     }

@@ -17,7 +17,7 @@ struct Link {
   std::array<Side, 2> sides;
   std::vector<Wire> wires;  ///< one per direction, by the sender; empty before the first connection
   bool is_reset = false;
-  bool is_told_of_reset = false;
+  bool knows_of_reset = false;
   bool lacks_receive = false;
   /// The reason why this connection may end abruptly. Empty if it must not end abruptly.
   std::string cause;

@@ -147,8 +147,8 @@ class Session {
 
   // Returns whether a completion queue has reported that it lost completions.
   bool overflowed() const {
-    pollfd told{.fd = a_.id->verbs->async_fd, .events = POLLIN, .revents = 0};
-    if (::poll(&told, 1, 0) <= 0) return false;
+    pollfd readable{.fd = a_.id->verbs->async_fd, .events = POLLIN, .revents = 0};
+    if (::poll(&readable, 1, 0) <= 0) return false;
     ibv_async_event event{};
     if (ibv_get_async_event(a_.id->verbs, &event) != 0) return false;
     ibv_ack_async_event(&event);

@@ -132,11 +132,11 @@ void read_packets(apps::frames::Connections& connections, int link, Input& in) {
 /// pieces, holes, and the end of either stream.
 void read_streams(Input& in) {
   std::array<std::uint64_t, 2> sent{};
-  std::array<std::uint64_t, 2> told{};
+  std::array<std::uint64_t, 2> reported{};
   std::array<bool, 2> ended{};
   trace::StreamDecoder decoder(
       [&](const trace::Frame& frame) {
-        auto& next = told[frame.from == trace::Side::kNear ? 0 : 1];
+        auto& next = reported[frame.from == trace::Side::kNear ? 0 : 1];
         require(frame.offset == next, "every octet is reported once and in order");
         next += frame.octets.empty() ? frame.missing : frame.octets.size();
         require(next > frame.offset, "a reported frame is not empty");
@@ -161,7 +161,7 @@ void read_streams(Input& in) {
     }
   }
   for (const auto side : {trace::Side::kNear, trace::Side::kFar}) decoder.ended(side);
-  require(sent == told, "every octet has been reported at the end");
+  require(sent == reported, "every octet has been reported at the end");
 }
 
 }  // namespace

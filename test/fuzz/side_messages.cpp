@@ -97,13 +97,14 @@ void file_protocol(View octets) {
 void metrics(View octets) {
   const std::string_view text(reinterpret_cast<const char*>(octets.data()), octets.size());
   for (const bool names_host : {false, true}) {
-    bool told = false;
+    bool answered = false;
     const auto answer = net::http_answer(text.substr(0, net::Scrape::kMaxRequest), names_host, [&] {
-      told = true;
+      answered = true;
       return std::string("figures\n");
     });
     require(answer.empty() || answer.starts_with("HTTP/1.0 "), "an answer is an HTTP response");
-    require(told == answer.starts_with("HTTP/1.0 200 "), "only a correct request gets the metrics");
+    require(answered == answer.starts_with("HTTP/1.0 200 "),
+            "only a correct request gets the metrics");
     require(!answer.empty() || text.size() < net::Scrape::kMaxRequest,
             "a request that fills the buffer is answered");
   }

@@ -50,8 +50,8 @@ class Child {
     for (const int fd : descriptors) open += ::fcntl(fd, F_GETFD) >= 0 ? 1 : 0;
     ::close(stay_[1]);
     char end = 0;
-    const bool told = ::write(ready_[1], &end, 1) == 1 && ::read(stay_[0], &end, 1) == 0;
-    ::_exit(told ? open : 99);
+    const bool released = ::write(ready_[1], &end, 1) == 1 && ::read(stay_[0], &end, 1) == 0;
+    ::_exit(released ? open : 99);
   }
 
   std::array<int, 2> ready_{};

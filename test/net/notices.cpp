@@ -14,11 +14,11 @@ using namespace iwarp::net;
 
 namespace {
 
-/// Counts the sends before the descriptor `told` becomes readable, and the sends afterwards.
+/// Counts the sends before the descriptor `channel` becomes readable, and the sends afterwards.
 class SendsBeforeNotice {
  public:
-  explicit SendsBeforeNotice(int told) {
-    told_ = told;
+  explicit SendsBeforeNotice(int channel) {
+    channel_ = channel;
     before_ = after_ = 0;
   }
 
@@ -27,12 +27,12 @@ class SendsBeforeNotice {
 
  private:
   static ssize_t send(int fd, const msghdr* message, int flags) {
-    pollfd told{.fd = told_, .events = POLLIN, .revents = 0};
-    ++(::poll(&told, 1, 0) == 1 ? after_ : before_);
+    pollfd channel{.fd = channel_, .events = POLLIN, .revents = 0};
+    ++(::poll(&channel, 1, 0) == 1 ? after_ : before_);
     return kernel_socket_ops().send(fd, message, flags);
   }
 
-  inline static std::atomic<int> told_{-1};
+  inline static std::atomic<int> channel_{-1};
   inline static std::atomic<int> before_{0};
   inline static std::atomic<int> after_{0};
   const test::ReplacedSocketOps replaced_{[](SocketOps& ops) { ops.send = send; }};
@@ -55,8 +55,9 @@ TEST_CASE("a program that sleeps in wait() gets no event for an empty queue") {
     for (int i = 0; i < 100; ++i) {
       pair.b.post_recv(0, 64);
       send();
-      pollfd told{.fd = pair.b.channel->fd(), .events = POLLIN, .revents = 0};
-      REQUIRE_EQ(::poll(&told, 1, static_cast<int>(std::chrono::milliseconds(kLimit).count())), 1);
+      pollfd channel{.fd = pair.b.channel->fd(), .events = POLLIN, .revents = 0};
+      REQUIRE_EQ(::poll(&channel, 1, static_cast<int>(std::chrono::milliseconds(kLimit).count())),
+                 1);
       receive();
     }
     // b's program does not poll, so b's worker answers the Read. b's program then calls wait()

@@ -78,7 +78,7 @@ TEST_CASE(
   constexpr int kClients = 600;
   for (int i = 0; i < kClients; ++i) {
     const Id id = admit(setups, "192.0.2.7", 1);
-    setups.asked(id);
+    setups.request_arrived(id);
     setups.accepted(id);
   }
   for (int i = 0; i < kClients; ++i) admit(setups, "192.0.2.7", 1);
@@ -89,10 +89,10 @@ TEST_CASE(
     "a set-up whose Request has arrived is not evicted, and counts towards the total only "
     "[SCTP-4]") {
   PendingSetups setups(kLimits);
-  for (int i = 0; i < 5; ++i) setups.asked(admit(setups, "a", 1));
+  for (int i = 0; i < 5; ++i) setups.request_arrived(admit(setups, "a", 1));
   const Id silent = admit(setups, "a", 1);
   const Id next = admit(setups, "b", 2, {silent});
-  setups.asked(next);
+  setups.request_arrived(next);
   CHECK(refuses(setups, "c", 3));
   setups.over(next);
   admit(setups, "c", 3);
@@ -101,7 +101,7 @@ TEST_CASE(
 TEST_CASE("an accepted set-up whose RTR is due can be evicted again, and counts as new") {
   PendingSetups setups(kLimits);
   const Id first = admit(setups, "a", 1);
-  setups.asked(first);
+  setups.request_arrived(first);
   const Id second = admit(setups, "a", 1);
   setups.accepted(first);
   admit(setups, "a", 1);
@@ -116,20 +116,20 @@ TEST_CASE(
   const Id first = admit(setups, "a", 1);
   const auto verdict = setups.admit({.source = "a", .port = 1});
   CHECK(verdict.leave == Ids{first});
-  setups.asked(first);
-  setups.asked(*verdict.id);
+  setups.request_arrived(first);
+  setups.request_arrived(*verdict.id);
   CHECK(refuses(setups, "b", 2));
 }
 
 TEST_CASE("refusing a new set-up evicts no other set-up") {
   PendingSetups setups({.total = 3, .per_source = 1, .per_listener = 3});
   const Id proven = admit(setups, "a", 1);
-  setups.asked(proven);
+  setups.request_arrived(proven);
   const Id silent = admit(setups, "a", 1);
   const auto verdict = setups.admit({.source = "a", .port = 1, .to_evict = 1});
   CHECK(verdict.leave == Ids{silent});
-  setups.asked(silent);
-  setups.asked(*verdict.id);
+  setups.request_arrived(silent);
+  setups.request_arrived(*verdict.id);
   CHECK(refuses(setups, "b", 2));
   setups.over(proven);
   CHECK_FALSE(setups.admit({.source = "b", .port = 2, .to_evict = 1}).id);
@@ -156,7 +156,7 @@ TEST_CASE("if too few set-ups can be evicted, a newcomer takes the place of one"
   const auto verdict = setups.admit({.source = "b", .port = 1, .to_evict = 3});
   CHECK(verdict.leave == Ids{silent});
   setups.over(silent);
-  setups.asked(*verdict.id);
+  setups.request_arrived(*verdict.id);
   CHECK_FALSE(setups.admit({.source = "c", .port = 1, .to_evict = 3}).id);
 }
 

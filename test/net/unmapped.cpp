@@ -123,12 +123,14 @@ struct Two {
 
   /// Checks that the first connection has ended, that the log gives the reason, and that the other
   /// connection still works. `teller` is the end that lost its memory.
-  void check_end(End& teller, End& told, bool with_terminate = true, std::size_t least_lines = 1) {
+  void check_end(End& teller, End& receiver, bool with_terminate = true,
+                 std::size_t least_lines = 1) {
     expect(*teller.cm, Type::kDisconnected);
-    expect(*told.cm, Type::kDisconnected);
+    expect(*receiver.cm, Type::kDisconnected);
     if (with_terminate) {
-      REQUIRE(told.qp->query().terminate_received.has_value());
-      CHECK_EQ(told.qp->query().terminate_received->fault, bytes::Fault{bytes::Layer::kRdma, 0, 0});
+      REQUIRE(receiver.qp->query().terminate_received.has_value());
+      CHECK_EQ(receiver.qp->query().terminate_received->fault,
+               bytes::Fault{bytes::Layer::kRdma, 0, 0});
     }
     {
       const std::lock_guard lock(lines_lock);

@@ -38,11 +38,11 @@ struct Events final : verbs::LocalObserver {
 };
 
 struct Tap final : verbs::WireTap {
-  explicit Tap(std::shared_ptr<Events> events) : told(std::move(events)) {}
+  explicit Tap(std::shared_ptr<Events> events) : seen(std::move(events)) {}
   void octets(bool, bytes::View, mpa::TimePoint) override {}
   void closed(bool, bool, mpa::TimePoint) override {}
-  std::shared_ptr<verbs::LocalObserver> observer() override { return told; }
-  std::shared_ptr<Events> told;
+  std::shared_ptr<verbs::LocalObserver> observer() override { return seen; }
+  std::shared_ptr<Events> seen;
 };
 
 std::shared_ptr<Events> observe(End& end) {
@@ -179,16 +179,16 @@ TEST_CASE("posts of one batch that completed before they were reported are count
   Observed observed({.limits = {.max_send_wr = 16}});
   auto& [pair, a, b, m] = observed;
   REQUIRE(pair.establish());
-  std::uint64_t told = 0;
+  std::uint64_t reported = 0;
   for (int round = 0; round < 5; ++round) {
     for (std::uint64_t i = 0; i < 16; ++i) {
       post_write(*pair.a, i, sge(m.source, 0, 8), remote(m.target));
     }
     pair.run();
     CHECK(pair.a->completions().size() == 16);
-    told += 16;
+    reported += 16;
   }
-  CHECK(a->of<WorkPosted>().size() == told);
+  CHECK(a->of<WorkPosted>().size() == reported);
   CHECK(a->of<PostsMissed>().empty());
 }
 

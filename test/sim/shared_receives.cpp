@@ -72,22 +72,22 @@ TEST_CASE("in Error a queue pair reports once that it consumes no more shared re
     Shared s;
     s.post_receives(0, 4);
     End& end = *s.first.b;
-    const auto told = [&end] { return count(end, AsyncEventType::kLastReceive); };
+    const auto reports = [&end] { return count(end, AsyncEventType::kLastReceive); };
     s.send(0, 1);
     if (how == 0) CHECK(!end.qp->abort());
     if (how == 1) CHECK(!end.qp->terminate());
     if (how == 2) end.connection->lost(end.now);
     s.first.run();
     CHECK(end.qp->state() == QpState::kError);
-    CHECK(told() == 1);
+    CHECK(reports() == 1);
     CHECK(end.async.back().type == AsyncEventType::kLastReceive);
     CHECK(!end.qp->abort());
-    CHECK(told() == 1);
+    CHECK(reports() == 1);
     CHECK(count(*s.second.b, AsyncEventType::kLastReceive) == 0);
     // `a` has its own receive queue.
     CHECK(count(*s.first.a, AsyncEventType::kLastReceive) == 0);
     CHECK(!end.qp->reset());
     CHECK(!end.qp->abort());
-    CHECK(told() == 2);  // The second event is about a new connection.
+    CHECK(reports() == 2);  // The second event is about a new connection.
   }
 }

@@ -339,7 +339,7 @@ class Run {
                               type == IBV_EVENT_PORT_ACTIVE;
       if (is_of_port) continue;
       const int owner = qp == of(1).qp.get() ? 1 : 0;
-      require_none(owner, model_.told(owner, type),
+      require_none(owner, model_.reported(owner, type),
                    fmt::format("{} event {}", letter(owner), +type));
     }
     if (is_last && !model_.events(end).empty()) throw_missing_event(end);

@@ -112,7 +112,8 @@ void Model::create(int end, const EndOptions& options) {
 void Model::destroy(int end) { modify(end, IBV_QPS_RESET, ends_[at(end)].options); }
 
 // IBTA 10.3.1: RESET empties both queues and removes the completions of the queue pair; ERR flushes
-// both. The peer is not told (decision 0037: as RoCE it stays in RTS). As an RNIC it may be told.
+// both. The peer is not reported (decision 0037: as RoCE it stays in RTS). As an RNIC it may be
+// reported.
 void Model::modify(int end, ibv_qp_state to, const EndOptions& options) {
   End& own = ends_[at(end)];
   End& peer = ends_[at(1 - end)];
@@ -428,7 +429,7 @@ std::string Model::observed(int end, ibv_qp_state state) {
 // As an RNIC, the type of an event depends on the code of the Terminate, which RFC 5040 leaves
 // open. IBTA 11.6.3.2 counts some invalid requests as access violations: misaligned atomic
 // operations, and too many Reads.
-std::string Model::told(int end, ibv_event_type event) {
+std::string Model::reported(int end, ibv_event_type event) {
   End& own = ends_[at(end)];
   const auto fits = [&](ibv_event_type expected) {
     const bool is_close = expected == IBV_EVENT_QP_REQ_ERR && event == IBV_EVENT_QP_ACCESS_ERR;

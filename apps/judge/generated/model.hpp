@@ -122,7 +122,7 @@ class Model {
   std::string completed(int end, bool is_receive, const ibv_wc& wc);
   /// Compares the state that ibv_query_qp() returned. The first call after an error decides.
   std::string observed(int end, ibv_qp_state state);
-  std::string told(int end, ibv_event_type event);
+  std::string reported(int end, ibv_event_type event);
   /// Returns the first completion that must still come, or nullptr.
   const Expected* awaited(int end, bool is_receive) const;
   /// Returns the opcode of a request whose completion proves that the peer has carried out all

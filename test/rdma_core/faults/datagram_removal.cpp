@@ -13,7 +13,7 @@ TEST_CASE(
   ud.post_receives();
   rule("now remove device");
   CHECK_EQ(ud.build(ud, {1}), EIO);
-  ud.told(IBV_EVENT_DEVICE_FATAL);
+  ud.expect_event(IBV_EVENT_DEVICE_FATAL);
   for (std::size_t i = 0; i != kReceives; ++i) {
     CHECK_EQ(next(ud.receive_cq).status, IBV_WC_WR_FLUSH_ERR);
   }

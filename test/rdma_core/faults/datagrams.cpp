@@ -131,10 +131,10 @@ TEST_CASE("while the port is down, datagrams are lost") {
   const Ud to;
   to.post_receives();
   rule("now port down");
-  from.told(IBV_EVENT_PORT_ERR);
+  from.expect_event(IBV_EVENT_PORT_ERR);
   from.send_all(to, {1, 2, 3});
   rule("now port up");
-  from.told(IBV_EVENT_PORT_ACTIVE);
+  from.expect_event(IBV_EVENT_PORT_ACTIVE);
   from.send_all(to, {4});
   CHECK_EQ(to.take(1), Numbers{4});
 }
@@ -145,11 +145,11 @@ TEST_CASE("datagrams that arrive while the port is down are lost, too") {
   from.send_all(to, {1, 2, 3});  // No receive is posted, so the datagrams wait in the socket.
   REQUIRE(has_unread(to));
   rule("now port down");
-  to.told(IBV_EVENT_PORT_ERR);
+  to.expect_event(IBV_EVENT_PORT_ERR);
   to.post_receives();
   while (has_unread(to)) REQUIRE(is_empty(to.receive_cq));
   rule("now port up");
-  to.told(IBV_EVENT_PORT_ACTIVE);
+  to.expect_event(IBV_EVENT_PORT_ACTIVE);
   from.send_all(to, {4});
   CHECK_EQ(to.take(1), Numbers{4});
 }
@@ -220,7 +220,7 @@ TEST_CASE("an injected error moves a datagram queue pair to error, and an event 
   ud.post_receives();
   rule("now " + ud.named() + " error");
   CHECK_EQ(ud.state(), IBV_QPS_ERR);
-  ud.told(IBV_EVENT_QP_FATAL);
+  ud.expect_event(IBV_EVENT_QP_FATAL);
   CHECK_EQ(next(ud.receive_cq).status, IBV_WC_WR_FLUSH_ERR);
   CHECK_EQ(ud.send(ud, 1), IBV_WC_WR_FLUSH_ERR);
   SUBCASE("and is destroyed after its event") {}

@@ -98,7 +98,7 @@ struct Ud : VerbsEnd {
     return out;
   }
   std::string named() const { return "qp " + std::to_string(ordinal); }
-  void told(ibv_event_type type) const { CHECK_EQ(take_async_event().event_type, type); }
+  void expect_event(ibv_event_type type) const { CHECK_EQ(take_async_event().event_type, type); }
 
   /// Number of queue pairs that this process has created, all of which are of this type.
   static inline int made = 0;

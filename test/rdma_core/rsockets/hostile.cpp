@@ -65,7 +65,7 @@ class Peer {
   }
   void is_disconnected() { rdma_core_test::expect(channel_, RDMA_CM_EVENT_DISCONNECTED); }
 
-  void say(wire::Kind kind, std::uint32_t value) {
+  void say(wire::MessageType kind, std::uint32_t value) {
     say_octets(octets(wire::encode(wire::pack({kind, value}), std::endian::native)));
   }
   void say_octets(std::span<const std::uint8_t> message) {
@@ -130,11 +130,11 @@ TEST_CASE("a peer that follows the protocol is understood") {
   Victim victim;
   victim.peer.write(victim.peer.their().buffer.address, victim.peer.their().buffer.key,
                     octets(std::string("hello")));
-  victim.peer.say(wire::Kind::kData, 5);
+  victim.peer.say(wire::MessageType::kData, 5);
   CHECK(receive_text(victim.socket) == "hello");
   CHECK(rsend(victim.socket.get(), "back", 4, 0) == 4);
   victim.peer.receive();
-  victim.peer.say(wire::Kind::kControl, 0);
+  victim.peer.say(wire::MessageType::kControl, 0);
   CHECK(receive_text(victim.socket).empty());
 }
 
@@ -166,21 +166,21 @@ TEST_CASE("a request with half a header, or none, is rejected") {
 TEST_CASE("data that does not fit into the receive buffer ends the connection") {
   Victim victim;
   const std::uint32_t room = victim.peer.their().buffer.length;
-  SUBCASE("more data than was granted") { victim.peer.say(wire::Kind::kData, room + 1); }
+  SUBCASE("more data than was granted") { victim.peer.say(wire::MessageType::kData, room + 1); }
   SUBCASE("more data than a message can describe") {
-    victim.peer.say(wire::Kind::kData, wire::kMaxValue);
+    victim.peer.say(wire::MessageType::kData, wire::kMaxValue);
   }
-  SUBCASE("no data") { victim.peer.say(wire::Kind::kData, 0); }
+  SUBCASE("no data") { victim.peer.say(wire::MessageType::kData, 0); }
   SUBCASE("too much data in total") {
-    victim.peer.say(wire::Kind::kData, room - 1);
-    victim.peer.say(wire::Kind::kData, 2);
+    victim.peer.say(wire::MessageType::kData, room - 1);
+    victim.peer.say(wire::MessageType::kData, 2);
   }
   victim.ends_with(EPROTO);
 }
 
 TEST_CASE("a mapping that does not fit into the table ends the connection") {
   Victim victim;
-  victim.peer.say(wire::Kind::kMapping, 0);
+  victim.peer.say(wire::MessageType::kMapping, 0);
   victim.ends_with(EPROTO);
 }
 
@@ -188,7 +188,7 @@ TEST_CASE("more messages than credits end the connection") {
   Victim victim;
   const unsigned credits = victim.peer.their().credits;
   for (unsigned i = 0; i <= credits; ++i) {
-    victim.peer.say(wire::Kind::kData, 1);
+    victim.peer.say(wire::MessageType::kData, 1);
     victim.peer.wait_for_send();
   }
   // POLLERR is reported before the program reads anything.
@@ -198,9 +198,9 @@ TEST_CASE("more messages than credits end the connection") {
 
 TEST_CASE("too many credits, or fewer than before, end the connection") {
   Victim victim;
-  SUBCASE("more than the peer's receives") { victim.peer.say(wire::Kind::kCredits, 5); }
-  SUBCASE("fewer than before") { victim.peer.say(wire::Kind::kCredits, 3); }
-  SUBCASE("fewer, after a wrap-around") { victim.peer.say(wire::Kind::kCredits, 0xffff); }
+  SUBCASE("more than the peer's receives") { victim.peer.say(wire::MessageType::kCredits, 5); }
+  SUBCASE("fewer than before") { victim.peer.say(wire::MessageType::kCredits, 3); }
+  SUBCASE("fewer, after a wrap-around") { victim.peer.say(wire::MessageType::kCredits, 0xffff); }
   victim.ends_with(EPROTO);
 }
 
@@ -210,15 +210,15 @@ TEST_CASE("a target that is longer than a message can describe ends the connecti
   const wire::Target target{0, 0, wire::kMaxValue + 1};
   victim.peer.write(table.address + wire::kTargetSize, table.key,
                     octets(wire::encode(target, std::endian::native)));
-  victim.peer.say(wire::Kind::kCredits, 4);
+  victim.peer.say(wire::MessageType::kCredits, 4);
   victim.ends_with(EPROTO);
 }
 
 TEST_CASE("unknown messages end the connection") {
   Victim victim;
-  SUBCASE("an unknown kind") { victim.peer.say(static_cast<wire::Kind>(1), 7); }
-  SUBCASE("another unknown kind") { victim.peer.say(static_cast<wire::Kind>(5), 0); }
-  SUBCASE("a control message") { victim.peer.say(wire::Kind::kControl, 3); }
+  SUBCASE("an unknown kind") { victim.peer.say(static_cast<wire::MessageType>(1), 7); }
+  SUBCASE("another unknown kind") { victim.peer.say(static_cast<wire::MessageType>(5), 0); }
+  SUBCASE("a control message") { victim.peer.say(wire::MessageType::kControl, 3); }
   SUBCASE("half a message") { victim.peer.say_octets(octets(std::string("ab"))); }
   SUBCASE("no octets") { victim.peer.say_octets({}); }
   victim.ends_with(EPROTO);
@@ -252,7 +252,7 @@ TEST_CASE("a peer that advertises memory that it does not have harms only itself
   const wire::Target nowhere{0x1000, 0x1234, 4096};
   victim.peer.write(table.address + wire::kTargetSize, table.key,
                     octets(wire::encode(nowhere, std::endian::native)));
-  victim.peer.say(wire::Kind::kCredits, 4);
+  victim.peer.say(wire::MessageType::kCredits, 4);
   const std::vector<char> sent(2000);
   ssize_t count = 0;
   while (count >= 0) count = rsend(victim.socket.get(), sent.data(), sent.size(), 0);

@@ -90,9 +90,9 @@ TEST_CASE("tables and messages are in the byte order of their reader") {
     CHECK(decode_mapping(encode(mapping, order), order) == mapping);
     CHECK(decode_word(encode(0xe0000001, order), order) == 0xe0000001);
   }
-  CHECK(pack({Kind::kControl, 2}) == 0xe0000002);
-  CHECK(pack({Kind::kCredits, 0x180}) == 0x80000180);
-  CHECK(unpack(0x00010000) == Message{Kind::kData, 0x10000});
+  CHECK(pack({MessageType::kControl, 2}) == 0xe0000002);
+  CHECK(pack({MessageType::kCredits, 0x180}) == 0x80000180);
+  CHECK(unpack(0x00010000) == Message{MessageType::kData, 0x10000});
 }
 
 constexpr Outbound::Options kSome{

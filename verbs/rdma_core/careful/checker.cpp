@@ -84,33 +84,33 @@ std::string words(const char* before, const Description& of) {
                      of.caller);
 }
 
-Kind kind_of(ibv_wr_opcode opcode) {
+BufferUse use_of(ibv_wr_opcode opcode) {
   switch (opcode) {
     case IBV_WR_SEND:
     case IBV_WR_SEND_WITH_IMM:
     case IBV_WR_SEND_WITH_INV:
     case IBV_WR_RDMA_WRITE:
     case IBV_WR_RDMA_WRITE_WITH_IMM:
-      return Kind::kSource;
+      return BufferUse::kSource;
     case IBV_WR_RDMA_READ:
-      return Kind::kSink;
+      return BufferUse::kSink;
     case IBV_WR_ATOMIC_CMP_AND_SWP:
     case IBV_WR_ATOMIC_FETCH_AND_ADD:
-      return Kind::kAtomic;
+      return BufferUse::kAtomic;
     default:
-      return Kind::kOther;
+      return BufferUse::kOther;
   }
 }
 
 SendRequest request_of(const Qp& qp, const ibv_send_wr& wr, std::vector<Piece> pieces) {
   const auto has = [&](unsigned flag) { return (wr.send_flags & flag) != 0; };
-  const Kind kind = kind_of(wr.opcode);
+  const BufferUse kind = use_of(wr.opcode);
   return {.wr_id = wr.wr_id,
           .kind = kind,
           .is_signaled = qp.signal_all || has(IBV_SEND_SIGNALED),
           .is_inline = has(IBV_SEND_INLINE),
           .is_fenced = has(IBV_SEND_FENCE),
-          .remote = kind == Kind::kAtomic ? wr.wr.atomic.remote_addr : 0,
+          .remote = kind == BufferUse::kAtomic ? wr.wr.atomic.remote_addr : 0,
           .pieces = std::move(pieces)};
 }
 

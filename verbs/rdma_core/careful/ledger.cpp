@@ -47,8 +47,8 @@ bool read(std::span<const std::byte> memory, std::uint32_t& sum) {
   });
 }
 
-bool is_source(Kind kind) { return kind == Kind::kSource; }
-bool brings(Kind kind) { return kind == Kind::kSink || kind == Kind::kAtomic; }
+bool is_source(BufferUse kind) { return kind == BufferUse::kSource; }
+bool is_written(BufferUse kind) { return kind == BufferUse::kSink || kind == BufferUse::kAtomic; }
 
 }  // namespace
 
@@ -280,7 +280,7 @@ void Ledger::check_source(std::uint32_t num, const SendRequest& request,
     for (const auto& [other, qp] : qps_) {
       for (const Under& under : qp.sends) {
         const bool waits = other == num && request.is_fenced;
-        if (waits || !brings(under.request.kind)) continue;
+        if (waits || !is_written(under.request.kind)) continue;
         if (!any_overlap(under.buffers, buffer.memory)) continue;
         report(check::kReadUnfenced, site, under.site,
                "a Send or Write reads from the buffer of a pending Read or atomic operation (poll "
@@ -330,7 +330,7 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
   // receive may still change it.
   const auto is_settled = [&](View memory) {
     const auto awaited = [&](const Under& under) {
-      return brings(under.request.kind) && any_overlap(under.buffers, memory);
+      return is_written(under.request.kind) && any_overlap(under.buffers, memory);
     };
     return receives_at(memory) == 0 && std::ranges::none_of(qps_, [&](const auto& entry) {
              return std::ranges::any_of(entry.second.sends, awaited);
@@ -338,7 +338,7 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
   };
   for (const SendRequest& request : requests) {
     auto buffers = request.is_inline ? std::vector<Buffer>() : buffers_of(request.pieces, site);
-    if (request.kind == Kind::kAtomic && request.remote % 8 != 0) {
+    if (request.kind == BufferUse::kAtomic && request.remote % 8 != 0) {
       report(check::kAtomicMisaligned, site, nullptr,
              "the remote address of an atomic operation is not a multiple of 8 (align the "
              "64-bit word in the peer's memory)");
@@ -348,9 +348,9 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
       for (Buffer& buffer : buffers) {
         if (is_settled(buffer.memory)) sum(buffer, site);
       }
-    } else if (brings(request.kind)) {
+    } else if (is_written(request.kind)) {
       check_sink(buffers, site, nullptr);
-      if (is_rnic_ && request.kind == Kind::kSink) check_sink_rights(buffers, site);
+      if (is_rnic_ && request.kind == BufferUse::kSink) check_sink_rights(buffers, site);
     }
     if (request.is_signaled) owe(qp.facts.send_cq, site);
     qp.sends.push_back({request, std::move(buffers), site});

@@ -65,11 +65,11 @@ struct Piece {
   std::uint32_t key;
 };
 
-enum class Kind : std::uint8_t { kSource, kSink, kAtomic, kOther };
+enum class BufferUse : std::uint8_t { kSource, kSink, kAtomic, kOther };
 
 struct SendRequest {
   std::uint64_t wr_id = 0;
-  Kind kind = Kind::kOther;
+  BufferUse kind = BufferUse::kOther;
   bool is_signaled = false;
   bool is_inline = false;
   bool is_fenced = false;

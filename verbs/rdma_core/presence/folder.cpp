@@ -163,22 +163,22 @@ void fill(const std::string& root, const std::vector<Entry>& all) {
     const std::string path = root + entry.path;
     fs::create_directories(fs::path(path).parent_path(), ignored);
     switch (entry.kind) {
-      case Kind::kFolder:
+      case EntryType::kFolder:
         fs::create_directory(path, ignored);
         break;
-      case Kind::kText:
+      case EntryType::kText:
         write_text(path, entry.text);
         break;
-      case Kind::kLink:
+      case EntryType::kLink:
         fs::create_symlink(entry.text, path, ignored);
         break;
-      case Kind::kDevice:
+      case EntryType::kDevice:
         make_device(path);
         break;
     }
   }
   for (const Entry& entry : all) {
-    if (entry.kind == Kind::kFolder) ::chmod((root + entry.path).c_str(), 0555);
+    if (entry.kind == EntryType::kFolder) ::chmod((root + entry.path).c_str(), 0555);
   }
 }
 

@@ -84,14 +84,14 @@ DeviceNumber uverbs_number(unsigned index) { return {kUverbs.major, kUverbs.mino
 
 class Tree {
  public:
-  void folder(const std::string& path) { out.push_back({path, Kind::kFolder, {}}); }
+  void folder(const std::string& path) { out.push_back({path, EntryType::kFolder, {}}); }
   void text(const std::string& path, std::string_view text) {
-    out.push_back({path, Kind::kText, text + "\n"});
+    out.push_back({path, EntryType::kText, text + "\n"});
   }
   void link(const std::string& path, std::string_view to) {
-    out.push_back({path, Kind::kLink, std::string(to)});
+    out.push_back({path, EntryType::kLink, std::string(to)});
   }
-  void device(const std::string& path) { out.push_back({path, Kind::kDevice, {}}); }
+  void device(const std::string& path) { out.push_back({path, EntryType::kDevice, {}}); }
 
   std::vector<Entry> out;
 };

@@ -14,11 +14,11 @@
 
 namespace iwarp::rdma_core::presence {
 
-enum class Kind : std::uint8_t { kFolder, kText, kLink, kDevice };
+enum class EntryType : std::uint8_t { kFolder, kText, kLink, kDevice };
 
 struct Entry {
   std::string path;  ///< absolute path of the file, as the program names it
-  Kind kind;
+  EntryType kind;
   std::string text;  ///< contents of a file, or target of a link
 };
 

@@ -11,7 +11,7 @@ bool is_receive(WcOpcode opcode) {
          opcode == WcOpcode::kRecvSendImmediate;
 }
 
-WorkPosted told(const SendSlot& slot, bool early) {
+WorkPosted work_posted(const SendSlot& slot, bool early) {
   const bool names_memory = slot.is_write() || slot.is_answered();
   return {.queue = WorkQueue::kSend,
           .wr_id = slot.wr_id,
@@ -22,7 +22,7 @@ WorkPosted told(const SendSlot& slot, bool early) {
           .remote = names_memory ? slot.remote : RemoteAddress{}};
 }
 
-WorkPosted told(const PostedReceive& receive, bool early) {
+WorkPosted work_posted(const PostedReceive& receive, bool early) {
   std::uint64_t length = 0;
   for (const Sge& sge : receive.sgl) length += sge.length;
   return {.queue = WorkQueue::kReceive, .wr_id = receive.wr_id, .length = length, .early = early};
@@ -147,7 +147,7 @@ void ObservedDriver::report_sends(bool early) {
     sends_reported_ = first;
   }
   for (; sends_reported_ < posted; ++sends_reported_) {
-    observer_->see(told(ring_.slot(sends_reported_), early));
+    observer_->see(work_posted(ring_.slot(sends_reported_), early));
   }
 }
 
@@ -160,7 +160,7 @@ void ObservedDriver::report_receives(bool early) {
       observer_->see(PostsMissed{.queue = WorkQueue::kReceive, .count = *at - receives_reported_});
     }
     receives_reported_ = *at + 1;
-    observer_->see(told(receive, early));
+    observer_->see(work_posted(receive, early));
   }
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 // The message that a request sends, without and with a solicited event, and the opcode of the
 // request's completion. A local request sends no message.
-struct Kind {
+struct OpcodeRow {
   WrOpcode opcode;
   rdmap::Opcode message;
   rdmap::Opcode solicited;
@@ -25,23 +25,27 @@ struct Kind {
 };
 
 using rdmap::Opcode;
-constexpr std::array kKinds{
-    Kind{WrOpcode::kSend, Opcode::kSend, Opcode::kSendSolicited, WcOpcode::kSend},
-    Kind{WrOpcode::kSendInvalidate, Opcode::kSendInvalidate, Opcode::kSendSolicitedInvalidate,
-         WcOpcode::kSend},
-    Kind{WrOpcode::kWrite, Opcode::kWrite, Opcode::kWrite, WcOpcode::kWrite},
-    Kind{WrOpcode::kRead, Opcode::kReadRequest, Opcode::kReadRequest, WcOpcode::kRead},
-    Kind{WrOpcode::kReadInvalidate, Opcode::kReadRequest, Opcode::kReadRequest, WcOpcode::kRead},
-    Kind{WrOpcode::kLocalInvalidate, {}, {}, WcOpcode::kLocalInvalidate},
-    Kind{WrOpcode::kFastRegister, {}, {}, WcOpcode::kFastRegister},
-    Kind{WrOpcode::kBindWindow, {}, {}, WcOpcode::kBindWindow},
-    Kind{WrOpcode::kFetchAdd, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kFetchAdd},
-    Kind{WrOpcode::kCmpSwap, Opcode::kAtomicRequest, Opcode::kAtomicRequest, WcOpcode::kCmpSwap},
-    Kind{WrOpcode::kImmediate, Opcode::kImmediate, Opcode::kImmediateSolicited, WcOpcode::kSend},
+constexpr std::array kOpcodes{
+    OpcodeRow{WrOpcode::kSend, Opcode::kSend, Opcode::kSendSolicited, WcOpcode::kSend},
+    OpcodeRow{WrOpcode::kSendInvalidate, Opcode::kSendInvalidate, Opcode::kSendSolicitedInvalidate,
+              WcOpcode::kSend},
+    OpcodeRow{WrOpcode::kWrite, Opcode::kWrite, Opcode::kWrite, WcOpcode::kWrite},
+    OpcodeRow{WrOpcode::kRead, Opcode::kReadRequest, Opcode::kReadRequest, WcOpcode::kRead},
+    OpcodeRow{WrOpcode::kReadInvalidate, Opcode::kReadRequest, Opcode::kReadRequest,
+              WcOpcode::kRead},
+    OpcodeRow{WrOpcode::kLocalInvalidate, {}, {}, WcOpcode::kLocalInvalidate},
+    OpcodeRow{WrOpcode::kFastRegister, {}, {}, WcOpcode::kFastRegister},
+    OpcodeRow{WrOpcode::kBindWindow, {}, {}, WcOpcode::kBindWindow},
+    OpcodeRow{WrOpcode::kFetchAdd, Opcode::kAtomicRequest, Opcode::kAtomicRequest,
+              WcOpcode::kFetchAdd},
+    OpcodeRow{WrOpcode::kCmpSwap, Opcode::kAtomicRequest, Opcode::kAtomicRequest,
+              WcOpcode::kCmpSwap},
+    OpcodeRow{WrOpcode::kImmediate, Opcode::kImmediate, Opcode::kImmediateSolicited,
+              WcOpcode::kSend},
     // `message` is the message of the Write or Send. The Immediate after the Write, or before the
     // Send, is a separate message.
-    Kind{WrOpcode::kWriteImmediate, Opcode::kWrite, Opcode::kWrite, WcOpcode::kWrite},
-    Kind{WrOpcode::kSendImmediate, Opcode::kSend, Opcode::kSendSolicited, WcOpcode::kSend},
+    OpcodeRow{WrOpcode::kWriteImmediate, Opcode::kWrite, Opcode::kWrite, WcOpcode::kWrite},
+    OpcodeRow{WrOpcode::kSendImmediate, Opcode::kSend, Opcode::kSendSolicited, WcOpcode::kSend},
 };
 
 // Large Reads start in groups, so that each end wakes up once for a group instead of once for a
@@ -54,11 +58,13 @@ constexpr std::uint64_t kKeepsPeerBusy = 256 * 1024;
 constexpr std::uint64_t kGroup = 256 * 1024;
 constexpr std::uint64_t kGroupShare = 4;
 
-constexpr const Kind& kind(WrOpcode opcode) { return kKinds[static_cast<std::size_t>(opcode)]; }
+constexpr const OpcodeRow& row_of(WrOpcode opcode) {
+  return kOpcodes[static_cast<std::size_t>(opcode)];
+}
 
 constexpr bool in_order() {
-  for (std::size_t i = 0; i < kKinds.size(); ++i) {
-    if (kKinds[i].opcode != static_cast<WrOpcode>(i)) return false;
+  for (std::size_t i = 0; i < kOpcodes.size(); ++i) {
+    if (kOpcodes[i].opcode != static_cast<WrOpcode>(i)) return false;
   }
   return true;
 }
@@ -66,7 +72,7 @@ static_assert(in_order());
 
 // [IBV-525]
 Opcode message_opcode(WrOpcode opcode, SendFlags flags) {
-  const Kind& row = kind(opcode);
+  const OpcodeRow& row = row_of(opcode);
   return has(flags, SendFlags::kSolicited) ? row.solicited : row.message;
 }
 
@@ -444,7 +450,7 @@ void SendQueue::push_completion(const SendSlot& slot, std::uint64_t sequence) {
   const bool failed = slot.status != WcStatus::kSuccess;
   WorkCompletion wc{.wr_id = slot.wr_id,
                     .status = slot.status,
-                    .opcode = kind(slot.opcode).completion,
+                    .opcode = row_of(slot.opcode).completion,
                     .byte_len = slot.is_answered() ? slot.length : 0,
                     .qp_num = qp_.num};
   qp_.push(*qp_.init.send_cq, wc, failed, {.counter = &ring_.reaped, .value = sequence + 1});

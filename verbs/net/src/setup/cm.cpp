@@ -208,7 +208,7 @@ void ResponderClient::request(DrivenConnection& connection, const mpa::Startup& 
   // destroyed, and its destructor would reject the peer. To do that, the destructor waits for the
   // connection's lock, which this thread already holds.
   out.request = std::make_unique<Request>(claims_, *channel_, connection.shared(), startup);
-  pending_.asked();
+  pending_.request_arrived();
   ChannelPort::push_made(*channel_, made);
 }
 

@@ -47,7 +47,7 @@ std::vector<PendingSetups::Id> PendingSetups::make_room(std::size_t count) {
   return leave;
 }
 
-void PendingSetups::asked(Id id) {
+void PendingSetups::request_arrived(Id id) {
   const auto setup = find(id);
   if (setup == setups_.end()) return;
   setup->is_unproven = false;

@@ -55,7 +55,7 @@ class PendingSetups {
   /// fewer if no more can be evicted.
   std::vector<Id> make_room(std::size_t count);
   /// Call when the application has received the Request of this set-up.
-  void asked(Id id);
+  void request_arrived(Id id);
   /// Call when the application has accepted an unrecognized peer whose RTR has not arrived. The
   /// set-up then becomes unproven again, and counts as the newest one.
   void accepted(Id id);

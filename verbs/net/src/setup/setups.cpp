@@ -48,9 +48,9 @@ void Setups::end(const std::vector<Id>& ids) {
   }
 }
 
-void Setups::Mark::asked() const {
+void Setups::Mark::request_arrived() const {
   const std::lock_guard lock(setups_->mutex_);
-  setups_->policy_.asked(id_);
+  setups_->policy_.request_arrived(id_);
 }
 
 void Setups::Mark::accepted() const {

@@ -29,8 +29,8 @@ class Setups {
     Mark& operator=(Mark&&) = delete;
     ~Mark() { over(); }
     Id id() const { return id_; }
-    void asked() const;     ///< calls PendingSetups::asked()
-    void accepted() const;  ///< calls PendingSetups::accepted()
+    void request_arrived() const;  ///< calls PendingSetups::request_arrived()
+    void accepted() const;         ///< calls PendingSetups::accepted()
     void over();
 
    private:

@@ -115,13 +115,13 @@ void Sidr::receive(SidrEnd& end) {
           .path = {.own = one.path.own, .peer = one.path.peer, .interface = one.path.interface},
           .port = one.port,
           .request = message->id};
-      if (end.owner != nullptr) came(end, from, std::move(*message));
+      if (end.owner != nullptr) received(end, from, std::move(*message));
     }
     if (n < arrived.size()) return;
   }
 }
 
-void Sidr::came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
+void Sidr::received(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message) {
   if (message.kind == SidrMessage::Kind::kRequest) {
     request_received(end, from, std::move(message));
   } else if (end.asking && end.asking->to.is(from)) {

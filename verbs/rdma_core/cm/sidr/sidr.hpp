@@ -101,7 +101,7 @@ class Sidr final : public Service {
 
  private:
   void receive(SidrEnd& end);
-  void came(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message);
+  void received(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message);
   void request_received(SidrEnd& end, const SidrEnd::Peer& from, SidrMessage message);
 
   const Calls calls_;

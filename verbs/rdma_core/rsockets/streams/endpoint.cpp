@@ -185,7 +185,7 @@ std::expected<std::size_t, int> Endpoint::send_direct(std::span<const std::byte>
 
 int Endpoint::control(Control what) {
   --control_free_;
-  return post_message({Kind::kControl, static_cast<std::uint32_t>(what)}, kControlRequest);
+  return post_message({MessageType::kControl, static_cast<std::uint32_t>(what)}, kControlRequest);
 }
 
 int Endpoint::keep_alive() {
@@ -198,7 +198,8 @@ int Endpoint::map(std::uint32_t index, const Mapping& mapping) {
   if (!outbound_->take_message()) return EAGAIN;
   const std::uint64_t at =
       std::uint64_t{peer_.table.length} * kTargetSize + std::uint64_t{index} * kMappingSize;
-  return write_table(encode(mapping, peer_.order), at, {Kind::kMapping, index}, request_of_ring(0));
+  return write_table(encode(mapping, peer_.order), at, {MessageType::kMapping, index},
+                     request_of_ring(0));
 }
 
 int Endpoint::give_back() {
@@ -207,7 +208,7 @@ int Endpoint::give_back() {
     if (control_free_ < needed) return 0;
     control_free_ -= needed;
     const auto grant = inbound_.grant();
-    const Message message{Kind::kCredits, grant.limit};
+    const Message message{MessageType::kCredits, grant.limit};
     if (!grant.half) return post_message(message, kControlRequest);
     const auto entry = encode(half_at(*grant.half), peer_.order);
     const std::uint64_t at = std::uint64_t{peer_entry_} * kTargetSize;
@@ -291,16 +292,16 @@ void Endpoint::sent(const ibv_wc& wc, Received& got) {
 void Endpoint::understand(Message message, Received& got) {
   bool sensible = false;
   switch (message.kind) {
-    case Kind::kData:
+    case MessageType::kData:
       sensible = inbound_.arrived(message.value);
       break;
-    case Kind::kCredits:
+    case MessageType::kCredits:
       sensible = take_credits(message.value);
       break;
-    case Kind::kMapping:
+    case MessageType::kMapping:
       sensible = take_mapping(message.value);
       break;
-    case Kind::kControl:
+    case MessageType::kControl:
       got.disconnect = message.value == static_cast<std::uint32_t>(Control::kDisconnect);
       got.shutdown |= message.value == static_cast<std::uint32_t>(Control::kShutdown);
       sensible = message.value <= static_cast<std::uint32_t>(Control::kShutdown);

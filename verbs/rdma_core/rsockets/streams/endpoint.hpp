@@ -73,7 +73,7 @@ class Endpoint {
     const auto piece = outbound_->take(wanted);
     if (!piece) return 0;
     copy(send_ring_.octets().subspan(piece->at, piece->length));
-    const Message message{Kind::kData, piece->length};
+    const Message message{MessageType::kData, piece->length};
     if (const int code = write_piece(*piece, message)) return std::unexpected(code);
     return piece->length;
   }

@@ -75,7 +75,7 @@ class RSocket final : public Socket {
     std::uint64_t offset;
     /// Index in the peer's table, or nullopt for a mapping that is not announced to the peer.
     std::optional<std::uint32_t> index;
-    bool told;
+    bool is_advertised;
   };
 
   void progress() override;

@@ -146,15 +146,17 @@ int RSocket::unmap(const void* memory, std::size_t length) {
 // can use them when it has received this data.
 // [RCM-385]
 int RSocket::report_mappings(Lock& lock, int flags) {
-  const auto untold = [&] { return std::ranges::find(own_mappings_, false, &OwnMapping::told); };
-  while (untold() != own_mappings_.end()) {
+  const auto unadvertised = [&] {
+    return std::ranges::find(own_mappings_, false, &OwnMapping::is_advertised);
+  };
+  while (unadvertised() != own_mappings_.end()) {
     const int code = await(lock, is_nonblocking(flags), deadline(options_.send_limit),
                            [&] { return endpoint_->can_map() || !may_write(); });
     if (code != 0) return code;
     if (!may_write()) return why_not_write();
-    const auto it = untold();
+    const auto it = unadvertised();
     if (it == own_mappings_.end()) return 0;
-    it->told = true;
+    it->is_advertised = true;
     const Mapping mapping{it->offset,
                           {reinterpret_cast<std::uint64_t>(it->mr->addr), it->mr->rkey,
                            static_cast<std::uint32_t>(it->mr->length)}};

@@ -49,7 +49,7 @@ struct Greeting {
 };
 inline constexpr std::size_t kGreetingSize = 40;
 
-enum class Kind : std::uint8_t { kData = 0, kCredits = 4, kMapping = 6, kControl = 7 };
+enum class MessageType : std::uint8_t { kData = 0, kCredits = 4, kMapping = 6, kControl = 7 };
 inline constexpr std::uint32_t kMaxValue = (1U << 29) - 1;
 enum class Control : std::uint8_t { kDisconnect = 0, kKeepalive = 1, kShutdown = 2 };
 
@@ -57,7 +57,7 @@ enum class Control : std::uint8_t { kDisconnect = 0, kKeepalive = 1, kShutdown =
 inline constexpr std::uint32_t kMessageSize = 4;
 
 struct Message {
-  Kind kind{};  ///< may have a value that is not an enumerator
+  MessageType kind{};  ///< may have a value that is not an enumerator
   std::uint32_t value = 0;
   bool operator==(const Message&) const = default;
 };
@@ -66,7 +66,7 @@ constexpr std::uint32_t pack(Message message) {
   return static_cast<std::uint32_t>(message.kind) << 29 | (message.value & kMaxValue);
 }
 constexpr Message unpack(std::uint32_t word) {
-  return {static_cast<Kind>(word >> 29), word & kMaxValue};
+  return {static_cast<MessageType>(word >> 29), word & kMaxValue};
 }
 
 std::array<std::byte, kGreetingSize> encode(const Greeting& greeting);
