@@ -5,8 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include "vectors.hpp"
-
 namespace iwarp::test {
 namespace {
 

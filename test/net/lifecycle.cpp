@@ -19,21 +19,10 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using verbs::AsyncEventType;
 using verbs::QpState;
 using verbs::WcStatus;
 
 namespace {
-
-void expect_async(Rnic& rnic, verbs::QpNum num, AsyncEventType type) {
-  for (;;) {
-    const auto event = rnic.async_events().wait(kLimit);
-    REQUIRE(event.has_value());
-    if (event->qp_num != num) continue;
-    REQUIRE_EQ(to_string(event->type), to_string(type));
-    return;
-  }
-}
 
 /// Connects `pair.a` to a raw peer with revision 1.
 RawPeer raw_peer_of(Pair& pair, ConnectOptions options = {}) {
@@ -71,15 +60,6 @@ TEST_CASE(
     CHECK_FALSE(pair.a.cm->poll().has_value());
     CHECK_FALSE(pair.b.cm->poll().has_value());
   }
-}
-
-TEST_CASE("the program's Terminate reaches the peer [VRB-9] [RDMAP-88]") {
-  Established pair;
-  REQUIRE_FALSE(pair.a.qp->terminate());
-  pair.expect_disconnected();
-  expect_async(*pair.rnic, pair.b.qp->num(), AsyncEventType::kTerminateReceived);
-  REQUIRE(pair.b.qp->query().terminate_received.has_value());
-  CHECK_EQ(pair.b.qp->query().terminate_received->fault, bytes::Fault{bytes::Layer::kRdma, 0, 0});
 }
 
 TEST_CASE("a close in order and a Terminate that are requested in one turn send no Terminate") {

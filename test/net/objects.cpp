@@ -68,25 +68,3 @@ TEST_CASE("queues of the largest size consume memory only for their entries") {
   }
   CHECK_LT(resident_octets(), before + (std::size_t{64} << 20));
 }
-
-TEST_CASE("a queue pair may lack receives, sends, or both") {
-  for (const std::uint32_t sends : {0U, 1U}) {
-    for (const std::uint32_t receives : {0U, 1U}) {
-      Pair pair;
-      const verbs::QpLimits limits{.max_send_wr = sends, .max_recv_wr = receives, .max_inline = 0};
-      pair.a.qp = must(pair.rnic->create_qp(*pair.a.pd, {.send_cq = pair.a.cq.get(),
-                                                         .recv_cq = pair.a.cq.get(),
-                                                         .limits = limits,
-                                                         .signal_all = true}));
-      ConnectOptions options;
-      // With an RTR, the passive side may send first.
-      options.connection.startup.rtr = mpa::Rtr::kWrite;
-      pair.connect(options);
-      CHECK_EQ(!pair.a.post(WrOpcode::kWrite, 0, 8, pair.b.remote(0)), sends == 1);
-      if (sends == 1) pair.a.expect_success();
-      const auto sge = pair.a.sge(0, 8);
-      CHECK_EQ(!pair.a.qp->post_recv({.sgl = {&sge, 1}}), receives == 1);
-      pair.b.perform(WrOpcode::kWrite, 0, 8, pair.a.remote(0));
-    }
-  }
-}

@@ -86,30 +86,6 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a set-up whose Request has arrived is not evicted, and counts towards the total only "
-    "[SCTP-4]") {
-  PendingSetups setups(kLimits);
-  for (int i = 0; i < 5; ++i) setups.request_arrived(admit(setups, "a", 1));
-  const Id silent = admit(setups, "a", 1);
-  const Id next = admit(setups, "b", 2, {silent});
-  setups.request_arrived(next);
-  CHECK(refuses(setups, "c", 3));
-  setups.over(next);
-  admit(setups, "c", 3);
-}
-
-TEST_CASE("an accepted set-up whose RTR is due can be evicted again, and counts as new") {
-  PendingSetups setups(kLimits);
-  const Id first = admit(setups, "a", 1);
-  setups.request_arrived(first);
-  const Id second = admit(setups, "a", 1);
-  setups.accepted(first);
-  admit(setups, "a", 1);
-  admit(setups, "a", 1, {second});
-  admit(setups, "a", 1, {first});
-}
-
-TEST_CASE(
     "a Request that arrives during the eviction of its set-up stops the eviction, and the set-up "
     "counts") {
   PendingSetups setups({.total = 1, .per_source = 1, .per_listener = 1});

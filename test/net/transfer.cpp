@@ -105,33 +105,3 @@ TEST_CASE("many connections at once from several threads, on two workers") {
     });
   }
 }
-
-// [IBV-535]
-TEST_CASE("threads that post on one queue pair neither block nor lose requests") {
-  constexpr std::size_t kThreads = 3;
-  constexpr std::size_t kEach = 400;
-  Established pair;
-  std::atomic<std::size_t> completed{0};
-  std::vector<std::jthread> threads;
-  for (std::size_t t = 0; t < kThreads; ++t) {
-    threads.emplace_back([&, t] {
-      for (std::size_t i = 0; i < kEach;) {
-        const auto error = pair.a.post(WrOpcode::kWrite, 64 * t, 64, pair.b.remote(64 * t));
-        if (!error) {
-          ++i;
-        } else {
-          REQUIRE_EQ(error, make_error_code(Errc::kQueueFull));
-          std::this_thread::yield();
-        }
-      }
-    });
-  }
-  while (completed < kThreads * kEach) {
-    pair.a.expect_success();
-    ++completed;
-  }
-  // The Read returns the data that earlier Writes have placed.
-  pair.a.perform(WrOpcode::kRead, 1024, 64 * kThreads, pair.b.remote(0));
-  CHECK(std::equal(pair.a.buffer.begin(), pair.a.buffer.begin() + 64 * kThreads,
-                   pair.a.buffer.begin() + 1024));
-}

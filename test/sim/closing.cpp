@@ -108,30 +108,6 @@ TEST_CASE(
   CHECK(received_code(*pair.b) == "2/0/01");
 }
 
-TEST_CASE(
-    "a FIN inside a Send is not an orderly close, not even between two of its segments [VRB-8]") {
-  int cuts = 0;
-  for (int steps = 1;; ++steps) {
-    CAPTURE(steps);
-    Connected pair({.max_ulpdu = 128}, {}, {.seed = 1, .max_segment = 1});
-    const auto [mine, inbox] = regions(pair, 300);
-    post_recv(*pair.b, 10, sge(inbox, 0, 300));
-    const auto before = pair.b->connection->counters().fpdus_received;
-    post_send(*pair.a, 1, sge(mine, 0, 300));
-    for (int i = 0; i < steps; ++i) pair.step();
-    if (pair.b->connection->counters().fpdus_received == before) continue;
-    if (!pair.b->completions().empty()) break;
-    ++cuts;
-    pair.b->connection->peer_closed(pair.b->now);
-    CHECK(pair.b->qp->state() == QpState::kTerminate);
-    pair.to_b.fin = pair.to_b.over = true;
-    pair.run();
-    CHECK(pair.b->qp->state() == QpState::kError);
-    CHECK(text(pair.b->completions()) == "10 work request flushed");
-  }
-  CHECK(cuts > 200);
-}
-
 TEST_CASE("a Send that arrives after this end's FIN is still delivered [DDP-61]") {
   Connected pair;
   Region* mine = pair.b->memory(64, kEverything);

@@ -177,20 +177,6 @@ TEST_CASE(
   }
 }
 
-// [IBV-314]
-TEST_CASE(
-    "with ORD 0 a Read or an atomic completes in error instead of waiting for ever [VRB-46]") {
-  for (const bool atomic : {false, true}) {
-    Connected pair(with_ord(0));
-    CHECK(pair.a->qp->query().ord == 0);
-    const auto [mine, theirs] = regions(pair, 64);
-    post_answered(*pair.a, atomic, 1, sge(mine, 0, 8), remote(theirs));
-    post_read(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
-    check_local_failure(pair, WcStatus::kLocalQpOperation);
-    CHECK(word(theirs) == 0);
-  }
-}
-
 // [IBV-326, IBV-542]
 TEST_CASE(
     "a receive is checked only for the octets that are placed, with and without an SRQ [VRB-28]") {

@@ -289,7 +289,7 @@ constexpr Case kCases[] = {
     {"data/fetch-add/misaligned", "IBV-319 IBV-517", "refuses a word that is not aligned", failing<kFaa, kRemoteInvalid, misaligned>, kAtomics},
     {"data/read/no-resources", "IBV-319 IBV-477", "refuses a Read if max_dest_rd_atomic is 0", failing<kRead, kRemoteInvalid, as_it_is, kAllRights, 0>, kByHand},
     {"data/fetch-add/no-resources", "IBV-319 IBV-477", "refuses an atomic if max_dest_rd_atomic is 0", failing<kFaa, kRemoteInvalid, as_it_is, kAllRights, 0>, kByHand | kAtomics},
-    {"data/read/no-reads", "IBV-314", "refuses a Read if max_rd_atomic is 0", no_reads, kByHand},
+    {"data/read/no-reads", "IBV-314 VRB-46", "refuses a Read if max_rd_atomic is 0", no_reads, kByHand},
     {"data/write/right-taken-away", "IBV-475", "refuses a Write after the right of the queue pair was revoked", right_taken_away, kByHand},
     {"data/receive/too-short", "IBV-313", "fails both ends if a receive is one byte too short", failing_receive<IBV_WC_LOC_LEN_ERR, IBV_WC_REM_INV_REQ_ERR, short_by_one>},
     {"data/receive/unknown-lkey", "IBV-316 IBV-321 IBV-542", "fails both ends if a receive has an unknown L_Key", failing_receive<IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR, bad_receive_key>},

@@ -341,7 +341,7 @@ constexpr Case kCases[] = {
     {"qp/post/send-queue-full", "IBV-384 IBV-532", "accepts max_send_wr requests, and refuses more with ENOMEM", send_queue_full, kByHand},
     {"qp/post/send-queue-reused", "IBV-297 IBV-302 IBV-532", "frees the slots of unsignaled requests with the next completion", send_queue_reused},
     {"qp/post/receive-queue-full", "IBV-385", "accepts max_recv_wr receives, and refuses more with ENOMEM", receive_queue_full},
-    {"qp/post/too-many-buffers", "IBV-386 IBV-531 IBV-539", "refuses a request with more buffers than max_send_sge", too_many_buffers},
+    {"qp/post/too-many-buffers", "IBV-386 IBV-531 IBV-539 VRB-53", "refuses a request with more buffers than max_send_sge", too_many_buffers},
     {"qp/post/inline-above", "IBV-387", "refuses more inline data than max_inline_data", inline_above},
     {"qp/post/inline-read", "IBV-528", "refuses inline data for a Read, or ignores the flag", inline_read},
     {"qp/post/too-long", "IBV-533", "refuses a message above max_msg_sz", too_long},

@@ -261,7 +261,7 @@ constexpr Case kCases[] = {
     {"srq/create/limit", "IBV-348", "creates a queue whose limit is not armed", limit_at_creation, kSrq},
     {"srq/create/extended", "IBV-351 IBV-354 IBV-366", "creates a basic queue by ibv_create_srq_ex", extended, kSrq},
     {"srq/post/full", "IBV-370", "refuses a receive if the queue is full", post_full, kSrq},
-    {"srq/post/sges", "IBV-369", "refuses a receive with too many SGEs", post_sges, kSrq},
+    {"srq/post/sges", "IBV-369 VRB-53", "refuses a receive with too many SGEs", post_sges, kSrq},
     {"srq/post/list", "IBV-367 IBV-368", "posts a list up to the first invalid receive", post_list, kSrq},
     {"srq/post/to-queue-pair", "IBV-375", "refuses ibv_post_recv to a queue pair with an SRQ", post_recv_of_qp, kSrq},
     {"srq/queue-pair/capacities", "IBV-374", "ignores the capacities of a receive queue that is shared", caps_ignored, kSrq},

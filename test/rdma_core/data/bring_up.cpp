@@ -23,44 +23,6 @@ TEST_CASE("a queue pair in RTR reports RTR, even if it has been connected for a 
   read_from(b, a);
 }
 
-void check_unchanged(const End& end, const ibv_qp_attr& before) {
-  const auto after = query(end.qp);
-  CHECK_EQ(after.qp_state, before.qp_state);
-  CHECK_EQ(after.rq_psn, before.rq_psn);
-  CHECK_EQ(after.sq_psn, before.sq_psn);
-  CHECK_EQ(after.dest_qp_num, before.dest_qp_num);
-  CHECK_EQ(after.qp_access_flags, before.qp_access_flags);
-}
-
-/// Checks that the transition requires every attribute in `mask`, except the state and `optional`.
-void check_required(End& end, const ibv_qp* peer, ibv_qp_state to, int mask, int optional = 0) {
-  const auto before = query(end.qp);
-  for (int bit = 1; bit <= mask; bit <<= 1) {
-    if ((mask & bit) == 0 || bit == IBV_QP_STATE || (bit & optional) != 0) continue;
-    CAPTURE(bit);
-    CHECK_EQ(modify(end, peer, to, mask & ~bit), EINVAL);
-    check_unchanged(end, before);
-  }
-  REQUIRE_EQ(modify(end, peer, to, mask), 0);
-}
-
-TEST_CASE(
-    "each state requires the attributes that ibv_modify_qp(3) lists, and a failed transition "
-    "changes nothing") {
-  End a;
-  End b;
-  // IBV_QP_PKEY_INDEX is optional, because rdma_cm omits it.
-  check_required(a, b.qp, IBV_QPS_INIT, kToInit, IBV_QP_PKEY_INDEX);
-  check_required(a, b.qp, IBV_QPS_RTR, kToRtr);
-  const auto before = query(a.qp);
-  ibv_qp_attr back = attributes(a, b.qp, IBV_QPS_INIT);
-  back.qp_access_flags = 0;
-  CHECK_EQ(ibv_modify_qp(a.qp, &back, kToInit), EINVAL);  // from RTR
-  check_unchanged(a, before);
-  check_required(a, b.qp, IBV_QPS_RTS, kToRts);
-  CHECK_EQ(query(a.qp).sq_psn, 77);
-}
-
 TEST_CASE(
     "a request posted as soon as the queue pair is in RTS is sent before its memory is "
     "deregistered") {

@@ -155,13 +155,4 @@ TEST_CASE(
   End::done(pair.server.receive_cq);
 }
 
-TEST_CASE("an id that is limited to IPv6 does not accept IPv4") {
-  const Channel channel = make_channel();
-  const Id id = make_id(channel);
-  int on = 1;
-  REQUIRE(rdma_set_option(id.get(), RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &on, sizeof on) == 0);
-  errno = 0;
-  CHECK(error_of(rdma_bind_addr(id.get(), Address("::ffff:127.0.0.1").get())) == EADDRNOTAVAIL);
-}
-
 }  // namespace

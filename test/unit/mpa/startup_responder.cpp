@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the responder's rules of RFC 5044 section 7.1 and RFC 6581, one by one.
+// Tests the responder's rules of RFC 5044 section 7.1 and RFC 6581, one by one. The cases
+// mpa/request, mpa/enhanced and mpa/depth of `iwarp conform` test the others.
 #include "startup_support.hpp"
 
 namespace iwarp::mpa::test {
@@ -154,6 +155,51 @@ TEST_CASE("calls in the wrong state are refused and change nothing") {
   CHECK_FALSE(end.reject({}));
   end.transmitted(1000);  // Fewer than 1000 octets are queued.
   CHECK(end.transmit().empty());
+}
+
+TEST_CASE("a responder may send 0x3FFF instead of its IRD and ORD [EMPA-27, EMPA-29]") {
+  const auto word = answer({.negotiate_ird = false, .negotiate_ord = false}, kClientServer, 9, 2);
+  CHECK(word.ird == kNoNegotiation);
+  CHECK(word.ord == kNoNegotiation);
+}
+
+TEST_CASE("values above 14 bits are reduced to the maximum, not truncated [EMPA-51]") {
+  const auto word = answer({}, {.ird = 0x3FFE, .ord = 4}, 0xFFFF, 0xFFFF);
+  CHECK(word.ird == 0x3FFE);
+  CHECK(word.ord == 0x3FFE);
+}
+
+TEST_CASE("IRD 0 is raised to 1 for a Read RTR and only for that [EMPA-19]") {
+  const EnhancedWord read{.peer_to_peer = true, .ird = 1, .rtr_read = true, .ord = 0};
+  CHECK(answer({}, read, 0, 0).ird == 1);
+  CHECK(answer({}, read, 5, 0).ird == 5);
+  const EnhancedWord write{.peer_to_peer = true, .ird = 1, .rtr_write = true, .ord = 0};
+  CHECK(answer({}, write, 0, 0).ird == 0);
+  CHECK(answer({}, {.ird = 1, .rtr_read = true, .ord = 0}, 0, 0).ird == 0);
+}
+
+TEST_CASE("after startup has ended, events that end or begin one are ignored") {
+  auto accepted = after({}, hex(kFrameA));
+  REQUIRE(accepted.accept({}, 4, 4));
+  auto rejected = after({}, hex(kFrameA));
+  REQUIRE(rejected.reject({}));
+  auto initiator = requested({.rtr = Rtr::kWrite});
+  initiator.receive(hex(kFrameB), kStart);
+  for (Startup* end : {&accepted, &rejected, &initiator}) {
+    drain(*end);
+    const auto state = end->state();
+    CHECK(state == (end == &rejected ? StartupState::kRejected : StartupState::kFullOperation));
+    const auto late = kStart + StartupOptions{}.timeout;
+    CHECK_FALSE(end->timeout());
+    end->handle_timeout(late);
+    end->closed(late);
+    end->listen(late);
+    CHECK_FALSE(end->request({}, late));
+    CHECK_FALSE(end->accept({}, 1, 1));
+    CHECK_FALSE(end->reject({}));
+    CHECK(end->state() == state);
+    CHECK_FALSE(end->failure());
+  }
 }
 
 }  // namespace

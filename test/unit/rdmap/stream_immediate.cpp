@@ -28,30 +28,6 @@ TEST_CASE("an Immediate is sent as frame I [EXT-3, EXT-49, EXT-52]") {
   CHECK(bench.next_text() == "41480000 00000000 00000000 00020000 00000000 00000000 0009");
 }
 
-TEST_CASE("Immediates and Sends arrive in the order they were sent [EXT-51, EXT-53, EXT-55]") {
-  Agreed from;
-  const auto data = pattern(5);
-  for (const auto opcode :
-       {Opcode::kSend, Opcode::kImmediate, Opcode::kSendSolicited, Opcode::kImmediateSolicited}) {
-    from.ulp.requests.push_back({.opcode = opcode,
-                                 .length = is_immediate(opcode) ? 0U : 5U,
-                                 .payload = {bytes::View(data)},
-                                 .immediate = 77});
-  }
-  Agreed to;
-  while (const auto octets = from.next()) CHECK_FALSE(to.feed(*octets));
-  std::vector<Opcode> order;
-  for (const auto& got : to.ulp.received) order.push_back(got.opcode);
-  CHECK(order == std::vector<Opcode>{Opcode::kSend, Opcode::kImmediate, Opcode::kSendSolicited,
-                                     Opcode::kImmediateSolicited});
-  CHECK(to.ulp.received[1].immediate == 77);
-  CHECK(to.ulp.received[2].immediate == 0);
-  CHECK(to.ulp.receives.empty());
-  // The Immediate consumes the second receive but does not change its buffer.
-  CHECK(to.ulp.arena[16] == std::byte{0xEE});
-  CHECK(to.ulp.arena[32] == data[0]);
-}
-
 TEST_CASE("the InvSTag field of an Immediate is ignored [EXT-3]") {
   Agreed bench;
   bench.ulp.refuse_invalidate = true;
@@ -72,21 +48,6 @@ TEST_CASE("a message that begins as a Send and ends as an Immediate, or the reve
     CHECK_FALSE(bench.feed(segment(first, pattern(4))));
     CHECK(bench.feed(segment(second, pattern(4))) == kUnexpectedOpcode);
     CHECK(bench.ulp.received.empty());
-  }
-}
-
-TEST_CASE("the versions of both layers are checked first [EXT-62, EXT-64]") {
-  for (const auto* name : {"I", "J"}) {
-    Agreed rdmap;
-    auto frame = extension(name);
-    frame[1] = (frame[1] & std::byte{0x3F}) | std::byte{0x80};
-    CHECK(rdmap.feed(frame) == kVersionInvalid);
-    Agreed ddp_layer;
-    frame = extension(name);
-    frame[0] = std::byte{0x42};
-    CHECK(ddp_layer.feed(frame) == ddp::kUntaggedVersion);
-    Agreed msn;
-    CHECK(msn.feed(extension(name)) == ddp::kUntaggedMsnRange);
   }
 }
 

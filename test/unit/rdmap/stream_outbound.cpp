@@ -81,62 +81,6 @@ TEST_CASE(
   CHECK(completions == Log{"333 sent 5", "3331 sent 6", "3331555 sent 7", "3331555000 sent 8"});
 }
 
-TEST_CASE(
-    "a payload of several pieces is split at the MULPDU and reassembled unchanged [DDP-37, "
-    "DDP-39]") {
-  const auto payload = pattern(1000);
-  const bytes::View view(payload);
-  for (const std::size_t mulpdu : {128u, 300u, 1442u}) {
-    Bench bench;
-    Request request = send(Opcode::kSend, view);
-    request.payload = {view.first(1), view.subspan(1, 400), view.subspan(401)};
-    bench.ulp.requests = {request};
-    Octets together;
-    while (const auto octets = bench.next(mulpdu)) {
-      CHECK(octets->size() <= mulpdu);
-      CHECK_FALSE(bench.last_copied);
-      together.insert(together.end(), octets->begin() + 18, octets->end());
-    }
-    CHECK(together == payload);
-  }
-}
-
-TEST_CASE("exactly ORD Read Requests may be outstanding [RDMAP-82, RDMAP-83]") {
-  for (const std::size_t ord : {std::size_t{1}, std::size_t{3}}) {
-    Bench bench({.ord = ord});
-    for (std::size_t i = 0; i < ord + 2; ++i) {
-      bench.ulp.requests.push_back(read(bench.ulp.memory(0, 4), i));
-    }
-    CHECK(bench.drain() == std::string(ord, '1'));
-    // Each response lets the stream send one more request.
-    CHECK_FALSE(
-        bench.feed(segment(tagged_header(Opcode::kReadResponse, 0x55667788, 0x2000), pattern(4))));
-    CHECK(bench.drain() == "1");
-  }
-}
-
-TEST_CASE("with ORD 0 no Read Request is sent, and other operations wait behind it [RDMAP-83]") {
-  Bench bench({.ord = 0});
-  bench.ulp.requests = {send(Opcode::kSend, {}), read(bench.ulp.memory(0, 4)),
-                        send(Opcode::kSend, {})};
-  CHECK(bench.drain() == "3");
-  CHECK(bench.ulp.requests.size() == 2);
-}
-
-TEST_CASE("the RTR is frame C, C\" or C' and leaves before everything else [EMPA-1, EMPA-38]") {
-  const std::pair<RtrKind, const char*> rows[] = {
-      {RtrKind::kWrite, "C"}, {RtrKind::kRead, "C2"}, {RtrKind::kSend, "C1"}};
-  for (const auto& [kind, frame] : rows) {
-    Bench bench;
-    bench.ulp.requests = {send(Opcode::kSendSolicited, {}, 9)};
-    bench.stream.send_rtr(kind);
-    CHECK(bench.next_text() == text(message(frame)));
-    CHECK(bench.ulp.log.empty());  // The ULP is not notified of the RTR.
-    CHECK(bench.drain() == "5");
-    CHECK(bench.ulp.take_log() == Log{"sent 9"});
-  }
-}
-
 TEST_CASE("the answer to a Read RTR is not reported, with ORD 0 as well [EMPA-38]") {
   Bench bench({.ord = 0});
   bench.stream.send_rtr(RtrKind::kRead);

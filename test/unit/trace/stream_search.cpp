@@ -244,34 +244,6 @@ TEST_CASE(
   CHECK(std::ranges::all_of(seen.found, [](const Found& f) { return f.frame.markers_late == 0; }));
 }
 
-TEST_CASE("whatever octets are where FPDUs may begin, each octet is reported once") {
-  // Makes valid control octets, with lengths and markers that are seldom valid.
-  std::mt19937 random(27);
-  for (int round = 0; round < 400; ++round) {
-    const bool markers = round % 2 == 0;
-    auto script = WireScript::started({.far_markers = markers, .crc = round % 4 < 2});
-    Octets stream(1 + random() % 6000);
-    for (std::size_t at = 0; at + 4 <= stream.size(); at += 4) {
-      const std::array<std::uint32_t, 5> words{0, 0x000EC140, 0x00124143, 0x004A4143,
-                                               static_cast<std::uint32_t>(random() & 0xFFFC)};
-      bytes::store_be(stream.data() + at, words[random() % words.size()]);
-    }
-    Searching seen;
-    if (round % 8 < 6) seen.see(script);
-    for (std::size_t at = 0; at < stream.size();) {
-      const std::size_t piece = std::min<std::size_t>(1 + random() % 900, stream.size() - at);
-      if (random() % 9 == 0) {
-        seen.decoder.missing(Side::kNear, piece);
-      } else {
-        seen.see(true, bytes::View(stream).subspan(at, piece));
-      }
-      at += piece;
-    }
-    seen.decoder.ended(Side::kNear);
-    CHECK(seen.near_octets() == stream.size() + (round % 8 < 6 ? script.sent[0].octets.size() : 0));
-  }
-}
-
 TEST_CASE("without CRCs, FPDUs of a stream that begins anywhere are unsure, and none is invented") {
   // Makes Read Requests, some with a marker inside. The markers contain only invalid values.
   auto script = WireScript::started({.far_markers = true, .crc = false});

@@ -112,34 +112,6 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a request posted in Idle does not complete; in Error all are flushed at once, in order "
-    "[VRB-6] [VRB-14] [VRB-16]") {
-  Fixture f;
-  for (std::uint64_t id = 1; id <= 3; ++id) CHECK(!f.qp->post_send({.wr_id = id}));
-  CHECK(!f.qp->post_recv({.wr_id = 10, .sgl = {}}));
-  CHECK(f.poll().empty());
-  CHECK(f.qp->disconnect() == Errc::kWrongState);
-  CHECK(f.qp->terminate() == Errc::kWrongState);
-  CHECK(!f.qp->abort());
-  CHECK(f.qp->state() == QpState::kError);
-  const auto done = f.poll();
-  REQUIRE(done.size() == 4);
-  for (std::size_t i = 0; i < 3; ++i) CHECK(done[i].wr_id == i + 1);
-  CHECK(done[3].wr_id == 10);
-  for (const auto& wc : done) {
-    CHECK(wc.status == WcStatus::kWrFlush);
-    CHECK(wc.qp_num == kQp);
-  }
-  CHECK(!f.qp->post_send({.wr_id = 4}));
-  CHECK(f.poll().size() == 1);
-  CHECK(!f.qp->reset());
-  CHECK(f.qp->state() == QpState::kIdle);
-  CHECK(!f.qp->post_send({.wr_id = 5}));
-  CHECK(f.poll().empty());
-  CHECK(!f.qp->reset());  // An Idle queue pair stays Idle.
-}
-
 TEST_CASE("ORD may be lowered, but not raised above the negotiated value [VRB-25] [VRB-2]") {
   Fixture f;
   const auto nobody = std::make_shared<CountingDriver>();

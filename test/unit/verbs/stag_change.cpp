@@ -246,20 +246,6 @@ TEST_CASE("which end may invalidate which STag [VRB-34] [RDMAP-58] [RDMAP-113] [
   }
 }
 
-TEST_CASE("the stream invalidates a valid window, the domain an invalid one [VRB-34]") {
-  Table table;
-  Region* region = table.add();
-  Region* opened = window(table);
-  CHECK(!table.bind(kPd, kQp, binding(opened, region)));
-  CHECK(table.invalidate(kPd, 8, stag_of(opened), false) == Invalidated::kRefused);
-  CHECK(table.invalidate(kPd, 8, stag_of(opened), true) == Invalidated::kRefused);
-  CHECK(table.invalidate(2, kQp, stag_of(opened), false) == Invalidated::kRefused);
-  CHECK(opened->valid.load());
-  CHECK(table.invalidate(kPd, kQp, stag_of(opened), true) == Invalidated::kDone);
-  CHECK(table.invalidate(kPd, 8, stag_of(opened), false) == Invalidated::kDone);
-  CHECK(table.invalidate(2, kQp, stag_of(opened), false) == Invalidated::kRefused);
-}
-
 // [IBV-148]
 TEST_CASE("a region with bound windows can be neither invalidated nor destroyed [VRB-34]") {
   Table table;
@@ -295,40 +281,6 @@ TEST_CASE(
   CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kPinned);
   grant->release();
   CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kDone);
-}
-
-// [IBV-184, IBV-204]
-TEST_CASE(
-    "a window of type 1 belongs to its domain, can be bound again while bound, and length 0 "
-    "unbinds it") {
-  Table table;
-  Region* region = table.add();
-  Region* opened = window(table);
-  auto what = binding(opened, region);
-  what.type_1 = true;
-  CHECK(table.bind(2, kQp, what) == Errc::kWrongPd);
-  CHECK(!table.bind(kPd, kQp, what));
-  CHECK(opened->qp == 0);
-  const auto first = stag_of(opened);
-  const auto to = address_of(what.address);
-  what.window = first;
-  what.key = 0x78;
-  what.length = 10;
-  {
-    const auto pinned = table.acquire(remote_write(), first, to, 100);
-    CHECK(pinned.has_value());
-    CHECK(table.bind(kPd, kQp, what) == Errc::kBusy);
-    CHECK(table.ask(remote_write(), first, to, 1) == "invalid");
-  }
-  CHECK(!table.bind(kPd, kQp, what));
-  CHECK(table.ask(remote_write(), first, to, 1) == "invalid");
-  CHECK(table.ask(remote_write(), stag_of(opened), to, 10) == "granted");
-  CHECK(table.ask(remote_write(), stag_of(opened), to, 11) == "bounds");
-  CHECK(region->bound_windows == 1);
-  what.length = 0;
-  CHECK(!table.bind(kPd, kQp, what));
-  CHECK(table.ask(remote_write(), stag_of(opened), to, 1) == "invalid");
-  CHECK(region->bound_windows == 0);
 }
 
 }  // namespace
