@@ -139,7 +139,7 @@ const Path& path_of(Mode mode) {
 }
 
 std::string_view to_string(Component component) {
-  constexpr std::array<std::string_view, kComponentCount> kNames{
+  constexpr std::array<std::string_view, kComponents.size()> kNames{
       "copy",      "checksum", "cipher",       "protocol",     "system call",
       "interrupt", "wake-up",  "registration", "post and poll"};
   return kNames[static_cast<std::size_t>(component)];

@@ -30,12 +30,6 @@ double wire_ns(const Parameters& p, double octets) {
   return (octets + p.frame_overhead) * kBitsPerOctet / p.link;
 }
 
-/// Returns the time from the arrival of a packet until the receiving thread runs. The whole cost of
-/// the interrupt counts for this message, because no other message is in flight.
-double receiver_wakes(const Parameters& p, const Workload& w) {
-  return p.coalesce + p.interrupt + w.sleeps * p.wakeup;
-}
-
 /// Returns the time that the hosts need before the first packet can be sent and after the last
 /// packet has arrived. `first` is the number of octets that the sender passes to TCP before it can
 /// send. `last` is the number of octets in the last piece that the receiver gets.
@@ -59,7 +53,8 @@ double host_path(Mode mode, const Parameters& p, const Workload& w, double first
   return kernel + framing(first).tx.total() + framing(last).rx.total();
 }
 
-/// Computes L_a of rfc-notes/offload-model.md.
+/// Computes L_a of rfc-notes/offload-model.md. The message pays for a whole interrupt, because no
+/// other message is in flight.
 double stream_latency(Mode mode, const Parameters& p, const Workload& w) {
   const auto octets = wire_of(mode, p, w).octets;
   const auto packet = std::min(octets, p.mss);
@@ -67,8 +62,8 @@ double stream_latency(Mode mode, const Parameters& p, const Workload& w) {
   const auto first = std::min(octets, mode == Mode::kToe ? p.toe_call : std::max(p.gso, record));
   const auto last = std::min(octets, mode == Mode::kToe ? p.mss : std::max(p.gro, record));
   const auto on_link = kBitsPerOctet * (1 + p.frame_overhead / p.mss) / p.link;
-  return host_path(mode, p, w, first, last) + receiver_wakes(p, w) + 2 * p.nic_latency +
-         wire_ns(p, packet) + (first - packet) * on_link +
+  return host_path(mode, p, w, first, last) + p.coalesce + p.interrupt + w.sleeps * p.wakeup +
+         2 * p.nic_latency + wire_ns(p, packet) + (first - packet) * on_link +
          (octets - first) * std::max(on_link, slope_of(mode, p, w));
 }
 

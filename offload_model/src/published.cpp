@@ -96,14 +96,18 @@ double zerocopy_crossover(const Given& g) {
   return change_between(1, kLargestMessage, better) / kNsPerUs;
 }
 
+/// Returns the time of the receiving program, without that of TCP, which may be on another core.
+double reader_ns(const Given& g) {
+  const auto rx = g.cost().rx;
+  return rx.total() - rx[kProtocol] - rx[kInterrupt];
+}
+
 /// Returns what one flow receives by TCP. TCP runs on the core of the program, or on another core,
 /// so that the busier core limits.
 double flow(const Given& g) {
-  const auto rx = g.cost().rx;
-  const auto network = rx[kProtocol] + rx[kInterrupt];
-  const auto program = rx.total() - network;
-  const bool other = g.number("other_core") > 0;
-  return g.bits() / (other ? std::max(network, program) : network + program);
+  const auto all = g.cost().rx.total();
+  const auto program = reader_ns(g);
+  return g.bits() / (g.number("other_core") > 0 ? std::max(all - program, program) : all);
 }
 
 /// Returns by how many percent a core receives more if TCP gets several packets at once.
@@ -167,11 +171,7 @@ constexpr std::array kQuantities{
     Quantity{"latency", [](const Given& g) { return latency_ns(g.mode, g.p, g.w) / kNsPerUs; }},
     Quantity{"zero-copy crossover", zerocopy_crossover},
     Quantity{"zero-copy relief", zerocopy_relief},
-    Quantity{"reader",
-             [](const Given& g) {
-               const auto rx = g.cost().rx;
-               return (rx[kCopy] + rx[kSyscall] + rx[kWakeup]) / kNsPerUs;
-             }},
+    Quantity{"reader", [](const Given& g) { return reader_ns(g) / kNsPerUs; }},
     // A server under load receives and sends a small message, and does not sleep in between.
     Quantity{"request", [](const Given& g) { return g.cost().total() * g.p.clock / kNsPerUs; }},
     Quantity{"share of plain sockets",

@@ -31,8 +31,7 @@ struct CardPrediction {
   std::string_view limit;  ///< what limits the rate: "octets", "messages" or "waiting"
 };
 
-/// The parameters of the law for the rate. A message needs max(t, size / bandwidth), where
-/// t = message (c/c0)^spread + (wait (c/c0)^(growth/sqrt(d)) + size / (bandwidth c)) / d^overlap.
+/// The parameters of the law for the rate, T in rfc-notes/offload-model.md.
 struct RateLaw {
   double message = 0;    ///< ln of us per message at great depth
   double wait = 0;       ///< ln of us that a single message in flight adds
@@ -41,8 +40,7 @@ struct RateLaw {
   double spread = 0;     ///< exponent of connections in `message`
   double bandwidth = 0;  ///< octets per us
 };
-/// The parameters of the law for processor time: work (c/c0)^spread + size octet
-/// + wake (c/c0)^(growth/sqrt(d)) / b, where b is the number of messages that a wake-up serves.
+/// The parameters of the law for processor time, C in rfc-notes/offload-model.md.
 struct CpuLaw {
   double work = 0;    ///< ln of us per message
   double octet = 0;   ///< ln of ns per octet

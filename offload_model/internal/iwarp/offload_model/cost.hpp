@@ -61,7 +61,6 @@ enum class Component : std::uint8_t {
   kRegistration,  ///< registering, pinning and looking up memory
   kPost,          ///< work requests, doorbells, completions
 };
-inline constexpr std::size_t kComponentCount = 9;
 inline constexpr std::array kComponents{
     Component::kCopy,     Component::kChecksum,     Component::kCipher,
     Component::kProtocol, Component::kSyscall,      Component::kInterrupt,
@@ -71,7 +70,7 @@ std::string_view to_string(Component component);
 
 /// Nanoseconds of processor time by component.
 struct Ledger {
-  std::array<double, kComponentCount> ns{};
+  std::array<double, kComponents.size()> ns{};
   /// Returns the nanoseconds of a component.
   double& operator[](Component c) { return ns[static_cast<std::size_t>(c)]; }
   double operator[](Component c) const { return ns[static_cast<std::size_t>(c)]; }

@@ -39,7 +39,7 @@ struct Field {
   std::string_view unit;
   double Parameters::* member;
   std::string_view meaning;
-  bool may_be_zero;
+  bool may_be_zero = true;
 };
 /// Returns one row for each parameter.
 std::span<const Field> fields();
