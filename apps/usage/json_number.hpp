@@ -26,12 +26,12 @@ T whole_number(const Json& json, const char* name) {
   throw Error(fmt::format("{}: not an integer, or out of range", name));
 }
 
-/// Sets `out` to the member `name` of `object`, which must be a number. Throws Json::exception if
-/// the member is missing.
+/// Sets `out` to the member `name` of `object`, which must have the type of `out`. Throws
+/// Json::exception if the member is missing.
 template <typename T, typename Json>
 void read_number(const Json& object, const char* name, T& out) {
   const auto& json = object.at(name);
-  if constexpr (std::integral<T>) {
+  if constexpr (std::integral<T> && !std::same_as<T, bool>) {
     out = whole_number<T>(json, name);
   } else {
     json.get_to(out);

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures the cost of operating system services: system calls, wake-ups, gather lists.
+// Measures the cost of operating system services: system calls, wake-ups, gather lists, and packets
+// over a pair of virtual Ethernet devices.
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sched.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -8,12 +15,13 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
+#include <cstring>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "common/base/error.hpp"
 #include "cost/bench/bench.hpp"
-#include "measure/basics/control.hpp"
+#include "cost/bench/record.hpp"
 #include "measure/measurement/processes.hpp"
 
 namespace iwarp::apps::cost {
@@ -23,26 +31,48 @@ namespace {
 constexpr std::uint64_t kCalls = 20'000;
 constexpr int kTurns = 2000;
 
-struct Pipe {
-  Pipe() {
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("pipe: " + errno_text());
+// These addresses are reserved for documentation (RFC 5737), so no real network uses them.
+constexpr const char* kNear = "192.0.2.1";
+constexpr const char* kFar = "192.0.2.2";
+constexpr std::uint64_t kMessage = 64 << 10;
+constexpr std::uint64_t kMessages = 768;
+constexpr double kHeaders = 52;  // size of the IP and TCP headers, including timestamps
+
+[[noreturn]] void fail(const std::string& what) { throw Error(what + ": " + errno_text()); }
+
+/// Two descriptors that `create`, a system call named `name`, has connected.
+struct Ends {
+  template <typename Create>
+  Ends(const char* name, Create create) {
+    std::array<int, 2> ends{};
+    if (create(ends.data()) != 0) fail(name);
+    out = net::UniqueFd(ends[0]);
+    in = net::UniqueFd(ends[1]);
   }
-  ~Pipe() {
-    close(ends[0]);
-    close(ends[1]);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  bool put() const {
-    const char c = 0;
-    return write(ends[1], &c, 1) == 1;
-  }
+  net::UniqueFd out, in;
+};
+
+struct Pipe : Ends {
+  Pipe() : Ends("pipe", [](int* ends) { return pipe2(ends, O_CLOEXEC); }) {}
+  bool put() const { return write(in.get(), "", 1) == 1; }
   bool get() const {
     char c = 0;
-    return read(ends[0], &c, 1) == 1;
+    return read(out.get(), &c, 1) == 1;
   }
-  std::array<int, 2> ends{};
 };
+
+/// Runs a benchmark in a process of its own, whose settings end with it. Throws Error with the text
+/// of the benchmark's error, or if the benchmark takes longer than a minute.
+Sample apart(const std::function<Sample()>& benchmark) {
+  constexpr unsigned kLongest = 60;  // in seconds
+  const auto result = measure::json_apart(
+      [&] {
+        const auto out = benchmark();
+        return nlohmann::json{{"value", out.value}, {"spread", out.spread}};
+      },
+      kLongest);
+  return {result["value"].get<double>(), result["spread"].get<double>()};
+}
 
 /// Returns the processor time of this process and of a child per wake-up, if the child runs on
 /// `other` and this process on the first processor. The cost of the two system calls in each turn
@@ -71,69 +101,101 @@ double ping_pong(unsigned other) {
   return std::max(0.0, turn - calls);
 }
 
-/// A TCP connection over loopback; this process has both ends of it.
-class Echo {
- public:
-  Echo() {
-    if (!far_) throw Error("cannot connect over loopback");
-  }
-  void once() {
-    near_.send(octets_, measure::Clock::time_point::max());
-    far_->receive(octets_, measure::Clock::time_point::max());
-  }
+Sample wakeup(unsigned other) {
+  return apart([&] {
+    measure::run_on(measure::allowed_cpus().front());
+    return sample([&] { return ping_pong(other); }, 7);
+  });
+}
 
- private:
-  const measure::Clock::time_point deadline_ = measure::Clock::now() + measure::kTimeout;
-  measure::Listener listener_{{.host = "127.0.0.1", .port = 0}};
-  measure::Socket near_ =
-      measure::Socket::connect({.host = "127.0.0.1", .port = listener_.port()}, deadline_);
-  std::optional<measure::Socket> far_ = listener_.accept(deadline_);
-  std::array<std::byte, 1024> octets_{};
-};
+void ip(const std::string& arguments) {
+  const auto command = "ip " + arguments + " >/dev/null 2>&1";
+  if (std::system(command.c_str()) != 0) throw Error("\"ip " + arguments + "\" failed");
+}
+
+/// Brings up one end of the pair in the namespace of this process. Disables segmentation offload
+/// and aggregation, so that the network stack processes each packet separately.
+void set_up(const char* device, const char* address) {
+  ip(fmt::format("addr add {}/24 dev {}", address, device));
+  ip(fmt::format("link set {} mtu 9000 up", device));
+  const net::UniqueFd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  for (const std::uint32_t what :
+       {unsigned{ETHTOOL_STSO}, unsigned{ETHTOOL_SGSO}, unsigned{ETHTOOL_SGRO}}) {
+    ethtool_value value{.cmd = what, .data = 0};
+    ifreq request{};
+    std::strncpy(request.ifr_name, device, IFNAMSIZ - 1);
+    request.ifr_data = reinterpret_cast<char*>(&value);
+    if (ioctl(fd.get(), SIOCETHTOOL, &request) != 0) fail("ethtool");
+  }
+}
+
+/// Serves one transfer after the other, until this process is killed.
+int serve(measure::Listener& listener) {
+  for (;;) {
+    if (auto client = listener.accept(measure::Clock::now() + measure::kTimeout)) {
+      serve_client(measure::Control(std::move(*client)), {.host = kFar, .own_process = true});
+    }
+  }
+}
+
+/// Creates two namespaces, the near one for this process and the far one for a server, and returns
+/// the cost of a packet on one side: the additional processor time of both sides for a transfer in
+/// small packets, divided by the number of additional packets, and then by 2. The namespaces
+/// disappear when the processes end.
+Sample between_namespaces() {
+  if (unshare(CLONE_NEWNET) != 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) {
+    fail("cannot create a network namespace");
+  }
+  const net::UniqueFd near(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
+  if (unshare(CLONE_NEWNET) != 0) fail("cannot create a second network namespace");
+  ip("link add cost0 type veth peer name cost1");
+  ip(fmt::format("link set cost0 netns /proc/{}/fd/{}", getpid(), near.get()));
+  set_up("cost1", kFar);
+  measure::Listener listener({.host = kFar});
+  const measure::Process server([&] { return serve(listener); });
+  if (setns(near.get(), CLONE_NEWNET) != 0) fail("cannot enter the first network namespace");
+  set_up("cost0", kNear);
+  auto run = socket_run(kMessage, 0, "any");
+  run.messages = kMessages;
+  const auto transfer = [&, plan = plan_of(run)](int mtu) {
+    // The MTU is changed on the sending side only; the MTU of the far side is always 9000.
+    ip(fmt::format("link set cost0 mtu {}", mtu));
+    const auto result = take_measurement(plan, {.host = kFar, .port = listener.port()});
+    return result.used.cpu_ns + result.server.cpu_ns;
+  };
+  constexpr int kSmall = 1500;
+  constexpr int kLarge = 9000;
+  const auto packets = [](int mtu) { return kMessage * kMessages / (mtu - kHeaders); };
+  return sample(
+      [&] {
+        return (transfer(kSmall) - transfer(kLarge)) / (packets(kSmall) - packets(kLarge)) / 2;
+      },
+      5);
+}
 
 }  // namespace
-
-Sample apart(const std::function<Sample()>& benchmark) {
-  constexpr unsigned kLongest = 60;  // in seconds
-  const auto result = measure::json_apart(
-      [&] {
-        const auto out = benchmark();
-        return nlohmann::json{{"value", out.value}, {"spread", out.spread}};
-      },
-      kLongest);
-  return {result["value"].get<double>(), result["spread"].get<double>()};
-}
 
 Sample bench_syscall() {
   return sample([] { return time_of([] { syscall(SYS_getppid); }, kCalls); });
 }
 
-Sample bench_wakeup(bool other) {
+Findings bench_wakeup() {
+  return {{"wakeup",
+           {wakeup(measure::allowed_cpus().front()),
+            "ping-pong between two processes over pipes, same processor"}}};
+}
+
+Findings bench_far_wakeup() {
   const auto cpus = measure::allowed_cpus();
-  if (other && cpus.size() == 1) throw Error("this process is allowed to use only one processor");
-  return apart([&] {
-    measure::run_on(cpus.front());
-    return sample([&] { return ping_pong(other ? cpus.back() : cpus.front()); }, 7);
-  });
+  if (cpus.size() == 1) throw Error("this process is allowed to use only one processor");
+  return {{"wakeup",
+           {wakeup(cpus.back()), "ping-pong between two processes over pipes, two processors"}}};
 }
 
-double time_between_calls(const std::function<void()>& call, std::uint64_t times) {
-  Echo echo;
-  const auto both = time_of(
-      [&] {
-        call();
-        echo.once();
-      },
-      times);
-  return std::max(0.0, both - time_of([&] { echo.once(); }, times));
-}
-
-Sample bench_iovec() {
+Findings bench_iovec() {
   constexpr int kMany = 64;
-  std::array<int, 2> ends{};
-  if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
-    throw Error("socketpair: " + errno_text());
-  }
+  const Ends ends("socketpair",
+                  [](int* fds) { return socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, fds); });
   std::array<char, kMany> octets{};
   std::array<iovec, kMany> list;
   for (std::size_t i = 0; i < kMany; ++i) list[i] = {&octets[i], 1};
@@ -142,17 +204,28 @@ Sample bench_iovec() {
     const msghdr message{.msg_iov = at, .msg_iovlen = count};
     return time_of(
         [&] {
-          if (sendmsg(ends[0], &message, 0) < 0 || read(ends[1], octets.data(), kMany) < 0) {
-            throw Error("socketpair: " + errno_text());
+          if (sendmsg(ends.in.get(), &message, 0) < 0 ||
+              read(ends.out.get(), octets.data(), kMany) < 0) {
+            fail("socketpair");
           }
         },
         kCalls / 4);
   };
-  const auto out = sample(
-      [&] { return std::max(0.0, (call(list.data(), kMany) - call(&whole, 1)) / (kMany - 1)); });
-  close(ends[0]);
-  close(ends[1]);
-  return out;
+  const auto cost = [&] {
+    return std::max(0.0, (call(list.data(), kMany) - call(&whole, 1)) / (kMany - 1));
+  };
+  return {
+      {"iovec", {sample(cost), "sendmsg() to a local socket, 64 iovec elements compared with 1"}}};
+}
+
+Findings bench_packet() {
+  const auto packet = apart(between_namespaces);
+  if (packet.value <= 0) {
+    throw Error("the measurement is too noisy: the cost of a packet is not positive");
+  }
+  const std::string how =
+      "veth without segmentation offload, MTU 1500 compared with 9000; includes TCP processing";
+  return {{"packet_tx", {packet, how}}, {"packet_rx", {packet, how}}};
 }
 
 }  // namespace iwarp::apps::cost

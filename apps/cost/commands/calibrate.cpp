@@ -4,24 +4,23 @@
 // parameters are compiled in. The file and the output say which parameters were not measured.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <sstream>
 #include <thread>
 
 #include "common/base/error.hpp"
-#include "common/connection/options.hpp"
 #include "cost/bench/bench.hpp"
-#include "cost/bench/measure.hpp"
-#include "cost/bench/other_load.hpp"
+#include "cost/bench/record.hpp"
 #include "cost/commands/subcommands.hpp"
 #include "cost/text/question.hpp"
-#include "iwarp/net/rnic.hpp"
 #include "iwarp/offload_model/judge.hpp"
+#include "measure/measurement/measurement.hpp"
 
 namespace iwarp::apps::cost {
 
@@ -30,6 +29,10 @@ namespace {
 // Minimum relative uncertainty of a measured parameter: no benchmark here is more precise.
 constexpr double kSmallestUncertainty = 0.03;
 
+/// Maximum share of processor time that other programs may use during a useful calibration. Beyond
+/// this share, the result depends more on the other programs than on the machine.
+constexpr double kQuietEnough = 0.1;
+
 struct CalibrateOptions {
   HostOptions base;
   std::string out = "host.json";
@@ -37,48 +40,88 @@ struct CalibrateOptions {
   double seconds = 0.1;
 };
 
-/// A progress line on standard error. It is redrawn in place, and is shown only on a terminal.
-class Steps {
- public:
-  explicit Steps(std::size_t count) : count_(count), shown_(isatty(STDERR_FILENO) == 1) {}
-  ~Steps() {
-    if (shown_) std::fputs("\r\x1b[K", stderr);
-  }
-  Steps(const Steps&) = delete;
-  Steps& operator=(const Steps&) = delete;
-  void begin(const std::string& what) {
-    constexpr std::size_t kWidth = 24;
-    const auto filled = std::min(kWidth, kWidth * done_++ / count_);
-    if (!shown_) return;
-    fmt::print(stderr, "\r[{}{}] {}\x1b[K", std::string(filled, '#'),
-               std::string(kWidth - filled, '.'), what);
-    std::fflush(stderr);
-  }
-
- private:
-  const std::size_t count_;
-  const bool shown_;
-  std::size_t done_ = 0;
+/// What the processors that this process may use have done since boot, in nanoseconds.
+struct ProcessorTime {
+  /// Time that other programs and other guests of the hypervisor have used. Does not include
+  /// interrupts, because the measured traffic itself causes most of them.
+  double others = 0;
+  double total = 0;  ///< includes idle time and interrupts; 0 if the kernel does not report it
 };
+
+ProcessorTime processor_time() {
+  enum Column { kUser, kNice, kSystem, kIdle, kWait, kIrq, kSoftIrq, kSteal, kColumns };
+  ProcessorTime out{.others =
+                        -usage::processor_ns(RUSAGE_SELF) - usage::processor_ns(RUSAGE_CHILDREN)};
+  const auto tick = 1e9 / static_cast<double>(sysconf(_SC_CLK_TCK));
+  std::ifstream stat("/proc/stat");
+  for (std::string text; std::getline(stat, text);) {
+    std::istringstream line(text);
+    std::string name;
+    line >> name;
+    const auto is_this = [&](unsigned cpu) { return name == fmt::format("cpu{}", cpu); };
+    if (std::ranges::none_of(measure::allowed_cpus(), is_this)) continue;
+    std::array<double, kColumns> ticks{};
+    for (auto& one : ticks) line >> one;
+    out.others += tick * (ticks[kUser] + ticks[kNice] + ticks[kSystem] + ticks[kSteal]);
+    out.total += tick * std::accumulate(ticks.begin(), ticks.end(), 0.0);
+  }
+  return out;
+}
+
+std::string cpuinfo(const std::string& key, const std::string& otherwise) {
+  std::ifstream in("/proc/cpuinfo");
+  for (std::string line; std::getline(in, line);) {
+    if (!line.starts_with(key)) continue;
+    const auto colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return otherwise;
+}
+
+std::string cpu_model() { return cpuinfo("model name", "unknown processor"); }
 
 class Calibration {
  public:
-  explicit Calibration(model::ParameterSet base) : base_(std::move(base)), steps_(kStepCount) {}
+  explicit Calibration(const model::ParameterSet& base) : base_(base), host_(base) {
+    preset(std::views::keys(base.values), "not measured");
+    const auto mhz = std::strtod(cpuinfo("cpu MHz", "0").c_str(), nullptr);
+    if (mhz > 0) {
+      host_.values["clock"] = {mhz / 1000, 0, "def",
+                               "read from /proc/cpuinfo and assumed to be exact"};
+    }
+  }
 
   void run(const CalibrateOptions& options) {
-    memory();
-    system();
-    stack();
-    sockets(options);
-    others_ = meanwhile_.share();
+    const auto start = processor_time();
+    attempt("copies and CRC32c", {}, [&] { return memory(); });
+    attempt("system call", {}, [&] {
+      syscall_ = bench_syscall().value;
+      return Findings();
+    });
+    attempt("wake-up", {"wakeup"}, [&] {
+      auto out = bench_wakeup();
+      wakeups_ = fmt::format("same processor {:.2f} us", out["wakeup"].ns.value / kNsPerUs);
+      out = bench_far_wakeup();
+      wakeups_ += fmt::format(", other processor {:.2f} us", out["wakeup"].ns.value / kNsPerUs);
+      return out;
+    });
+    attempt("gather lists", {"iovec"}, bench_iovec);
+    attempt("cost of packets over veth", {"packet_tx", "packet_rx"}, bench_packet);
+    attempt("FPDU framing in memory", {"fpdu", "marker", "post", "completion"}, bench_stack);
+    attempt("sockets over loopback",
+            {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "small_segment_tx",
+             "small_segment_rx", "copy_tx", "copy_rx"},
+            [&] { return sockets(options); });
+    const auto end = processor_time();
+    const auto others = (end.others - start.others) / (end.total - start.total);
+    if (end.total > start.total) others_ = std::clamp(others, 0.0, 1.0);
   }
 
   Json host() const {
     Json parameters = Json::object();
     for (const auto& field : model::fields()) {
       const std::string key(field.key);
-      const auto found = measured_.find(key);
-      const auto& v = found != measured_.end() ? found->second : from_preset(key, "not measured");
+      const auto& v = host_.values.at(key);
       parameters[key] = {{"value", v.value},
                          {"unit", field.unit},
                          {"mark", v.mark},
@@ -102,136 +145,68 @@ class Calibration {
   }
 
  private:
-  static constexpr std::size_t kStepCount = 8;
-
-  /// Sets a parameter to a measured value. `ns` is in nanoseconds per unit of the parameter, for
-  /// example per byte or per piece.
-  void set(const std::string& key, const Sample& ns, const std::string& source) {
-    const auto* field = model::find_field(key);
-    const auto value = field->unit == "us" ? ns.value / kNsPerUs : ns.value;
-    measured_[key] = {value, std::max(ns.spread, kSmallestUncertainty), "X", source};
-  }
-  model::Value from_preset(const std::string& key, const std::string& why) const {
-    auto value = base_.values.find(key)->second;
-    value.mark = "preset";
-    value.source = fmt::format("preset {}, {}: {}", base_.name, why, value.source);
-    return value;
+  /// Gives parameters the values of the preset.
+  void preset(const auto& keys, std::string_view why) {
+    for (const std::string& key : keys) {
+      auto& value = host_.values[key] = base_.values.at(key);
+      value.mark = "preset";
+      value.source = fmt::format("preset {}, {}: {}", base_.name, why, value.source);
+    }
   }
   /// Runs one benchmark. If the machine does not permit the benchmark, the parameters in `keys`
   /// keep the preset's values.
-  void attempt(const std::string& what, const std::vector<std::string>& keys,
-               const std::function<void()>& benchmark) {
-    steps_.begin(what);
+  void attempt(const char* what, const std::vector<std::string>& keys,
+               const std::function<Findings()>& benchmark) {
+    status_.show(what);
     try {
-      benchmark();
+      for (const auto& [key, found] : benchmark()) {
+        const auto unit = model::find_field(key)->unit == "us" ? kNsPerUs : 1;
+        host_.values[key] = {found.ns.value / unit, std::max(found.ns.spread, kSmallestUncertainty),
+                             "X", found.source};
+      }
     } catch (const Error& error) {
-      for (const auto& key : keys) measured_[key] = from_preset(key, error.what());
+      preset(keys, error.what());
       skipped_.push_back(fmt::format("{} ({}): {}", what, fmt::join(keys, ", "), error.what()));
     }
   }
 
-  void memory() {
-    attempt("copies and CRC32c", {}, [&] {
-      for (const auto& kernel : crc32c::kernels()) {
-        if (!kernel.supported()) continue;
-        const auto passes = bench_passes(kernel, model::kWorkingSets.back());
-        crcs_.push_back(fmt::format("{} {:.3f}", kernel.name, passes.crc.value));
-        const auto source = fmt::format("{} over 1448 octets, in 4 MiB", kernel.name);
-        if (&kernel == crc32c::kernels().data()) set("crc_table", passes.crc, source);
-        if (kernel.extend != crc32c::active().extend) continue;
-        set("copy_llc", passes.copy, "memcpy of 4 KiB pieces in 4 MiB");
-        set("crc", passes.crc, source);
-        set("copy_crc", passes.copy_crc, source);
-      }
-    });
-  }
-
-  void system() {
-    attempt("system call", {}, [&] { syscall_ = bench_syscall(); });
-    attempt("wake-up", {"wakeup"}, [&] {
-      const auto same = bench_wakeup(false);
-      wakeups_ = fmt::format("same processor {:.2f} us", same.value / kNsPerUs);
-      set("wakeup", same, "ping-pong between two processes over pipes, same processor");
-      const auto other = bench_wakeup(true);
-      wakeups_ += fmt::format(", other processor {:.2f} us", other.value / kNsPerUs);
-      set("wakeup", other, "ping-pong between two processes over pipes, two processors");
-    });
-    attempt("gather lists", {"iovec"}, [&] {
-      set("iovec", bench_iovec(), "sendmsg() to a local socket, 64 iovec elements compared with 1");
-    });
-    attempt("cost of packets over veth", {"packet_tx", "packet_rx"}, [&] {
-      const auto packet = bench_packet();
-      const std::string how =
-          "veth without segmentation offload, MTU 1500 compared with 9000; includes TCP processing";
-      set("packet_tx", packet, how);
-      set("packet_rx", packet, how);
-    });
-  }
-
-  void stack() {
-    attempt("FPDU framing in memory", {"fpdu", "marker", "post", "completion"}, [&] {
-      const auto framing = bench_framing();
-      const std::string how = "two ends of this stack, connected in memory";
-      set("fpdu", framing.fpdu, how);
-      set("marker", framing.marker, how);
-      const auto request = bench_request();
-      const Sample half{request_cost(request, framing) / 2, request.spread};
-      const auto source =
-          "local work requests on a loopback connection, plus the cost of a message, measured "
-          "with " +
-          how;
-      set("post", half, source);
-      set("completion", half, source);
-    });
+  Findings memory() {
+    Findings out;
+    for (const auto& kernel : crc32c::kernels()) {
+      if (!kernel.supported()) continue;
+      const auto passes = bench_passes(kernel, model::kWorkingSets.back());
+      crcs_.push_back(fmt::format("{} {:.3f}", kernel.name, passes.crc.value));
+      const auto source = fmt::format("{} over 1448 octets, in 4 MiB", kernel.name);
+      if (&kernel == crc32c::kernels().data()) out["crc_table"] = {passes.crc, source};
+      if (kernel.extend != crc32c::active().extend) continue;
+      out["copy_llc"] = {passes.copy, "memcpy of 4 KiB pieces in 4 MiB"};
+      out["crc"] = {passes.crc, source};
+      out["copy_crc"] = {passes.copy_crc, source};
+    }
+    return out;
   }
 
   /// Fits the costs of this machine's sockets to the runs of sweep(). The fit starts from the
   /// values that the micro-benchmarks have measured.
-  void sockets(const CalibrateOptions& options) {
-    attempt("sockets over loopback",
-            {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "small_segment_tx",
-             "small_segment_rx", "copy_tx", "copy_rx"},
-            [&] {
-              std::vector<Record> runs;
-              for (unsigned round = 0; round < options.repeat; ++round) {
-                for (const auto& job : sweep(options.seconds, Job().cpus)) {
-                  runs.push_back(measure(job));
-                }
-              }
-              const auto guess = first_guess();
-              const auto kinds = medians(runs);
-              const auto fitted = with_sockets(guess, fit_sockets(kinds, guess));
-              const auto error = leave_one_size_out(kinds, guess).mean;
-              for (const char* key :
-                   {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "small_segment_tx",
-                    "small_segment_rx", "copy_tx", "copy_rx", "wakeup"}) {
-                set(key, {fitted.*model::find_field(key)->member, error},
-                    "fitted to transfers of 64 octets to 1 MiB between sockets over loopback");
-              }
-              fit_ =
-                  fmt::format("mean error {:.1f} % on sizes that the fit did not use", 100 * error);
-            });
-  }
-
-  model::Parameters first_guess() const {
-    const auto set = model::parse_parameters(host().dump(), &base_);
-    if (!set) throw Error(set.error());
-    auto p = set->resolve();
-    p.syscall_tx = p.syscall_rx = 2 * syscall_.value;
-    p.copy_tx = p.copy_rx = p.copy_llc;
-    return p;
-  }
-
-  static std::string cpu_model() { return cpuinfo("model name", "unknown processor"); }
-
-  static std::string cpuinfo(const std::string& key, const std::string& otherwise) {
-    std::ifstream in("/proc/cpuinfo");
-    for (std::string line; std::getline(in, line);) {
-      if (!line.starts_with(key)) continue;
-      const auto colon = line.find(": ");
-      if (colon != std::string::npos) return line.substr(colon + 2);
+  Findings sockets(const CalibrateOptions& options) {
+    std::vector<Record> runs;
+    for (unsigned round = 0; round < options.repeat; ++round) {
+      std::ranges::transform(sweep(options.seconds, "same"), std::back_inserter(runs), measure);
     }
-    return otherwise;
+    auto guess = host_.resolve();
+    guess.syscall_tx = guess.syscall_rx = 2 * syscall_;
+    guess.copy_tx = guess.copy_rx = guess.copy_llc;
+    const auto kinds = medians(runs);
+    const auto fitted = with_sockets(guess, fit_sockets(kinds, guess));
+    const auto error = leave_one_size_out(kinds, guess).mean;
+    fit_ = fmt::format("mean error {:.1f} % on sizes that the fit did not use", 100 * error);
+    Findings out;
+    for (const char* key :
+         {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "copy_tx", "copy_rx", "wakeup"}) {
+      out[key] = {{fitted.*model::find_field(key)->member, error},
+                  "fitted to transfers of 64 octets to 1 MiB between sockets over loopback"};
+    }
+    return out;
   }
 
   Json machine() const {
@@ -249,29 +224,19 @@ class Calibration {
     std::ifstream load("/proc/loadavg");
     if (load >> text) out["load"] = text;
     out["processor time of other programs"] = others_text();
-    if (syscall_.value > 0) out["ns per system call"] = std::to_string(std::lround(syscall_.value));
+    if (syscall_ > 0) out["ns per system call"] = std::to_string(std::lround(syscall_));
     if (!wakeups_.empty()) out["wake-up"] = wakeups_;
     if (!crcs_.empty()) out["CRC32c ns/octet"] = fmt::format("{}", fmt::join(crcs_, ", "));
     if (!fit_.empty()) out["sockets"] = fit_;
     return out;
   }
 
- public:
-  void clock() {
-    const auto mhz = std::strtod(cpuinfo("cpu MHz", "0").c_str(), nullptr);
-    if (mhz > 0)
-      measured_["clock"] = {mhz / 1000, 0, "def",
-                            "read from /proc/cpuinfo and assumed to be exact"};
-  }
-
- private:
-  const model::ParameterSet base_;
-  const OtherLoad meanwhile_;
-  std::optional<double> others_;
-  Steps steps_;
-  std::map<std::string, model::Value> measured_;
+  const model::ParameterSet& base_;
+  model::ParameterSet host_;
+  const StatusLine status_;
+  std::optional<double> others_;  ///< share of the processor time that other programs have used
   std::vector<std::string> skipped_;
-  Sample syscall_;
+  double syscall_ = 0;  ///< in ns
   std::string wakeups_;
   std::vector<std::string> crcs_;
   std::string fit_;
@@ -290,7 +255,6 @@ void print_host(const model::ParameterSet& set) {
 int run_calibrate(const CalibrateOptions& options) {
   const auto base = usage::load_host(options.base.preset, options.base.host);
   Calibration calibration(base);
-  calibration.clock();
   calibration.run(options);
   const auto text = calibration.host().dump(1) + "\n";
   const auto set = model::parse_parameters(text, &base);

@@ -4,17 +4,12 @@
 // alone must be exact, and all errors must be within their bounds. It is 1 if a check fails, and 2
 // if the machine is too noisy for a verdict.
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <functional>
-#include <iterator>
 
 #include "common/base/error.hpp"
-#include "common/connection/options.hpp"
 #include "cost/bench/bench.hpp"
-#include "cost/bench/measure.hpp"
 #include "cost/bench/record.hpp"
 #include "cost/commands/subcommands.hpp"
 #include "cost/text/question.hpp"
@@ -39,26 +34,30 @@ struct ValidateOptions {
   bool published_only = false;
 };
 
-/// Returns the jobs to run: those of sweep(), and one for each combination of message size, frame
+/// Returns the runs to make: those of sweep(), and one for each combination of message size, frame
 /// size, CRC and markers that the validation compares.
-std::vector<Job> all_jobs(const ValidateOptions& options) {
+std::vector<Record> all_runs(const ValidateOptions& options) {
   auto out = sweep(options.seconds, options.cpus);
-  Job job{.seconds = options.seconds, .cpus = options.cpus};
-  job.mode = "iwarp";
+  const std::string best = crc32c::active().name;
   constexpr std::uint64_t kHeader = 14;
-  const auto add = [&](std::uint64_t size, std::uint64_t payload, const char* crc, bool markers) {
-    job.size = size;
-    job.fpdu = payload + kHeader;
-    job.crc = crc;
-    job.markers = markers;
-    out.push_back(job);
+  const auto add = [&](std::uint64_t size, std::uint64_t payload, const std::string& crc,
+                       bool markers) {
+    out.push_back({.mode = "iwarp",
+                   .crc = crc,
+                   .markers = markers,
+                   .size = size,
+                   .fpdu = payload + kHeader,
+                   .cpus = options.cpus,
+                   .seconds = options.seconds});
   };
   for (const std::uint64_t size : {64U, 1024U, 16384U, 65536U, 1048576U}) {
     for (const std::uint64_t payload : {1428U, 8192U, 32768U}) {
       // Skip this frame size if a frame of half this size can already hold the whole message.
       if (payload > 1428 && payload / 2 >= size) continue;
-      for (const char* crc : {"off", "portable", "best"}) add(size, payload, crc, false);
-      if (size == 65536) add(size, payload, "best", true);
+      for (const auto& crc : {std::string("off"), std::string("portable"), best}) {
+        add(size, payload, crc, false);
+      }
+      if (size == 65536) add(size, payload, best, true);
     }
   }
   return out;
@@ -79,37 +78,33 @@ Machine machine_of(const ValidateOptions& options) {
   out.passes["off"] = out.passes.begin()->second;
   if (!options.host.host.empty()) return out;
   auto& p = out.host;
-  p.copy_llc = bench_copy(model::kWorkingSets.back()).value;
+  p.copy_tx = p.copy_rx = p.copy_llc = bench_copy(model::kWorkingSets.back()).value;
   p.syscall_tx = p.syscall_rx = 2 * bench_syscall().value;
-  p.copy_tx = p.copy_rx = p.copy_llc;
-  p.wakeup = bench_wakeup(false).value;
-  p.iovec = bench_iovec().value;
-  const auto framing = bench_framing();
-  p.fpdu = framing.fpdu.value;
-  p.marker = framing.marker.value;
-  p.post = p.completion = request_cost(bench_request(), framing) / 2;
+  for (const auto bench : {bench_wakeup, bench_iovec, bench_stack}) {
+    for (const auto& [key, found] : bench()) p.*model::find_field(key)->member = found.ns.value;
+  }
   return out;
 }
 
-/// Returns the median of each parameter over several measurements, so that a disturbance of one
-/// measurement has no effect.
-Machine median_of(const std::vector<Machine>& machines) {
-  auto out = machines.front();
-  const auto middle = [&machines](const std::function<double(const Machine&)>& value) {
-    std::vector<double> values;
-    std::ranges::transform(machines, std::back_inserter(values), value);
-    return model::median(std::move(values));
-  };
-  for (const auto& field : model::fields()) {
-    out.host.*field.member = middle([&](const Machine& m) { return m.host.*field.member; });
+/// Returns all numbers of a machine, in the same order for each machine.
+std::vector<double*> numbers_of(Machine& machine) {
+  std::vector<double*> out;
+  for (const auto& field : model::fields()) out.push_back(&(machine.host.*field.member));
+  for (auto& [kernel, sets] : machine.passes) {
+    for (auto& costs : sets) out.insert(out.end(), {&costs.copy, &costs.crc, &costs.copy_crc});
   }
-  using model::PassCosts;
-  for (auto& [kernel, sets] : out.passes) {
-    for (std::size_t i = 0; i < sets.size(); ++i) {
-      for (auto cost : {&PassCosts::copy, &PassCosts::crc, &PassCosts::copy_crc}) {
-        sets[i].*cost = middle([&](const Machine& m) { return m.passes.at(kernel)[i].*cost; });
-      }
-    }
+  return out;
+}
+
+/// Returns the median of each number over several measurements, so that a disturbance of one
+/// measurement has no effect.
+Machine median_of(std::vector<Machine> machines) {
+  auto out = machines.front();
+  const auto numbers = numbers_of(out);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::vector<double> values;
+    for (auto& machine : machines) values.push_back(*numbers_of(machine)[i]);
+    *numbers[i] = model::median(std::move(values));
   }
   return out;
 }
@@ -131,20 +126,19 @@ struct Measured {
 };
 
 Measured run_all(const ValidateOptions& options) {
-  const auto jobs = all_jobs(options);
-  const auto total = jobs.size() * options.repeat;
-  const bool shown = isatty(STDERR_FILENO) == 1;
+  const auto runs = all_runs(options);
+  const StatusLine status;
   std::vector<Machine> machines;
-  std::vector<Record> runs;
+  Measured out;
   for (unsigned round = 0; round < options.repeat; ++round) {
     machines.push_back(measured_machine(options));
-    for (const auto& job : jobs) {
-      if (shown) fmt::print(stderr, "\rrun {} of {}\x1b[K", runs.size() + 1, total);
-      runs.push_back(measure(job));
+    for (const auto& run : runs) {
+      status.show(fmt::format("run {} of {}", out.runs.size() + 1, runs.size() * options.repeat));
+      out.runs.push_back(measure(run));
     }
   }
-  if (shown) std::fputs("\r\x1b[K", stderr);
-  return {median_of(machines), std::move(runs)};
+  out.machine = median_of(std::move(machines));
+  return out;
 }
 
 /// Prints the verdict as one line, and returns the exit status.
