@@ -14,6 +14,7 @@
 
 #include "command_line/error.hpp"
 #include "common/base/library_folder.hpp"
+#include "common/base/scratch.hpp"
 #include "iwarp/verbs/log_record.hpp"
 #include "learn/process.hpp"
 #include "learn/workspace.hpp"
@@ -30,26 +31,6 @@ constexpr std::size_t kMostLines = 10'000;  // of the output; later lines are ig
 constexpr std::size_t kMostEvidence = 400;
 constexpr std::chrono::seconds kBuildLimit{20};
 constexpr std::uint64_t kProcessorLimit = 2;  // seconds; a right program needs less than one
-
-/// A folder for temporary files, removed with all its contents.
-class Scratch {
- public:
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "iwarp-learn-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw Error(name + ": " + errno_text());
-    path_ = name;
-  }
-  ~Scratch() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string contents_of(const fs::path& path) {
   std::error_code error;
@@ -315,7 +296,7 @@ class Judging {
   const Exercise& exercise_;
   const std::string source_;
   const unsigned seeds_;
-  const Scratch scratch_;
+  const Scratch scratch_{"iwarp-learn"};
   const fs::path folder_;
   const fs::path activity_ = scratch_.path() / "activity";  ///< see learn.h
   std::vector<std::string> source_lines_;

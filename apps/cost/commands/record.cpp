@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <deque>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -17,10 +16,10 @@
 #include <set>
 
 #include "common/base/error.hpp"
+#include "common/base/scratch.hpp"
 #include "common/base/units.hpp"
 #include "cost/commands/subcommands.hpp"
-#include "cost/text/predict_text.hpp"
-#include "cost/text/series.hpp"
+#include "cost/text/views.hpp"
 #include "iwarp/bytes/parse_json.hpp"
 #include "run/watched.hpp"
 
@@ -28,21 +27,27 @@ namespace iwarp::apps::cost {
 
 namespace {
 
-namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+/// The posts of one kind of operation.
+struct Posts {
+  std::uint64_t count = 0;
+  std::uint64_t inlined = 0;
+  /// Sum over the posts of the requests that are then outstanding on all connections together.
+  std::uint64_t outstanding = 0;
+  std::set<std::string> connections;  ///< those that posted, by log and group_id
+  /// Returns a sum over the posts, divided by their number.
+  double mean(std::uint64_t sum) const {
+    return static_cast<double>(sum) / static_cast<double>(count);
+  }
+};
+
 /// The operations that a program has posted, and how it has used its connections.
 struct Recording {
   struct Kind {
     std::string verb;          ///< opcode in the words of the log, or "receive"
     std::uint64_t octets = 0;  ///< size of one message
     auto operator<=>(const Kind&) const = default;
-  };
-  struct Posts {
-    std::uint64_t count = 0;
-    std::uint64_t inlined = 0;
-    /// Sum over the posts of the requests that are then outstanding on all connections together.
-    std::uint64_t outstanding = 0;
-    std::set<std::string> connections;  ///< those that posted, by log and group_id
   };
   std::map<Kind, Posts> operations;
   std::uint64_t connections = 0;
@@ -52,31 +57,12 @@ struct Recording {
   double seconds = 0;           ///< longest time between the first and the last event of a process
 };
 
-/// A folder that is removed with its files when the object is destroyed.
-class Folder {
- public:
-  Folder() : path_((fs::temp_directory_path() / "iwarp-record-XXXXXX").string()) {
-    if (::mkdtemp(path_.data()) == nullptr) throw Error(path_ + ": " + errno_text());
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 /// Reads the log of one process into a Recording.
 class LogReader {
  public:
   explicit LogReader(Recording& out) : out_(out) {}
 
-  void read(const fs::path& file) {
+  void read(const std::filesystem::path& file) {
     file_ = file.string();
     std::ifstream in(file, std::ios::binary);
     constexpr char kRecordSeparator = '\x1e';
@@ -93,35 +79,34 @@ class LogReader {
  private:
   void take(const Json& record) {
     const auto name = record.at("name").get<std::string>();
+    const auto group = record.at("group_id").get<std::string>();
     const auto& data = record.at("data");
-    auto& outstanding = outstanding_[record.at("group_id").get<std::string>()];
     if (name == "iwarp:connection_started") ++out_.connections;
     if (name == "iwarp:posts_missed") out_.missed += data.at("count").get<std::uint64_t>();
     if (name != "iwarp:work_posted" && name != "iwarp:work_completed") return;
     last_ = record.at("time").get<double>();
     if (!first_) first_ = last_;
+    const auto posts = [&](const std::string& verb) -> Posts& {
+      return out_.operations[{verb, data.at("length").get<std::uint64_t>()}];
+    };
+    auto& outstanding = outstanding_[group];
     const auto id = data.at("wr_id").get<std::string>();
     const bool is_send = data.at("queue") == "send";
     if (name == "iwarp:work_completed") {
-      if (!is_send && data.at("status") == "success") ++posts("receive", data).count;
+      if (!is_send && data.at("status") == "success") ++posts("receive").count;
       if (is_send) complete(outstanding, id);
     } else if (is_send) {
-      const auto& flags = data.at("flags");
-      const auto has = [&flags](const char* flag) {
+      const auto has = [&flags = data.at("flags")](const char* flag) {
         return std::ranges::find(flags, flag) != flags.end();
       };
       outstanding.push_back({id, has("signaled")});
       out_.depth = std::max<std::uint64_t>(out_.depth, outstanding.size());
-      auto& all = posts(data.at("opcode").get<std::string>(), data);
+      auto& all = posts(data.at("opcode").get<std::string>());
       ++all.count;
       all.inlined += has("inline") ? 1 : 0;
       all.outstanding += ++in_flight_;
-      all.connections.insert(file_ + record.at("group_id").get<std::string>());
+      all.connections.insert(file_ + group);
     }
-  }
-
-  Recording::Posts& posts(const std::string& verb, const Json& data) {
-    return out_.operations[{verb, data.at("length").get<std::uint64_t>()}];
   }
 
   struct Request {
@@ -150,11 +135,11 @@ class LogReader {
   double last_ = 0;
 };
 
-/// Returns whether the operation has a cost of its own. A receive is part of the cost of the Send,
+/// Returns whether the operation has no cost of its own. A receive is part of the cost of the Send,
 /// and local operations move no octets.
-bool is_priced(const Recording::Kind& kind) {
-  const auto others = {"receive", "local_invalidate", "fast_register", "bind_window"};
-  return std::ranges::find(others, kind.verb) == others.end();
+bool is_free(const std::pair<const Recording::Kind, Posts>& operation) {
+  const auto free = {"receive", "local_invalidate", "fast_register", "bind_window"};
+  return std::ranges::find(free, operation.first.verb) != free.end();
 }
 
 /// Returns the verb as a value of --verb.
@@ -170,58 +155,51 @@ std::string verb_of(const std::string& verb) {
 /// Sends of its own, which are among its messages.
 void ask_about(const Recording& recording, QuestionOptions& question) {
   constexpr double kHalf = 0.5;
-  const auto number = [](std::uint64_t n) { return static_cast<double>(n); };
-  Recording::Posts all;
-  double octets = 0;
-  const std::string* most = nullptr;  // verb of the kind that was posted most often
-  std::uint64_t most_posts = 0;
-  const auto workload = [&](double size, const Recording::Posts& posts, const std::string& verb) {
+  auto operations = recording.operations;
+  std::erase_if(operations, is_free);
+  if (operations.empty()) return;
+  const auto most = std::ranges::max_element(
+      operations, {}, [](const auto& operation) { return operation.second.count; });
+  Posts all{.connections = most->second.connections};
+  std::uint64_t octets = 0;
+  for (const auto& [kind, posts] : operations) {
+    all.count += posts.count;
+    all.inlined += posts.inlined;
+    all.outstanding += posts.outstanding;
+    octets += posts.count * kind.octets;
+  }
+  const auto workload = [&](double size, const Posts& posts, const std::string& verb) {
     WorkloadOptions out = question.workload;
     out.size = static_cast<std::uint64_t>(std::max(1.0, std::round(size)));
     out.verb = verb_of(verb);
     out.rest.advertise = kOften;
-    out.rest.qps = number(posts.connections.size());
-    out.rest.depth = number(posts.outstanding) / number(posts.count) / out.rest.qps;
-    out.rest.inlined = number(posts.inlined) > kHalf * number(posts.count);
-    out.rest.signalled = std::min(1.0, number(recording.completed) / number(all.count));
+    out.rest.qps = static_cast<double>(posts.connections.size());
+    out.rest.depth = posts.mean(posts.outstanding) / out.rest.qps;
+    out.rest.inlined = posts.mean(posts.inlined) > kHalf;
+    out.rest.signalled = std::min(1.0, all.mean(recording.completed));
     return out;
   };
-  for (const auto& [kind, posts] : recording.operations) {
-    if (!is_priced(kind)) continue;
-    all.count += posts.count;
-    all.inlined += posts.inlined;
-    all.outstanding += posts.outstanding;
-    octets += number(posts.count) * number(kind.octets);
-    if (posts.count <= most_posts) continue;
-    most_posts = posts.count;
-    most = &kind.verb;
-    all.connections = posts.connections;
+  for (const auto& [kind, posts] : operations) {
+    question.sent.push_back({workload(static_cast<double>(kind.octets), posts, kind.verb),
+                             static_cast<double>(posts.count)});
   }
-  if (all.count == 0) return;
-  for (const auto& [kind, posts] : recording.operations) {
-    if (!is_priced(kind)) continue;
-    question.sent.push_back({workload(number(kind.octets), posts, kind.verb), number(posts.count)});
-  }
-  question.workload = workload(octets / number(all.count), all, *most);
+  question.workload = workload(all.mean(octets), all, most->first.verb);
 }
 
 Json json_of(const Recording& r) {
-  Json out = Json::object();
-  out["connections"] = r.connections;
-  out["most_outstanding"] = r.depth;
-  out["posts_missed"] = r.missed;
-  out["seconds"] = r.seconds;
-  out["operations"] = Json::array();
+  auto operations = Json::array();
   for (const auto& [kind, posts] : r.operations) {
-    Json one = Json::object();
-    one["verb"] = kind.verb;
-    one["octets"] = kind.octets;
-    one["count"] = posts.count;
-    one["inlined"] = posts.inlined;
-    one["outstanding"] = static_cast<double>(posts.outstanding) / static_cast<double>(posts.count);
-    out["operations"].push_back(std::move(one));
+    operations.push_back({{"verb", kind.verb},
+                          {"octets", kind.octets},
+                          {"count", posts.count},
+                          {"inlined", posts.inlined},
+                          {"outstanding", posts.mean(posts.outstanding)}});
   }
-  return out;
+  return {{"connections", r.connections},
+          {"most_outstanding", r.depth},
+          {"posts_missed", r.missed},
+          {"seconds", r.seconds},
+          {"operations", operations}};
 }
 
 std::string text_of(const Recording& r) {
@@ -236,8 +214,7 @@ std::string text_of(const Recording& r) {
     const auto count = static_cast<double>(posts.count);
     out += fmt::format("{:<18}{:>12}{:>12}{:>14}{:>12.0f}{:>16.3g}\n", kind.verb, kind.octets,
                        posts.count, format_octets(static_cast<double>(kind.octets) * count),
-                       r.seconds > 0 ? count / r.seconds : 0,
-                       static_cast<double>(posts.outstanding) / count);
+                       r.seconds > 0 ? count / r.seconds : 0, posts.mean(posts.outstanding));
   }
   return out;
 }
@@ -258,14 +235,14 @@ int run_record(const std::vector<std::string>& words, QuestionOptions question, 
   if (words.empty()) throw UsageError("CMD is missing (see iwarp cost record --help)");
   // An invalid option fails before the program runs.
   changed_question(question_of(question), question);
-  const Folder folder;
+  const Scratch folder("iwarp-record");
   const auto ending = run_in_child([&] { return become_run(words, folder.path()); });
   Recording recording;
-  for (const auto& file : fs::directory_iterator(folder.path())) {
+  for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
     LogReader(recording).read(file.path());
   }
   ask_about(recording, question);
-  question.program = fs::path(words.front()).filename();
+  question.program = std::filesystem::path(words.front()).filename();
   std::optional<Answer> found;
   if (!question.sent.empty()) found = answer(question);
   if (json) {
