@@ -1,32 +1,100 @@
 // SPDX-License-Identifier: Apache-2.0
-// iwarp cost predict: prints the cost of one message for each way to transfer it.
-#include <cstdio>
-#include <memory>
+// iwarp cost predict and report: print the cost of one message for each way to transfer it, as
+// text, as JSON, or as one HTML file with charts. The HTML file contains its numbers, its style and
+// its plotting library (Vega, compiled in), and loads nothing.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
+#include "common/base/error.hpp"
+#include "common/base/html_page.hpp"
+#include "cost/bench/record.hpp"
 #include "cost/commands/subcommands.hpp"
-#include "cost/text/predict_text.hpp"
-#include "cost/text/series.hpp"
+#include "cost/text/views.hpp"
+#include "iwarp/offload_model/judge.hpp"
 
 namespace iwarp::apps::cost {
 
-cli::Command predict_command() {
-  auto options = std::make_shared<QuestionOptions>();
-  auto json = std::make_shared<bool>(false);
-  cli::Command command("predict",
-                       "Predict the processor cost of one message for each way to move it");
-  add_question_options(command, *options);
-  command.flag("--json", *json, "Print everything that the text and the report show, as JSON");
-  command.shown = {"iwarp cost predict --preset 2003 --size 4K",
-                   "iwarp cost predict --host host.json --size 1M --rate 25 --cached",
-                   "iwarp cost predict --what-if inline=on,pcie=gen4x8,depth=1,wait=interrupt",
-                   "iwarp cost predict --size 256K --reuse 100 --advertise 10 --json"};
-  command.run = [options, json](const cli::Given&) {
-    const auto found = answer(*options);
-    std::puts(*json ? series_json(found, 1).c_str() : prediction_text(found).c_str());
+namespace {
+
+struct PredictOptions {
+  QuestionOptions question;
+  bool json = false;
+  std::string html;
+  std::string measured;
+};
+
+/// Returns, for each message size in the file of runs, the share of processor time that sockets
+/// spent on copying. Fits the socket parameters to these runs, starting from the values of `host`.
+std::vector<model::MeasuredShare> shares_of(const std::string& path,
+                                            const model::Parameters& host) {
+  if (path.empty()) return {};
+  const auto runs = read_records(path);
+  auto sockets = medians(runs);
+  std::erase_if(sockets, [](const Record& r) { return r.mode != "sockets"; });
+  if (sockets.empty()) return {};
+  return measured_shares(with_sockets(host, fit_sockets(sockets, host)), runs);
+}
+
+std::string page_text(const Answer& answer) {
+  if (page_file("page").empty()) {
+    throw Error(
+        "cannot write HTML: this iwarp was built without Vega (install libjs-vega, then build "
+        "again, or omit --html)");
+  }
+  return filled(page_file("page"), {{"@DATA@", script_safe(series_json(answer, -1))}});
+}
+
+int run_predict(const PredictOptions& options) {
+  auto found = answer(options.question);
+  if (options.html.empty()) {
+    fmt::print("{}", options.json ? series_json(found, 1) + "\n" : prediction_text(found));
     return 0;
-  };
-  return command;
+  }
+  found.measured = shares_of(options.measured, found.question.set.resolve());
+  const auto page = page_text(found);
+  write_file(options.html, page);
+  fmt::print("wrote {} ({} bytes, self-contained)\n", options.html, page.size());
+  return 0;
+}
+
+cli::Command command(const char* name, const char* summary, PredictOptions*& options) {
+  const auto given = std::make_shared<PredictOptions>();
+  options = given.get();
+  cli::Command out(name, summary);
+  add_question_options(out, given->question);
+  out.run = [given](const cli::Given&) { return run_predict(*given); };
+  return out;
+}
+
+}  // namespace
+
+cli::Command predict_command() {
+  PredictOptions* options = nullptr;
+  auto out = command("predict", "Predict the processor cost of one message for each way to move it",
+                     options);
+  out.flag("--json", options->json, "Print everything that the text and the report show, as JSON");
+  out.shown = {"iwarp cost predict --preset 2003 --size 4K",
+               "iwarp cost predict --host host.json --size 1M --rate 25 --cached",
+               "iwarp cost predict --what-if inline=on,pcie=gen4x8,depth=1,wait=interrupt",
+               "iwarp cost predict --size 256K --reuse 100 --advertise 10 --json"};
+  return out;
+}
+
+cli::Command report_command() {
+  PredictOptions* options = nullptr;
+  auto out = command(
+      "report", "Print the prediction as text, or write it with charts as one HTML file", options);
+  out.text("--measured", "runs.json", options->measured,
+           "With --html: file of runs that iwarp cost validate --out wrote; also plot the share of "
+           "processor time that these runs spent copying")
+      .completes(cli::Completion::kFile);
+  out.text("--html", "OUT.html", options->html,
+           "Write an HTML page to this file; the default is text on standard output")
+      .completes(cli::Completion::kFile);
+  out.shown = {"iwarp cost report --preset 2003 --html report.html",
+               "iwarp cost report --host host.json --measured runs.json --html report.html"};
+  return out;
 }
 
 }  // namespace iwarp::apps::cost

@@ -13,7 +13,7 @@
 #include "cost/bench/record.hpp"
 #include "cost/commands/subcommands.hpp"
 #include "cost/text/question.hpp"
-#include "cost/text/validate_text.hpp"
+#include "cost/text/views.hpp"
 #include "measure/measurement/processes.hpp"
 
 namespace iwarp::apps::cost {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats an answer for a terminal. Computes nothing except units.
-#include "cost/text/predict_text.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -10,6 +8,7 @@
 #include <functional>
 
 #include "command_line/help.hpp"
+#include "cost/text/views.hpp"
 
 namespace iwarp::apps::cost {
 

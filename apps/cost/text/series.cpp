@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts an answer, the published figures and the parameters to JSON.
-#include "cost/text/series.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "cost/text/views.hpp"
 #include "iwarp/offload_model/published.hpp"
 
 namespace iwarp::apps::cost {

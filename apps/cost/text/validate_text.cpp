@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Formats the results of `iwarp cost validate` for a terminal.
-#include "cost/text/validate_text.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "common/base/units.hpp"
+#include "cost/text/views.hpp"
 
 namespace iwarp::apps::cost {
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The views of an answer and of a judgement. A text ends with a newline, unless noted otherwise.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cost/text/answer.hpp"
+#include "iwarp/offload_model/judge.hpp"
+#include "iwarp/offload_model/published.hpp"
+
+namespace iwarp::apps::cost {
+
+/// Returns an answer for a terminal: the sentences, then tables of numbers and their uncertainty.
+std::string prediction_text(const Answer& answer);
+/// Returns an answer as one JSON object, for programs and for the page. If `indent` is negative,
+/// the text is a single line; it never ends with a newline.
+std::string series_json(const Answer& answer, int indent);
+/// Returns the report page, which is compiled in, with "@DATA@" in place of the JSON. Returns an
+/// empty text if this build has no plotting library.
+std::string_view page_file(std::string_view name);
+
+std::string judgement_text(const model::Judgement& judgement);
+/// Counts figures to which the model was calibrated and figures that it predicts separately.
+std::string published_text(const std::vector<model::PublishedRow>& rows);
+/// Returns the totals, for example "identities 7 of 7; predictions ...", without a newline.
+std::string tally_text(const std::vector<model::PublishedRow>& rows);
+
+}  // namespace iwarp::apps::cost
