@@ -3,10 +3,7 @@
 // changes.
 'use strict';
 
-const number = (value) => {
-  const text = Number(value).toPrecision(3);
-  return text.includes('e') ? String(Number(text)) : text.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '');
-};
+const number = (value) => String(Number(Number(value).toPrecision(3)));
 const octets = (value) => {
   const units = ['B', 'KiB', 'MiB', 'GiB'];
   let unit = 0;
@@ -14,6 +11,7 @@ const octets = (value) => {
   return `${number(value)} ${units[unit]}`;
 };
 const percent = (share) => `${Math.round(100 * share)} %`;
+const range = ({ low, high }, text) => `${text(low)} to ${text(high)}`;
 const last = (rows) => rows[rows.length - 1];
 const list = (rows, each) => rows.map(each).join('; ');
 const byId = (id) => document.getElementById(id);
@@ -40,39 +38,34 @@ const labels = {
     data.copy_share.measured.length || 'no'} measured ranges.`,
 };
 
-/** Fills a table. Each cell is a text, or [text, class]. Sets the roles explicitly, because narrow pages lay out
- * tables as blocks. */
+/** Adds an element with a role, because narrow pages lay out tables as blocks. */
+const add = (parent, tag, role, properties = {}) => {
+  const element = document.createElement(tag);
+  if (role) element.setAttribute('role', role);
+  return parent.appendChild(Object.assign(element, properties));
+};
+/** Returns the cell of a number. */
+const right = (text) => [text, 'number'];
+
+/** Fills a table. Each cell is a text, or [text, class]. */
 function fill(id, head, rows) {
   const table = byId(id);
-  const add = (parent, tag, role) => {
-    const element = parent.appendChild(document.createElement(tag));
-    element.setAttribute('role', role);
-    return element;
-  };
   table.setAttribute('role', 'table');
   const top = add(add(table, 'thead', 'rowgroup'), 'tr', 'row');
-  for (const text of head) {
-    const th = add(top, 'th', 'columnheader');
-    th.scope = 'col';
-    th.textContent = text;
-  }
+  for (const text of head) add(top, 'th', 'columnheader', { scope: 'col', textContent: text });
   const body = add(table, 'tbody', 'rowgroup');
   for (const row of rows) {
     const tr = add(body, 'tr', 'row');
     row.forEach((cell, i) => {
-      const [text, kind] = Array.isArray(cell) ? cell : [cell, ''];
-      const td = add(tr, 'td', 'cell');
-      td.textContent = text;
-      td.className = kind;
-      td.dataset.label = head[i];
+      const [textContent, className = ''] = [cell].flat();
+      add(tr, 'td', 'cell', { textContent, className }).dataset.label = head[i];
     });
   }
 }
 
 function ways() {
-  const cell = (text) => [text, 'number'];
   const row = (name, text) => [name, ...data.ways.map((way, i) =>
-    cell(text(way) + (data.before.length && !/band|,/.test(name) ? ` (${text(data.before[i])})` : '')))];
+    right(text(way) + (data.before.length && !/band|,/.test(name) ? ` (${text(data.before[i])})` : '')))];
   const numbers = { sender: 'sender_us', receiver: 'receiver_us', 'Gb/s': 'gbps', 'one-way latency in us': 'latency_us',
     [`cores at ${number(data.rate)} Gb/s`]: 'cores',
     [`at ${number(data.load_gbps)} Gb/s: p99 latency in us`]: 'p99_us', 'share of the limiting resource': 'busy',
@@ -95,10 +88,10 @@ function published() {
     `Cliffs, predicted within a factor of ${criterion.cliff}: ${of(tally.cliff)} agree.`;
   fill('published', ['', 'figure', 'used as', 'published', 'model', 'miss', 'range', 'verdict', 'by', 'mark', 'source'],
     rows.flatMap((row) => row.checks.map((check, i) => [
-      `${row.number}`, check.what, row.use, [`${check.at_most ? 'below ' : ''}${number(check.published)} ${check.unit}`, 'number'],
-      [`${number(check.model)} ${check.unit}`, 'number'],
-      [check.at_most ? '' : `${check.miss > 0 ? '+' : ''}${Math.round(100 * check.miss)} %`, 'number'],
-      [`${number(check.low)} to ${number(check.high)}`, 'number'], [check.verdict, check.holds ? 'good' : 'miss'],
+      `${row.number}`, check.what, row.use, right(`${check.at_most ? 'below ' : ''}${number(check.published)} ${check.unit}`),
+      right(`${number(check.model)} ${check.unit}`),
+      right(check.at_most ? '' : `${check.miss > 0 ? '+' : ''}${Math.round(100 * check.miss)} %`),
+      right(range(check, number)), [check.verdict, check.holds ? 'good' : 'miss'],
       row.preset, row.mark, i === 0 ? `${row.source}${row.reason ? `; ${row.reason}` : ''}` : 'as above'])));
 }
 
@@ -111,19 +104,18 @@ function tables() {
   const names = data.ways.map((way) => way.way);
   fill('sizes', ['ns per octet, both hosts', ...names],
     unique(doubled(data.by_size), 'size').map((size) => [octets(size), ...names.map((name) =>
-      [number(data.by_size.find((row) => row.way === name && row.size === size).ns), 'number'])]));
+      right(number(data.by_size.find((row) => row.way === name && row.size === size).ns)))]));
   fill('shares', ['size', 'model', 'band', 'measured'], doubled(data.copy_share.model).map((row) => {
     const here = data.copy_share.measured.find((m) => m.size === row.size);
-    return [octets(row.size), percent(row.share), `${percent(row.low)} to ${percent(row.high)}`,
-      here ? `${percent(here.low)} to ${percent(here.high)}` : '-'];
+    return [octets(row.size), percent(row.share), range(row, percent), here ? range(here, percent) : '-'];
   }));
   fill('crc', ['CRC', 'markers', 'us, both hosts', 'of that checksum', 'message octets on the link'],
-    data.crc_and_markers.map((row) => [row.crc, row.markers ? 'on' : 'off', [number(row.us), 'number'],
-      [number(row.checksum_us), 'number'], [`${(100 * row.efficiency).toFixed(1)} %`, 'number']]));
+    data.crc_and_markers.map((row) => [row.crc, row.markers ? 'on' : 'off', right(number(row.us)),
+      right(number(row.checksum_us)), right(`${(100 * row.efficiency).toFixed(1)} %`)]));
   published();
   fill('parameters', ['', 'meaning', 'value', 'unit', '+-', 'mark', 'source'],
-    data.parameters.map((p) => [p.key, p.meaning, [`${p.value}`, 'number'], p.unit,
-      [p.uncertainty ? percent(p.uncertainty) : '', 'number'], p.mark, p.source]));
+    data.parameters.map((p) => [p.key, p.meaning, right(`${p.value}`), p.unit,
+      right(p.uncertainty ? percent(p.uncertainty) : ''), p.mark, p.source]));
 }
 
 function heads() {
@@ -132,8 +124,8 @@ function heads() {
     data.what_if && `What if ${data.what_if}`].filter(Boolean).join(' · ');
   byId('machine').textContent = machine && `Machine: ${machine}.`;
   for (const { about, text } of data.sentences) {
-    byId('sentences').appendChild(document.createElement('dt')).textContent = about;
-    byId('sentences').appendChild(document.createElement('dd')).textContent = text;
+    add(byId('sentences'), 'dt', '', { textContent: about });
+    add(byId('sentences'), 'dd', '', { textContent: text });
   }
   for (const id of Object.keys(specs)) {
     const caption = byId(id).querySelector('figcaption');

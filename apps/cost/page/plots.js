@@ -45,29 +45,34 @@ const sizeAxis = (title, width, orient = 'bottom', scale = 'x') => ({
   encode: { labels: { update: { text: { signal: sizeLabel('datum.value') } } } },
 });
 
+const X = (field, more) => ({ scale: 'x', field, ...more });
+const Y = (field, more) => ({ scale: 'y', field, ...more });
+const is = (value) => ({ value });
+/** Returns a mark for each row of `source`. `enter` says where and how it is drawn. */
+const mark = (type, source, enter, more) => ({ type, from: source && { data: source }, encode: { enter }, ...more });
+const WIDE = { x: is(0), x2: { signal: 'width' } };
+const HIGH = { y: is(0), y2: { signal: 'height' } };
+const SHADE = { fill: is(INK), fillOpacity: is(0.12) };
+
 /** Draws an area from `low` to `high` of each row, behind the lines. */
-const bandOf = (source, x) => ({ type: 'area', clip: true, from: { data: source }, encode: { enter: {
-  x: { scale: 'x', field: x }, y: { scale: 'y', field: 'low' }, y2: { scale: 'y', field: 'high' },
-  fill: { value: INK }, fillOpacity: { value: 0.12 } } } });
+const bandOf = (source) => mark('area', source, { x: X('size'), y: Y('low'), y2: Y('high'), ...SHADE }, { clip: true });
 
 /** Draws a line for each value of `group`, on logarithmic axes. `behind` are marks behind the lines. */
 const lines = (width, { rows, x, y, group, xAxis, yAxis, domain, behind = [], extra = [], ...spec }) => {
   const names = unique(rows, group);
-  const scaleOfY = { name: 'y', type: 'log', range: 'height', zero: false };
   return frame(width, {
     data: [{ name: 't', values: rows }, ...extra],
     scales: [
       { name: 'x', type: 'log', domain: { data: 't', field: x }, range: 'width' },
-      { ...scaleOfY, ...(domain ? { domain } : { domain: { data: 't', field: y }, nice: true }) },
+      { name: 'y', type: 'log', range: 'height', zero: false, domain: domain ?? { data: 't', field: y }, nice: !domain },
       { name: 'dash', type: 'ordinal', domain: names, range: names.map((name) => DASHES[name]) }],
     axes: [xAxis, { orient: 'left', scale: 'y', grid: true, ...yAxis }],
     legends: names.length > 1 ? [{ strokeDash: 'dash', symbolType: 'stroke', symbolStrokeWidth: 2, symbolSize: 500 }] : [],
     marks: [...behind, {
       type: 'group', clip: true, from: { facet: { name: 's', data: 't', groupby: group } },
       encode: { enter: { width: { signal: 'width' }, height: { signal: 'height' } } },
-      marks: [{ type: 'line', from: { data: 's' }, encode: { enter: { x: { scale: 'x', field: x },
-        y: { scale: 'y', field: y }, stroke: { value: INK }, strokeDash: { scale: 'dash', field: group },
-        strokeWidth: { signal: `datum.${group} === '${EACH_TIME}' ? 2.6 : 1.5` } } } }],
+      marks: [mark('line', 's', { x: X(x), y: Y(y), stroke: is(INK), strokeDash: { scale: 'dash', field: group },
+        strokeWidth: { signal: `datum.${group} === '${EACH_TIME}' ? 2.6 : 1.5` } })],
     }],
     ...spec,
   });
@@ -92,13 +97,10 @@ const specs = {
           title: 'us of processor time, both hosts' }],
       legends: [{ fill: 'c', symbolType: 'square', symbolStrokeColor: 'transparent' }],
       marks: [
-        { type: 'rect', from: { data: 't' }, encode: { enter: {
-          y: { scale: 'y', field: 'way' }, height: { scale: 'y', band: 1 },
-          x: { scale: 'x', field: 'y0' }, x2: { scale: 'x', field: 'y1' },
-          fill: { scale: 'c', field: 'component' } } } },
-        { type: 'text', from: { data: 'totals' }, encode: { enter: {
-          y: { scale: 'y', field: 'way', band: 0.5 }, x: { scale: 'x', field: 'total_us', offset: 5 },
-          baseline: { value: 'middle' }, text: { signal: "format(datum.total_us, '.3~r')" } } } }],
+        mark('rect', 't', { y: Y('way'), height: { scale: 'y', band: 1 }, x: X('y0'), x2: X('y1'),
+          fill: { scale: 'c', field: 'component' } }),
+        mark('text', 'totals', { y: Y('way', { band: 0.5 }), x: X('total_us', { offset: 5 }), baseline: is('middle'),
+          text: { signal: "format(datum.total_us, '.3~r')" } })],
     });
   },
 
@@ -109,22 +111,16 @@ const specs = {
       : [{ low: Math.max(first, found.low ?? last), high: Math.min(last, found.high ?? last) }];
     const rows = data.by_size.filter((row) => row.way !== 'kernel sockets');
     const each = rows.filter((row) => row.way === EACH_TIME);
-    const rule = (field) => ({ type: 'rule', from: { data: 'shaded' }, encode: { enter: {
-      x: { scale: 'x', field }, y: { value: 0 }, y2: { signal: 'height' }, stroke: { value: SOFT },
-      strokeDash: { value: [3, 3] } } } });
+    const rule = (field) => mark('rule', 'shaded', { x: X(field), ...HIGH, stroke: is(SOFT), strokeDash: is([3, 3]) });
     return lines(width, { rows, x: 'size', y: 'ratio', group: 'way',
       domain: [Math.max(0.01, Math.min(0.5, ...rows.map((row) => row.low))), Math.max(2, ...rows.map((row) => row.high))],
       // The text is above the picture, where no line crosses it.
       title: { text: [`${EACH_TIME}: cheaper ${found.text.split(' (')[0]}`,
         shaded.length ? `90 % band: ${found.text.split('(')[1].replace(')', '')}` : 'no uncertainty'] },
       extra: [{ name: 'shaded', values: shaded }, { name: 'each', values: each }],
-      behind: [
-        { type: 'rect', clip: true, from: { data: 'shaded' }, encode: { enter: {
-          x: { scale: 'x', field: 'low' }, x2: { scale: 'x', field: 'high' }, y: { value: 0 },
-          y2: { signal: 'height' }, fill: { value: INK }, fillOpacity: { value: 0.12 } } } },
-        rule('low'), rule('high'), bandOf('each', 'size'),
-        { type: 'rule', encode: { enter: { x: { value: 0 }, x2: { signal: 'width' }, y: { scale: 'y', value: 1 },
-          stroke: { value: INK } } } }],
+      behind: [mark('rect', 'shaded', { x: X('low'), x2: X('high'), ...HIGH, ...SHADE }, { clip: true }),
+        rule('low'), rule('high'), bandOf('each'),
+        mark('rule', undefined, { ...WIDE, y: { scale: 'y', value: 1 }, stroke: is(INK) })],
       xAxis: sizeAxis('message size', width),
       yAxis: { title: 'relative to sockets', format: '.3~r',
         values: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100] } });
@@ -143,16 +139,10 @@ const specs = {
     axes: [sizeAxis('message size', width),
       { orient: 'left', scale: 'y', title: 'share of processor time', format: '.0%', grid: true }],
     marks: [
-      { type: 'rect', from: { data: 'claim' }, encode: { enter: { x: { value: 0 }, x2: { signal: 'width' },
-        y: { scale: 'y', field: 'low' }, y2: { scale: 'y', field: 'high' }, fill: { value: SOFT },
-        fillOpacity: { value: 0.4 } } } },
-      { type: 'text', from: { data: 'claim' }, encode: { enter: { x: { value: 4 },
-        y: { scale: 'y', field: 'high', offset: -4 }, text: { value: 'what is often said' } } } },
-      bandOf('model', 'size'),
-      { type: 'line', from: { data: 'model' }, encode: { enter: { x: { scale: 'x', field: 'size' },
-        y: { scale: 'y', field: 'share' }, stroke: { value: INK }, strokeWidth: { value: 2 } } } },
-      { type: 'rule', from: { data: 'dots' }, encode: { enter: { x: { scale: 'x', field: 'size' },
-        y: { scale: 'y', field: 'low' }, y2: { scale: 'y', field: 'high' }, stroke: { value: INK },
-        strokeWidth: { value: 6 } } } }],
+      mark('rect', 'claim', { ...WIDE, y: Y('low'), y2: Y('high'), fill: is(SOFT), fillOpacity: is(0.4) }),
+      mark('text', 'claim', { x: is(4), y: Y('high', { offset: -4 }), text: is('what is often said') }),
+      bandOf('model'),
+      mark('line', 'model', { x: X('size'), y: Y('share'), stroke: is(INK), strokeWidth: is(2) }),
+      mark('rule', 'dots', { x: X('size'), y: Y('low'), y2: Y('high'), stroke: is(INK), strokeWidth: is(6) })],
   }),
 };
