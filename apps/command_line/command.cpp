@@ -117,6 +117,15 @@ Option& Option::check(std::function<std::string(const std::string&)> fault) {
   return *this;
 }
 
+Option& Option::then(std::function<void()> act) {
+  take = [act = std::move(act), store = std::move(take)](const Words& words) {
+    auto fault = store(words);
+    if (fault.empty()) act();
+    return fault;
+  };
+  return *this;
+}
+
 bool Given::has(std::string_view name) const { return words.contains(name); }
 
 Option& Command::add(Option option) {

@@ -57,6 +57,8 @@ struct Option {
   /// Adds a function that checks each word before the value is stored. `fault` returns an error
   /// text, or an empty string if the word is valid.
   Option& check(std::function<std::string(const std::string&)> fault);
+  /// Adds a function that is called each time a value has been stored.
+  Option& then(std::function<void()> act);
 };
 
 /// An exit status, or several, and when the command has it.

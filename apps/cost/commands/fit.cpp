@@ -2,12 +2,13 @@
 // iwarp cost fit: learns a card from measurements of it that others made, and predicts messages,
 // connections and depths that were not measured. --against compares with rows that were held back.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "common/base/error.hpp"
 #include "common/base/units.hpp"
@@ -57,9 +58,8 @@ struct FitRow {
   CardPrediction prediction;
 };
 
-model::Band wider(const model::Band& band) {
-  constexpr double kOtherOperation = 2;  // a guess, with the uncertainty of guesses in the presets
-  return {band.low / kOtherOperation, band.median, band.high * kOtherOperation};
+bool is_operation(const std::string& way) {
+  return way == "write" || way == "read" || way == "send" || way == "atomic";
 }
 
 /// Predicts an operation of a card from another operation of it. Reads and atomics have at most 16
@@ -67,16 +67,15 @@ model::Band wider(const model::Band& band) {
 FitRow other_operation(const FittedWay& measured, const std::string& way, model::CardLoad load) {
   constexpr double kOutstanding = 16;
   constexpr double kAtomicOctets = 8;
+  constexpr double kUncertainty = 2;  // a guess, as large as that of guesses in the presets
   if (way == "read" || way == "atomic") load.depth = std::min(load.depth, kOutstanding);
   if (way == "atomic") load.size = kAtomicOctets;
   FitRow out{fmt::format("{} (from {})", way, measured.way()), measured.predict(load)};
-  out.prediction.rate = wider(out.prediction.rate);
-  out.prediction.cpu = wider(out.prediction.cpu);
+  for (auto* band : {&out.prediction.rate, &out.prediction.cpu}) {
+    band->low /= kUncertainty;
+    band->high *= kUncertainty;
+  }
   return out;
-}
-
-bool is_operation(const std::string& way) {
-  return way == "write" || way == "read" || way == "send" || way == "atomic";
 }
 
 std::vector<FitRow> fit_rows(const std::vector<FittedWay>& ways, const std::string& asked,
@@ -88,9 +87,8 @@ std::vector<FitRow> fit_rows(const std::vector<FittedWay>& ways, const std::stri
   if (!out.empty()) return out;
   const auto known = std::ranges::find_if(ways, is_operation, &FittedWay::way);
   if (is_operation(asked) && known != ways.end()) return {other_operation(*known, asked, load)};
-  std::string names;
-  for (const auto& way : ways) names += (names.empty() ? "" : ", ") + way.way();
-  throw UsageError(fmt::format("--way: unknown way \"{}\" (the file has {})", asked, names));
+  throw UsageError(fmt::format("--way: unknown way \"{}\" (the file has {})", asked,
+                               fmt::join(ways | std::views::transform(&FittedWay::way), ", ")));
 }
 
 double gbps(double rate, double size) { return rate * size * 8 / 1e9; }
@@ -111,8 +109,8 @@ std::string fit_line(const FitRow& row, double size) {
 }
 
 bool is_sockets(const std::string& way) {
-  return way.find("kernel") != way.npos || way.find("tcp") != way.npos ||
-         way.find("TCP") != way.npos || way.find("socket") != way.npos;
+  return std::ranges::any_of(std::array{"kernel", "tcp", "TCP", "socket"},
+                             [&](const char* word) { return way.find(word) != way.npos; });
 }
 
 /// Returns a sentence that compares the processor time of each way with that of sockets. A gain or
@@ -121,21 +119,21 @@ std::string gain_text(const std::vector<FitRow>& rows) {
   const auto sockets = std::ranges::find_if(rows, is_sockets, &FitRow::way);
   if (sockets == rows.end() || sockets->prediction.cpu.median == 0) return "";
   const auto& base = sockets->prediction.cpu;
-  std::string each;
+  std::vector<std::string> each;
   bool gain = false;
   for (const auto& row : rows) {
     const auto& cpu = row.prediction.cpu;
     if (&row == &*sockets || cpu.median == 0) continue;
     const bool sure = cpu.high < base.low || cpu.low > base.high;
     gain = gain || cpu.high < base.low;
-    each += fmt::format("{}{} {} {:.0f} %{}", each.empty() ? "" : ", ", row.way,
-                        cpu.median < base.median ? "saves" : "adds",
-                        100 * std::abs(cpu.median / base.median - 1),
-                        sure ? "" : " (within the uncertainty)");
+    each.push_back(fmt::format(
+        "{} {} {:.0f} %{}", row.way, cpu.median < base.median ? "saves" : "adds",
+        100 * std::abs(cpu.median / base.median - 1), sure ? "" : " (within the uncertainty)"));
   }
   if (each.empty()) return "";
   return fmt::format("{}: of the processor time of {}, {}\n",
-                     gain ? "There is a gain" : "No gain is certain", sockets->way, each);
+                     gain ? "There is a gain" : "No gain is certain", sockets->way,
+                     fmt::join(each, ", "));
 }
 
 std::string learned_text(const model::CardSamples& samples, const std::vector<FittedWay>& ways) {
@@ -150,17 +148,16 @@ std::string learned_text(const model::CardSamples& samples, const std::vector<Fi
     }
   }
   out += "\nEach row predicted from the other rows: median error (90th percentile)\n";
+  const auto add = [&out](const char* what, const model::ErrorSummary& errors) {
+    out += fmt::format("   {} {:.0f} % ({:.0f} %)", what, 100 * errors.median, 100 * errors.p90);
+  };
   for (const auto& way : ways) {
     out += fmt::format("  {:<34}rows: {}", way.way(), way.samples().size());
-    const auto& rate = way.rate_errors();
-    const auto& cpu = way.cpu_errors();
-    if (way.samples().size() > 1) {
-      out += fmt::format("   rate {:.0f} % ({:.0f} %)", 100 * rate.median, 100 * rate.p90);
-    }
+    if (way.samples().size() > 1) add("rate", way.rate_errors());
     if (way.polling_cores() > 0) {
       out += fmt::format("   polls on {:.1f} cores", way.polling_cores());
-    } else if (cpu.p90 > 0) {
-      out += fmt::format("   processor time {:.0f} % ({:.0f} %)", 100 * cpu.median, 100 * cpu.p90);
+    } else if (way.cpu_errors().p90 > 0) {
+      add("processor time", way.cpu_errors());
     }
     out += "\n";
   }
@@ -226,9 +223,24 @@ std::string comparison_text(const std::vector<FittedWay>& ways, const model::Car
   return out + "\n" + summary_text("rate", rates) + summary_text("processor time", costs);
 }
 
+std::string prediction_text(const std::vector<FitRow>& rows, const model::CardLoad& load) {
+  const bool paid =
+      std::ranges::any_of(rows, [](const FitRow& row) { return row.prediction.cpu.median > 0; });
+  auto out = fmt::format(
+      "{}; connections: {}; messages in flight on each: {}\n\n{:<33}{:<27}{:>8}{:>10}{}\n",
+      format_octets(load.size), load.connections, load.depth, "", "million/s (90 % band)", "Gb/s",
+      "us each", paid ? "    processor us (90 % band)   cores" : "");
+  for (const auto& row : rows) out += fit_line(row, load.size);
+  return out + "\n" + gain_text(rows);
+}
+
 int run_fit(const FitOptions& options) {
   const auto samples = samples_of(options.file);
   const auto ways = model::fit_ways(samples, usual_card());
+  if (!options.against.empty()) {
+    fmt::print("{}", comparison_text(ways, samples_of(options.against)));
+    return 0;
+  }
   const auto& first = samples.rows.front();
   const auto or_first = [](std::uint64_t given, double otherwise) {
     return given > 0 ? static_cast<double>(given) : otherwise;
@@ -236,22 +248,9 @@ int run_fit(const FitOptions& options) {
   const model::CardLoad load{or_first(options.size, first.size),
                              or_first(options.connections, first.connections),
                              or_first(options.depth, first.depth)};
-  if (!options.against.empty()) {
-    fmt::print("{}", comparison_text(ways, samples_of(options.against)));
-    return 0;
-  }
   const auto rows = fit_rows(ways, options.way, load);
-  const bool paid =
-      std::ranges::any_of(rows, [](const FitRow& row) { return row.prediction.cpu.median > 0; });
-  if (options.json) {
-    fmt::print("{}", fit_json(rows, load));
-    return 0;
-  }
-  fmt::print("{}; connections: {}; messages in flight on each: {}\n\n{:<33}{:<27}{:>8}{:>10}{}\n",
-             format_octets(load.size), load.connections, load.depth, "", "million/s (90 % band)",
-             "Gb/s", "us each", paid ? "    processor us (90 % band)   cores" : "");
-  for (const auto& row : rows) fmt::print("{}", fit_line(row, load.size));
-  fmt::print("\n{}{}", gain_text(rows), learned_text(samples, ways));
+  fmt::print("{}", options.json ? fit_json(rows, load)
+                                : prediction_text(rows, load) + learned_text(samples, ways));
   return 0;
 }
 

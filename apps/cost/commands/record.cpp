@@ -142,18 +142,18 @@ bool is_free(const std::pair<const Recording::Kind, Posts>& operation) {
   return std::ranges::find(free, operation.first.verb) != free.end();
 }
 
-/// Returns the verb as a value of --verb.
-std::string verb_of(const std::string& verb) {
-  return verb == "write"                             ? "write"
-         : verb.starts_with("read")                  ? "read"
-         : verb == "fetch_add" || verb == "cmp_swap" ? "atomic"
-                                                     : "send";
+model::Verb verb_of_log(const std::string& verb) {
+  using enum model::Verb;
+  return verb == "write"                             ? kWrite
+         : verb.starts_with("read")                  ? kRead
+         : verb == "fetch_add" || verb == "cmp_swap" ? kAtomic
+                                                     : kSend;
 }
 
 /// Turns the recorded messages into those of the question, and their mean into its workload, whose
 /// verb and connections are those of the most frequent kind. The program has exchanged STags by
 /// Sends of its own, which are among its messages.
-void ask_about(const Recording& recording, QuestionOptions& question) {
+void ask_about(const Recording& recording, Question& question) {
   constexpr double kHalf = 0.5;
   auto operations = recording.operations;
   std::erase_if(operations, is_free);
@@ -169,19 +169,18 @@ void ask_about(const Recording& recording, QuestionOptions& question) {
     octets += posts.count * kind.octets;
   }
   const auto workload = [&](double size, const Posts& posts, const std::string& verb) {
-    WorkloadOptions out = question.workload;
-    out.size = static_cast<std::uint64_t>(std::max(1.0, std::round(size)));
-    out.verb = verb_of(verb);
-    out.rest.advertise = kOften;
-    out.rest.qps = static_cast<double>(posts.connections.size());
-    out.rest.depth = posts.mean(posts.outstanding) / out.rest.qps;
-    out.rest.inlined = posts.mean(posts.inlined) > kHalf;
-    out.rest.signalled = std::min(1.0, all.mean(recording.completed));
-    return out;
+    const auto connections = static_cast<double>(posts.connections.size());
+    return model::Workload{.size = std::max(1.0, std::round(size)),
+                           .advertise = kOften,
+                           .signalled = std::min(1.0, all.mean(recording.completed)),
+                           .inlined = posts.mean(posts.inlined) > kHalf,
+                           .depth = posts.mean(posts.outstanding) / connections,
+                           .qps = connections,
+                           .verb = verb_of_log(verb)};
   };
   for (const auto& [kind, posts] : operations) {
-    question.sent.push_back({workload(static_cast<double>(kind.octets), posts, kind.verb),
-                             static_cast<double>(posts.count)});
+    question.messages.push_back(
+        {workload(static_cast<double>(kind.octets), posts, kind.verb), all.mean(posts.count)});
   }
   question.workload = workload(all.mean(octets), all, most->first.verb);
 }
@@ -241,10 +240,10 @@ int run_record(const std::vector<std::string>& words, QuestionOptions question, 
   for (const auto& file : std::filesystem::directory_iterator(folder.path())) {
     LogReader(recording).read(file.path());
   }
-  ask_about(recording, question);
+  ask_about(recording, question.question);
   question.program = std::filesystem::path(words.front()).filename();
   std::optional<Answer> found;
-  if (!question.sent.empty()) found = answer(question);
+  if (!question.question.messages.empty()) found = answer(question);
   if (json) {
     auto out = json_of(recording);
     if (found) out["answer"] = Json::parse(series_json(*found, -1));

@@ -182,60 +182,49 @@ std::vector<NamedCrossover> crossovers_of(const Question& q) {
 
 /// A number of a question whose effect on the choice is examined. A new one needs only a row.
 struct Dimension {
-  std::function<std::string(double)> text;
+  std::string_view what;
   double largest;
-  std::function<void(Question&, double)> set;
-  std::string_view cache = {};  ///< the cache that the number fills
+  double Workload::* member = nullptr;  ///< null for the number of cores
+  std::string_view cache = {};          ///< the cache of the card that the number fills
+
+  std::string text(double n) const {
+    return member == &Workload::memory ? format_octets(n) + " of registered memory"
+                                       : fmt::format("{:.0f} {}", n, what);
+  }
+  /// Returns the throughput of sockets, or of an RNIC with registered buffers, for the number `n`.
+  model::Throughput throughput(const Question& q, const Parameters& p, Mode mode, double n) const {
+    auto w = mode == Mode::kRnic ? registered_once(q.workload) : q.workload;
+    if (member != nullptr) w.*member = n;
+    return model::throughput(mode, p, w, member == nullptr ? n : q.cores, q.application);
+  }
 };
 
-const std::vector<Dimension>& dimensions() {
-  constexpr double kLargestNumber = 1 << 20;
-  constexpr double kLargestMemory = 1ULL << 40;
-  const auto counted = [](const char* what) {
-    return [what](double n) { return fmt::format("{:.0f} {}", n, what); };
-  };
-  static const std::vector<Dimension> kAll{
-      {counted("cores"), 64, [](Question& q, double n) { q.cores = n; }},
-      {counted("messages in flight"), 1024, [](Question& q, double n) { q.workload.depth = n; },
-       "request cache"},
-      {counted("queue pairs"), kLargestNumber, [](Question& q, double n) { q.workload.qps = n; },
-       "context cache"},
-      {counted("memory regions"), kLargestNumber,
-       [](Question& q, double n) { q.workload.regions = n; }, "region cache"},
-      {[](double n) { return format_octets(n) + " of registered memory"; }, kLargestMemory,
-       [](Question& q, double n) { q.workload.memory = n; }, "translation cache"},
-  };
-  return kAll;
-}
-
-model::Throughput throughput_of(const Question& q, const Parameters& p, Mode mode,
-                                const Workload& w) {
-  return throughput(mode, p, w, q.cores, q.application);
-}
+constexpr double kLargestNumber = 1 << 20;
+constexpr std::array kDimensions{
+    Dimension{"cores", 64},
+    Dimension{"messages in flight", 1024, &Workload::depth, "request cache"},
+    Dimension{"queue pairs", kLargestNumber, &Workload::qps, "context cache"},
+    Dimension{"memory regions", kLargestNumber, &Workload::regions, "region cache"},
+    Dimension{"", 1ULL << 40, &Workload::memory, "translation cache"}};
 
 std::vector<Flip> flips_of(const Question& q) {
   constexpr double kEqual = 1.05;  // throughputs that differ by less count as equal
+  constexpr double kStep = 1.02;   // so that few of many numbers are examined
   const auto p = q.set.resolve();
-  const auto rnic_is = [&](const Question& at) {
-    const auto sockets = throughput_of(at, p, Mode::kSockets, at.workload).gbps;
-    const auto rnic = throughput_of(at, p, Mode::kRnic, registered_once(at.workload)).gbps;
-    return rnic > kEqual * sockets ? 1 : sockets > kEqual * rnic ? -1 : 0;
-  };
   std::vector<Flip> out;
-  for (const auto& dimension : dimensions()) {
-    const auto with = [&](double n) {
-      auto at = q;
-      dimension.set(at, n);
-      return rnic_is(at);
+  for (const auto& dimension : kDimensions) {
+    const auto rnic_is = [&](double n) {
+      const auto sockets = dimension.throughput(q, p, Mode::kSockets, n).gbps;
+      const auto rnic = dimension.throughput(q, p, Mode::kRnic, n).gbps;
+      return rnic > kEqual * sockets ? 1 : sockets > kEqual * rnic ? -1 : 0;
     };
-    constexpr double kStep = 1.02;  // so that few of many numbers are examined
-    auto last = with(1);
+    auto last = rnic_is(1);
     for (double n = 1; n < dimension.largest;) {
       const auto low = n;
       n = std::max(n + 1, std::floor(n * kStep));
-      if (with(n) == last) continue;
-      n = model::change_between(low, n, [&](double at) { return with(at) == last; });
-      last = with(n);
+      if (rnic_is(n) == last) continue;
+      n = model::change_between(low, n, [&](double at) { return rnic_is(at) == last; });
+      last = rnic_is(n);
       out.push_back({dimension.text(n), last});
     }
   }
@@ -246,12 +235,8 @@ std::vector<Cliff> cliffs_of(const Question& q) {
   constexpr double kNoticed = 0.9;
   const auto p = q.set.resolve();
   std::vector<Cliff> out;
-  for (const auto& dimension : dimensions()) {
-    const auto with = [&](double n) {
-      auto at = q;
-      dimension.set(at, n);
-      return throughput_of(at, p, Mode::kRnic, registered_once(at.workload));
-    };
+  for (const auto& dimension : kDimensions) {
+    const auto with = [&](double n) { return dimension.throughput(q, p, Mode::kRnic, n); };
     const auto n =
         model::cliff_of([&](double at) { return with(at).gbps; }, kNoticed, dimension.largest);
     // Another cache may limit the throughput whatever this number is.

@@ -27,12 +27,13 @@ constexpr double kLargestCores = 4096;
 constexpr double kLargestCount = 1e12;
 
 /// Adds a flag. As a key of --what-if, the flag has the value "on" or "off".
-void flag(cli::Command& command, std::string name, bool& value, std::string help) {
-  command.flag(std::move(name), value, std::move(help)).take =
-      [&value](const cli::Option::Words& words) -> std::string {
+cli::Option& flag(cli::Command& command, const char* name, bool& value, const char* help) {
+  auto& option = command.flag(name, value, help);
+  option.take = [&value](const cli::Option::Words& words) -> std::string {
     value = words.empty() || words.back() == "on";
     return value || words.back() == "off" ? "" : "\"" + words.back() + "\" is not one of on, off";
   };
+  return option;
 }
 
 /// Parses "gen4x8" as the generation of PCI Express and the number of lanes.
@@ -52,15 +53,29 @@ std::optional<std::array<double, 2>> parse_pcie(std::string_view word) {
   return std::array<double, 2>{static_cast<double>(generation), static_cast<double>(lanes)};
 }
 
-/// Declares the options of a workload: one row for each. All of them are keys of --what-if.
-void add_workload_options(cli::Command& command, WorkloadOptions& options) {
-  auto& w = options.rest;
-  command.size("--size", options.size, {1, kLargestSize}, "Bytes per message, 1 to 4G");
-  command.number("--rate", "GBPS", options.rate, {1e-3, kLargestRate},
+model::Verb verb_of(const std::string& word) {
+  using enum model::Verb;
+  return word == "write" ? kWrite : word == "read" ? kRead : word == "atomic" ? kAtomic : kSend;
+}
+
+/// The words of options whose values need a conversion.
+struct Words {
+  std::uint64_t size = 65536, registered = 0, fpdu = 0;
+  bool cached = false;
+  std::string verb = "send", wait = "usual", crc = "on", pcie;
+};
+
+/// Declares the options of a question: one row for each. All of them are keys of --what-if.
+void add_workload_options(cli::Command& command, Question& q) {
+  auto& w = q.workload;
+  const auto words = std::make_shared<Words>();
+  command.size("--size", words->size, {1, kLargestSize}, "Bytes per message, 1 to 4G")
+      .then([&w, words] { w.size = static_cast<double>(words->size); });
+  command.number("--rate", "GBPS", q.rate, {1e-3, kLargestRate},
                  "Payload rate in Gb/s; the default is the rate of the link");
-  command.number("--cores", "N", options.cores, {1, kLargestCores},
+  command.number("--cores", "N", q.cores, {1, kLargestCores},
                  "Number of processors that each end may use");
-  command.number("--load", "SHARE", options.load, {0, 0.999},
+  command.number("--load", "SHARE", q.load, {0, 0.999},
                  "Rate for the tail of the latency, as a share of what kernel sockets reach");
   command.number(
       "--depth", "N", w.depth, {1, kLargestCount},
@@ -72,59 +87,52 @@ void add_workload_options(cli::Command& command, WorkloadOptions& options) {
                  "RNIC: messages on a queue pair before the next queue pair's turn");
   command.number("--regions", "N", w.regions, {1, kLargestCount},
                  "RNIC: number of memory regions that messages use at random");
-  command.size("--registered", options.registered, {0, kMostRegistered},
-               "RNIC: registered memory that messages use at random");
-  command.choice("--verb", options.verb, {"send", "write", "read", "atomic"},
-                 "RNIC: operation; an atomic moves 8 bytes, whatever --size says");
+  command
+      .size("--registered", words->registered, {0, kMostRegistered},
+            "RNIC: registered memory that messages use at random")
+      .then([&w, words] { w.memory = static_cast<double>(words->registered); });
+  command
+      .choice("--verb", words->verb, {"send", "write", "read", "atomic"},
+              "RNIC: operation; an atomic moves 8 bytes, whatever --size says")
+      .then([&w, words] { w.verb = verb_of(words->verb); });
   command.number("--reuse", "U", w.reuse, {1, kLargestCount}, "Transfers per buffer registration");
   command.number("--advertise", "V", w.advertise, {1, kLargestCount},
                  "Transfers per STag exchange");
-  flag(command, "--cached", options.cached, "Assume that each registration is found in a cache");
+  flag(command, "--cached", words->cached, "Assume that each registration is found in a cache")
+      .then([&w, words] { w.hit_rate = words->cached ? 1 : 0; });
   flag(command, "--on-demand", w.on_demand,
        "RNIC: do not pin memory; the first of --reuse transfers waits for a page fault");
-  command.choice(
-      "--wait", options.wait, {"usual", "poll", "interrupt"},
-      "How receivers wait: usual means that sockets and a TOE sleep while an RNIC polls");
+  command
+      .choice("--wait", words->wait, {"usual", "poll", "interrupt"},
+              "How receivers wait: usual means that sockets and a TOE sleep while an RNIC polls")
+      .then([&w, words] {
+        w.sleeps = words->wait == "poll" ? 0 : 1;
+        w.events = words->wait == "interrupt";
+      });
   command.number("--moderation", "N", w.moderation, {1, kLargestCount},
                  "RNIC with --wait interrupt: completions per interrupt");
   command.number("--signalled", "SHARE", w.signalled, {0, 1},
                  "RNIC: share of the requests that complete visibly");
   flag(command, "--inline", w.inlined, "RNIC: copy the payload into the work request");
-  command.text("--pcie", "genNxM", options.pcie, "PCI Express generation and lanes of the card")
+  command.text("--pcie", "genNxM", words->pcie, "PCI Express generation and lanes of the card")
       .check([](const std::string& word) {
         return parse_pcie(word) ? "" : fmt::format("\"{}\" is not gen1x1 to gen7x32", word);
+      })
+      .then([&q, words] {
+        const auto [generation, lanes] = *parse_pcie(words->pcie);
+        q.set.values["pcie_generation"].value = generation;
+        q.set.values["pcie_lanes"].value = lanes;
       });
-  command.choice("--crc", options.crc, {"on", "off"}, "CRC32c in software iWARP");
+  command.choice("--crc", words->crc, {"on", "off"}, "CRC32c in software iWARP").then([&w, words] {
+    w.crc = words->crc == "on";
+  });
   flag(command, "--markers", w.markers, "Use markers in software iWARP");
-  command.size("--fpdu", options.fpdu, {1, 1U << 16},
-               "Payload bytes per FPDU; by default, an FPDU fills one TCP segment");
-  command.number("--application", "NS", options.application, {0, 1e6},
+  command
+      .size("--fpdu", words->fpdu, {1, 1U << 16},
+            "Payload bytes per FPDU; by default, an FPDU fills one TCP segment")
+      .then([&w, words] { w.fpdu = static_cast<double>(words->fpdu); });
+  command.number("--application", "NS", q.application, {0, 1e6},
                  "The application's own work in ns per byte");
-}
-
-void set_workload(Question& q, const WorkloadOptions& options) {
-  auto& w = q.workload = options.rest;
-  constexpr double kAtomicSize = 8;
-  using enum model::Verb;
-  w.verb = options.verb == "write"    ? kWrite
-           : options.verb == "read"   ? kRead
-           : options.verb == "atomic" ? kAtomic
-                                      : kSend;
-  w.size = w.verb == kAtomic ? kAtomicSize : static_cast<double>(options.size);
-  w.memory = static_cast<double>(options.registered);
-  w.fpdu = static_cast<double>(options.fpdu);
-  w.hit_rate = options.cached ? 1 : 0;
-  w.sleeps = options.wait == "poll" ? 0 : 1;
-  w.events = options.wait == "interrupt";
-  w.crc = options.crc == "on";
-  if (const auto link = parse_pcie(options.pcie)) {
-    q.set.values["pcie_generation"].value = link->front();
-    q.set.values["pcie_lanes"].value = link->back();
-  }
-  q.rate = options.rate > 0 ? options.rate : q.set.at("link");
-  q.cores = options.cores;
-  q.load = options.load;
-  q.application = options.application;
 }
 
 /// Sets a parameter of the model. Returns an error text, or an empty string if the value is valid.
@@ -158,37 +166,46 @@ std::string apply(const cli::Command& workload, model::ParameterSet& set, const 
   return fmt::format("unknown key (known keys: {})", fmt::join(known, ", "));
 }
 
-/// Returns `base` with this workload and the changes of --what-if.
-Question with_workload(const Question& base, WorkloadOptions changed, const std::string& what_if) {
-  auto out = base;
+/// Makes the changes of --what-if.
+void change(Question& q, const std::string& what_if) {
   cli::Command workload("", "");
-  add_workload_options(workload, changed);
+  add_workload_options(workload, q);
   std::istringstream text(what_if);
   for (std::string word; std::getline(text, word, ',');) {
     const auto equals = std::min(word.find('='), word.size());
     const auto key = word.substr(0, equals);
-    const auto fault = equals == word.size()
-                           ? "not of the form KEY=VALUE"
-                           : apply(workload, out.set, key, word.substr(equals + 1));
+    const auto fault = equals == word.size() ? "not of the form KEY=VALUE"
+                                             : apply(workload, q.set, key, word.substr(equals + 1));
     if (!fault.empty())
       throw UsageError(fmt::format("--what-if: \"{}\": {}", cli::excerpt(key), fault));
   }
-  set_workload(out, changed);
-  return out;
 }
 
-/// Returns `base` with the workload and the messages of the options, and the changes.
-Question asked(const Question& base, const QuestionOptions& options, const std::string& what_if) {
-  auto out = with_workload(base, options.workload, what_if);
-  out.messages = {{out.workload, 1}};
-  if (options.sent.empty()) return out;
-  out.messages.clear();
+/// Returns the question of the options for this host, after the changes.
+Question asked(const model::ParameterSet& host, const QuestionOptions& options,
+               const std::string& what_if) {
+  const auto with = [&](const model::Workload& workload) {
+    constexpr double kAtomicSize = 8;
+    auto out = options.question;
+    out.set = host;
+    for (const auto& [key, given] : options.question.set.values) {
+      out.set.values[key].value = given.value;
+    }
+    out.workload = workload;
+    change(out, what_if);
+    if (out.workload.verb == model::Verb::kAtomic) out.workload.size = kAtomicSize;
+    if (out.rate == 0) out.rate = out.set.at("link");
+    return out;
+  };
+  auto out = with(options.question.workload);
+  if (out.messages.empty()) {
+    out.messages = {{out.workload, 1}};
+    return out;
+  }
   out.workload.size = 0;
-  double all = 0;
-  for (const auto& [workload, count] : options.sent) all += count;
-  for (const auto& [workload, count] : options.sent) {
-    out.messages.push_back({with_workload(base, workload, what_if).workload, count / all});
-    out.workload.size += out.messages.back().share * out.messages.back().workload.size;
+  for (auto& [workload, share] : out.messages) {
+    workload = with(workload).workload;
+    out.workload.size += share * workload.size;
   }
   return out;
 }
@@ -213,7 +230,7 @@ void add_host_options(cli::Command& command, HostOptions& options) {
 void add_question_options(cli::Command& command, QuestionOptions& options) {
   add_host_options(command, options.host);
   command.begin_group("Workload");
-  add_workload_options(command, options.workload);
+  add_workload_options(command, options.question);
   add_change_option(command, options.what_if);
   command.begin_group("");
   command.choice("--ways", options.ways, {"usual", "all"},
@@ -229,12 +246,11 @@ void add_change_option(cli::Command& command, std::string& what_if) {
 }
 
 Question question_of(const QuestionOptions& options) {
-  const auto set = usage::load_host(options.host.preset, options.host.host);
-  return asked({.set = set, .workload = {}, .messages = {}}, options, "");
+  return asked(usage::load_host(options.host.preset, options.host.host), options, "");
 }
 
 Question changed_question(const Question& base, const QuestionOptions& options) {
-  return asked(base, options, options.what_if);
+  return asked(base.set, options, options.what_if);
 }
 
 }  // namespace iwarp::apps::cost

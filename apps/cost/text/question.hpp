@@ -26,41 +26,6 @@ struct HostOptions {
   std::string host;
 };
 
-/// The values of the options that describe a workload. --what-if changes a copy of them.
-struct WorkloadOptions {
-  std::uint64_t size = 65536;
-  std::uint64_t fpdu = 0;
-  double rate = 0;  ///< rate in Gb/s; 0 means the rate of the link
-  double cores = 1;
-  double load = 0.8;
-  double application = 0;  ///< work of the application in ns per byte
-  bool cached = false;
-  std::string wait = "usual";
-  std::string verb = "send";
-  std::uint64_t registered = 0;
-  std::string pcie;  ///< "gen4x8", for example; empty for the link of the host
-  std::string crc = "on";
-  model::Workload rest;  ///< the members that need no conversion
-};
-
-/// The messages of one kind that a program has sent.
-struct Sent {
-  WorkloadOptions workload;
-  double count = 1;
-};
-
-/// The values of all options.
-struct QuestionOptions {
-  HostOptions host;
-  WorkloadOptions workload;
-  std::string what_if;  ///< "KEY=VALUE,KEY=VALUE"; empty if nothing changes
-  std::string ways = "usual";
-  /// The program that was recorded and its messages, of which `workload` is the mean. Empty if the
-  /// question is about `workload` alone.
-  std::string program;
-  std::vector<Sent> sent;
-};
-
 /// A kind of messages, and its share of all messages.
 struct Messages {
   model::Workload workload;
@@ -69,12 +34,24 @@ struct Messages {
 
 struct Question {
   model::ParameterSet set;
-  model::Workload workload;
-  std::vector<Messages> messages;  ///< those of the program, or `workload` alone
-  double rate = 0;                 ///< rate in Gb/s
+  model::Workload workload;  ///< of a program: the mean of its messages
+  /// The messages of the program, or `workload` alone.
+  std::vector<Messages> messages = {};
+  double rate = 0;  ///< rate in Gb/s
   double cores = 1;
-  double load = 0;         ///< share of what kernel sockets carry
+  double load = 0.8;       ///< share of what kernel sockets carry
   double application = 0;  ///< work of the application in ns per byte
+};
+
+/// The values of all options.
+struct QuestionOptions {
+  HostOptions host;
+  /// Without what question_of() adds: `set` has only the parameters for which there are options, a
+  /// rate of 0 is the rate of the link, and only a program that was recorded has `messages`.
+  Question question;
+  std::string what_if;  ///< "KEY=VALUE,KEY=VALUE"; empty if nothing changes
+  std::string ways = "usual";
+  std::string program;  ///< the program that was recorded; empty if there is none
 };
 
 void add_host_options(cli::Command& command, HostOptions& options);

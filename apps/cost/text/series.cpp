@@ -13,8 +13,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-template <typename T>
-Json list(const std::vector<T>& rows, Json (*one)(const T&)) {
+Json list(const auto& rows, const auto& one) {
   Json out = Json::array();
   for (const auto& row : rows) out.push_back(one(row));
   return out;
@@ -53,33 +52,6 @@ Json crossover_json(const NamedCrossover& c) {
   return out;
 }
 
-Json sentence_json(const Sentence& s) { return {{"about", s.about}, {"text", s.text}}; }
-
-Json size_json(const SizePoint& s) {
-  return {{"way", s.way},     {"size", s.size},    {"ns", s.ns},
-          {"ratio", s.ratio}, {"low", s.band.low}, {"high", s.band.high}};
-}
-
-Json share_json(const SharePoint& s) {
-  return {{"size", s.size}, {"share", s.share}, {"low", s.band.low}, {"high", s.band.high}};
-}
-
-Json measured_json(const model::MeasuredShare& m) {
-  return {{"size", m.size}, {"low", m.low}, {"high", m.high}};
-}
-
-Json reuse_json(const ReusePoint& r) {
-  return {{"host", r.host}, {"reuse", r.reuse}, {"size", r.size}};
-}
-
-Json crc_json(const CrcPoint& c) {
-  return {{"crc", c.crc},
-          {"markers", c.markers},
-          {"us", c.ns / kNsPerUs},
-          {"checksum_us", c.checksum_ns / kNsPerUs},
-          {"efficiency", c.efficiency}};
-}
-
 Json check_json(const model::PublishedRow& row, const model::Check& c) {
   const bool holds = row.holds(c);
   const std::string_view verdict = row.use == model::Use::kPrediction ? c.verdict()
@@ -92,11 +64,14 @@ Json check_json(const model::PublishedRow& row, const model::Check& c) {
 }
 
 Json row_json(const model::PublishedRow& row) {
-  Json out{{"number", row.number}, {"use", to_string(row.use)}, {"figure", row.figure},
-           {"source", row.source}, {"mark", row.mark},          {"preset", row.preset},
-           {"reason", row.reason}, {"checks", Json::array()}};
-  for (const auto& c : row.checks) out["checks"].push_back(check_json(row, c));
-  return out;
+  return {{"number", row.number},
+          {"use", to_string(row.use)},
+          {"figure", row.figure},
+          {"source", row.source},
+          {"mark", row.mark},
+          {"preset", row.preset},
+          {"reason", row.reason},
+          {"checks", list(row.checks, [&](const model::Check& c) { return check_json(row, c); })}};
 }
 
 /// Returns the published figures, the number of figures of each model::Use, and the criterion by
@@ -120,55 +95,74 @@ Json published_json() {
 }
 
 Json parameters_json(const model::ParameterSet& set) {
-  Json out = Json::array();
-  for (const auto& field : model::fields()) {
+  return list(model::fields(), [&set](const model::Field& field) -> Json {
     const auto& v = set.values.find(field.key)->second;
-    out.push_back({{"key", field.key},
-                   {"meaning", field.meaning},
-                   {"value", v.value},
-                   {"unit", field.unit},
-                   {"uncertainty", v.uncertainty},
-                   {"mark", v.mark},
-                   {"source", v.source}});
-  }
-  return out;
+    return {{"key", field.key},   {"meaning", field.meaning},     {"value", v.value},
+            {"unit", field.unit}, {"uncertainty", v.uncertainty}, {"mark", v.mark},
+            {"source", v.source}};
+  });
+}
+
+Json copy_share_json(const Answer& a) {
+  const auto model = [](const SharePoint& s) -> Json {
+    return {{"size", s.size}, {"share", s.share}, {"low", s.band.low}, {"high", s.band.high}};
+  };
+  const auto measured = [](const model::MeasuredShare& m) -> Json {
+    return {{"size", m.size}, {"low", m.low}, {"high", m.high}};
+  };
+  return {{"model", list(a.copy_share, model)}, {"measured", list(a.measured, measured)}};
 }
 
 }  // namespace
 
 std::string series_json(const Answer& a, int indent) {
   const auto& q = a.question;
-  Json out{
-      {"host", title_of(q.set)},
-      {"note", q.set.note},
-      {"workload", a.workload},
-      {"what_if", a.what_if},
-      {"size", q.workload.size},
-      {"rate", q.rate},
-      {"cores", q.cores},
-      {"load", q.load},
-      {"load_gbps", a.load_gbps},
-      {"machine", Json::object()},
-      {"sentences", list(a.sentences, sentence_json)},
-      {"ways", list(a.ways, way_json)},
-      {"before", list(a.before, way_json)},
-      {"crossovers", list(a.crossovers, crossover_json)},
-      {"reuses", nullptr},
-      {"flips", Json::array()},
-      {"cliffs", Json::array()},
-      {"decisive", a.decisive},
-      {"by_size", list(a.by_size, size_json)},
-      {"copy_share",
-       {{"model", list(a.copy_share, share_json)}, {"measured", list(a.measured, measured_json)}}},
-      {"by_reuse", list(a.by_reuse, reuse_json)},
-      {"crc_and_markers", list(a.crc_and_markers, crc_json)},
-      {"published", published_json()},
-      {"parameters", parameters_json(q.set)}};
-  for (const auto& [name, text] : q.set.machine) out["machine"][name] = text;
-  for (const auto& f : a.flips) out["flips"].push_back({{"from", f.count}, {"rnic", f.rnic}});
-  for (const auto& c : a.cliffs) out["cliffs"].push_back({{"from", c.count}, {"cache", c.cache}});
-  if (a.reuses) out["reuses"] = *a.reuses;
-  return out.dump(indent);
+  Json machine = Json::object();
+  for (const auto& [name, text] : q.set.machine) machine[name] = text;
+  const auto sentence = [](const Sentence& s) -> Json {
+    return {{"about", s.about}, {"text", s.text}};
+  };
+  const auto flip = [](const Flip& f) -> Json { return {{"from", f.count}, {"rnic", f.rnic}}; };
+  const auto cliff = [](const Cliff& c) -> Json { return {{"from", c.count}, {"cache", c.cache}}; };
+  const auto by_size = [](const SizePoint& s) -> Json {
+    return {{"way", s.way},     {"size", s.size},    {"ns", s.ns},
+            {"ratio", s.ratio}, {"low", s.band.low}, {"high", s.band.high}};
+  };
+  const auto by_reuse = [](const ReusePoint& r) -> Json {
+    return {{"host", r.host}, {"reuse", r.reuse}, {"size", r.size}};
+  };
+  const auto crc = [](const CrcPoint& c) -> Json {
+    return {{"crc", c.crc},
+            {"markers", c.markers},
+            {"us", c.ns / kNsPerUs},
+            {"checksum_us", c.checksum_ns / kNsPerUs},
+            {"efficiency", c.efficiency}};
+  };
+  return Json{{"host", title_of(q.set)},
+              {"note", q.set.note},
+              {"workload", a.workload},
+              {"what_if", a.what_if},
+              {"size", q.workload.size},
+              {"rate", q.rate},
+              {"cores", q.cores},
+              {"load", q.load},
+              {"load_gbps", a.load_gbps},
+              {"machine", machine},
+              {"sentences", list(a.sentences, sentence)},
+              {"ways", list(a.ways, way_json)},
+              {"before", list(a.before, way_json)},
+              {"crossovers", list(a.crossovers, crossover_json)},
+              {"reuses", a.reuses ? Json(*a.reuses) : Json()},
+              {"flips", list(a.flips, flip)},
+              {"cliffs", list(a.cliffs, cliff)},
+              {"decisive", a.decisive},
+              {"by_size", list(a.by_size, by_size)},
+              {"copy_share", copy_share_json(a)},
+              {"by_reuse", list(a.by_reuse, by_reuse)},
+              {"crc_and_markers", list(a.crc_and_markers, crc)},
+              {"published", published_json()},
+              {"parameters", parameters_json(q.set)}}
+      .dump(indent);
 }
 
 }  // namespace iwarp::apps::cost
