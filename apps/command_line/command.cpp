@@ -164,6 +164,12 @@ Option& Command::text(std::string names, std::string value_name, std::string& va
               }});
 }
 
+Option& Command::file(std::string names, std::string value_name, std::string& value,
+                      std::string help) {
+  return text(std::move(names), std::move(value_name), value, std::move(help))
+      .completes(Completion::kFile);
+}
+
 Option& Command::optional_text(std::string names, std::string value_name,
                                std::optional<std::string>& value, std::string help) {
   return add({.names = std::move(names),

@@ -114,6 +114,8 @@ class Command {
   /// Adds a flag and counts how often it is given: `value` is 2 for "-vv".
   Option& count(std::string names, unsigned& value, std::string help);
   Option& text(std::string names, std::string value_name, std::string& value, std::string help);
+  /// Adds an option whose value is the path of a file.
+  Option& file(std::string names, std::string value_name, std::string& value, std::string help);
   /// Adds an option whose value may be omitted; `value` is "" in that case.
   Option& optional_text(std::string names, std::string value_name,
                         std::optional<std::string>& value, std::string help);

@@ -307,11 +307,10 @@ cli::Command explain_command() {
       "For scripts: exit with status 3 if any frame breaks a rule, even a frame that is not shown");
   command.flag("--json", options->json, "Print one JSON object per line");
   command
-      .text("--html", "OUT.html", options->html,
+      .file("--html", "OUT.html", options->html,
             "Write a self-contained HTML page for stepping through the frames")
       .excludes("--json")
-      .excludes("--verbose")
-      .completes(cli::Completion::kFile);
+      .excludes("--verbose");
   command.shown = {"iwarp explain demo.pcap", "iwarp explain --html demo.html demo.pcap",
                    "iwarp explain --errors -v big.pcapng",
                    "tcpdump -U -w - | iwarp explain -  explain during the capture",

@@ -55,10 +55,9 @@ cli::Command lab_command() {
   command.number("--port", "N", options->port, {0, 65535},
                  "Port on 127.0.0.1; 0, the default, chooses a free port");
   command
-      .text("--save", "OUT.html", options->save,
+      .file("--save", "OUT.html", options->save,
             "Write the page as one self-contained HTML file and exit")
-      .excludes("--port")
-      .completes(cli::Completion::kFile);
+      .excludes("--port");
   command.shown = {"iwarp lab", "iwarp lab --save lab.html"};
   command.run = [options](const cli::Given&) { return run_lab(*options); };
   return command;

@@ -194,16 +194,12 @@ cli::Command check_command() {
       "--seeds", "N", options->seeds, {0, 10'000},
       "Run a program that passes N times more, each time with another seed of the device "
       "of iwarp run --adversary");
-  command
-      .text("--file", "FILE", options->file,
-            "Judge FILE as a solution of exercise N, and record nothing")
-      .completes(cli::Completion::kFile);
+  command.file("--file", "FILE", options->file,
+               "Judge FILE as a solution of exercise N, and record nothing");
   command.optional_text("--json", "FILE", options->json,
                         "Write the verdicts as JSON to FILE, or to standard output");
-  command
-      .text("--gradescope", "FILE", options->gradescope,
-            "Write the verdicts to FILE as results.json of Gradescope, one point per exercise")
-      .completes(cli::Completion::kFile);
+  command.file("--gradescope", "FILE", options->gradescope,
+               "Write the verdicts to FILE as results.json of Gradescope, one point per exercise");
   command.statuses[1] = {"1", "an exercise is not passed, or the command failed"};
   command.run = [options](const cli::Given&) { return run_check(*options); };
   return command;

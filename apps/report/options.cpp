@@ -14,8 +14,7 @@ void add_options(cli::Command& command, Options& options, std::vector<std::strin
                "List the cases, or with --generated the sessions, without running them");
   command.optional_text("--json", "FILE", options.json,
                         "Write the report as JSON, to FILE or standard output");
-  command.text("--junit", "FILE", options.junit, "Write the report as JUnit XML")
-      .completes(cli::Completion::kFile);
+  command.file("--junit", "FILE", options.junit, "Write the report as JUnit XML");
   command.number("--timeout", "SECONDS", options.timeout, {0.1, 3600},
                  "Time limit for one connection of a case; with --device, for one case");
   command
