@@ -285,7 +285,7 @@ cli::Command calibrate_command() {
       .text("--preset", "NAME", options->base.preset,
             "Preset for parameters that cannot be measured; the default is 100g")
       .suggests(model::preset_names());
-  command.text("--out", "host.json", options->out, "Output file").completes(cli::Completion::kFile);
+  command.file("--out", "host.json", options->out, "Output file");
   command.number("--repeat", "N", options->repeat, {1, 100},
                  "Number of times to measure each transfer between sockets");
   command.number("--seconds", "S", options->seconds, {0.01, 10},

@@ -271,10 +271,8 @@ cli::Command fit_command() {
                  "Messages in flight on each connection");
   command.text("--way", "WAY", options->way,
                "Predict only this way of the file, or write, read, send or atomic");
-  command
-      .text("--against", "FILE", options->against,
-            "Predict each row of this file, and print how far it is from the prediction")
-      .completes(cli::Completion::kFile);
+  command.file("--against", "FILE", options->against,
+               "Predict each row of this file, and print how far it is from the prediction");
   command.flag("--json", options->json, "Print the predictions as JSON");
   command.notes =
       "Size, connections and depth default to those of the first row. A table has a header line\n"

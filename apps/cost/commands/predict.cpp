@@ -4,6 +4,7 @@
 // its plotting library (Vega, compiled in), and loads nothing.
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
@@ -48,7 +49,8 @@ std::string page_text(const Answer& answer) {
 int run_predict(const PredictOptions& options) {
   auto found = answer(options.question);
   if (options.html.empty()) {
-    fmt::print("{}", options.json ? series_json(found, 1) + "\n" : prediction_text(found));
+    std::fputs((options.json ? series_json(found, 1) + "\n" : prediction_text(found)).c_str(),
+               stdout);
     return 0;
   }
   found.measured = shares_of(options.measured, found.question.set.resolve());
@@ -85,13 +87,11 @@ cli::Command report_command() {
   PredictOptions* options = nullptr;
   auto out = command(
       "report", "Print the prediction as text, or write it with charts as one HTML file", options);
-  out.text("--measured", "runs.json", options->measured,
+  out.file("--measured", "runs.json", options->measured,
            "With --html: file of runs that iwarp cost validate --out wrote; also plot the share of "
-           "processor time that these runs spent copying")
-      .completes(cli::Completion::kFile);
-  out.text("--html", "OUT.html", options->html,
-           "Write an HTML page to this file; the default is text on standard output")
-      .completes(cli::Completion::kFile);
+           "processor time that these runs spent copying");
+  out.file("--html", "OUT.html", options->html,
+           "Write an HTML page to this file; the default is text on standard output");
   out.shown = {"iwarp cost report --preset 2003 --html report.html",
                "iwarp cost report --host host.json --measured runs.json --html report.html"};
   return out;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluates the model for each way to transfer a message, and for many sizes and numbers of reuses.
+// Evaluates the model for each way to transfer a message, and finds where the choice flips.
 #include "cost/text/answer.hpp"
 
 #include <fmt/format.h>
@@ -21,7 +21,6 @@ using model::Mode;
 using model::Parameters;
 using model::Workload;
 
-constexpr std::size_t kBandSamples = 200;
 constexpr double kBits = 8;  // bits of an octet
 
 /// Formats a size in the same way as format_octets(), but with the given rounding function.
@@ -31,11 +30,6 @@ std::string rounded(double octets, double (*round)(double)) {
   double unit = 1;
   while (octets / unit >= 1024) unit *= 1024;
   return format_octets(unit == 1 ? octets : round(octets / unit * kDigits) * unit / kDigits);
-}
-
-Workload sized(Workload w, double size) {
-  w.size = size;
-  return w;
 }
 
 Workload unchanged(Workload w) { return w; }
@@ -259,88 +253,6 @@ std::vector<std::string> decisive_of(const Question& q) {
   return out;
 }
 
-/// Returns powers of two, with two intermediate sizes between neighbours.
-std::vector<double> sizes() {
-  constexpr double kSmallest = 64;
-  constexpr double kLargest = 16 << 20;
-  std::vector<double> out;
-  for (double n = kSmallest; n <= kLargest * 1.001; n *= std::cbrt(2.0)) {
-    out.push_back(std::round(n));
-  }
-  return out;
-}
-
-std::vector<SizePoint> by_size_of(const Question& q, const std::vector<Way>& ways) {
-  const auto p = q.set.resolve();
-  const auto drawn = model::draw(q.set, kBandSamples);
-  std::vector<SizePoint> out;
-  for (const auto& way : ways) {
-    for (const auto n : sizes()) {
-      const auto w = sized(way.workload, n);
-      const auto ratio = [&](const Parameters& at) {
-        return message_cost(way.mode, at, w).total() / message_cost(Mode::kSockets, at, w).total();
-      };
-      out.push_back({way.name, n, message_cost(way.mode, p, w).total() / n, ratio(p),
-                     model::band(drawn, ratio)});
-    }
-  }
-  return out;
-}
-
-std::vector<SharePoint> copy_share_of(const Question& q) {
-  const auto drawn = model::draw(q.set, kBandSamples);
-  std::vector<SharePoint> out;
-  for (const auto n : sizes()) {
-    const auto share = [&](const Parameters& at) {
-      return copy_share(message_cost(Mode::kSockets, at, sized(q.workload, n)));
-    };
-    out.push_back({n, share(q.set.resolve()), model::band(drawn, share)});
-  }
-  return out;
-}
-
-std::vector<ReusePoint> by_reuse_of(const Question& q) {
-  constexpr double kMostReuses = 64;
-  constexpr double kReuseStep = 1.0905077326652577;  // eight steps double the number of reuses
-  std::vector<ReusePoint> out;
-  const auto add = [&](const std::string& host, const Parameters& p) {
-    for (double u = 1; u <= kMostReuses; u *= kReuseStep) {
-      auto w = registered_each_time(q.workload);
-      w.reuse = u;
-      const auto crossover = crossover_of(cheaper(Mode::kRnic, Mode::kSockets, w), p);
-      if (crossover.kind == model::Crossover::Kind::kNever) continue;
-      out.push_back({host, u, std::max(1.0, crossover.octets)});
-    }
-  };
-  // The other presets differ too little from these to be drawn.
-  for (const auto* name : {"2003", "2007", "100g"}) add(name, model::preset(name)->resolve());
-  if (!q.set.machine.empty()) add("this host", q.set.resolve());
-  return out;
-}
-
-std::vector<CrcPoint> crc_of(const Question& q) {
-  std::vector<CrcPoint> out;
-  const auto of_host = q.set.resolve();
-  const auto in_use = of_host.crc;
-  const auto add = [&](const char* crc, bool on, double each, bool markers) {
-    auto p = of_host;
-    p.crc = each;
-    if (each != in_use) p.copy_crc = p.copy_llc + each;  // as with tables, which cost the most
-    auto w = q.workload;
-    w.crc = on;
-    w.markers = markers;
-    const auto cost = message_cost(Mode::kSoftware, p, w);
-    out.push_back({crc, markers, cost.total(), cost.both()[model::Component::kChecksum],
-                   wire_of(Mode::kSoftware, p, w).efficiency});
-  };
-  for (const bool markers : {false, true}) {
-    add("off", false, 0, markers);
-    add("tables", true, of_host.crc_table, markers);
-    add("in use", true, in_use, markers);
-  }
-  return out;
-}
-
 }  // namespace
 
 const Way& Answer::way(std::string_view name) const {
@@ -372,10 +284,6 @@ Answer answer(const QuestionOptions& options) {
   if (!options.program.empty()) {
     out.sentences.insert(out.sentences.begin(), program_sentence(out, options.program));
   }
-  out.by_size = by_size_of(q, out.ways);
-  out.copy_share = copy_share_of(q);
-  out.by_reuse = by_reuse_of(q);
-  out.crc_and_markers = crc_of(q);
   return out;
 }
 

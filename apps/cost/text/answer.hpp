@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes everything that `iwarp cost predict` and `report` show. The text, the JSON and the page
-// are views of one Answer and compute nothing. This header does not include the JSON library, whose
-// templates are slow to compile.
+// Computes what `iwarp cost predict` and `report` show. The text, the JSON and the page are views of
+// one Answer. This header does not include the JSON library, whose templates are slow to compile.
 #pragma once
 
 #include <optional>
@@ -62,35 +61,6 @@ struct Cliff {
   std::string_view cache;  ///< for example "context cache"
 };
 
-/// A point of the chart of processor time against message size.
-struct SizePoint {
-  std::string way;
-  double size = 0;
-  double ns = 0;     ///< per byte, both hosts
-  double ratio = 1;  ///< processor time divided by that of kernel sockets
-  model::Band band;  ///< of the ratio
-};
-/// Share of the processor time of sockets that copying takes.
-struct SharePoint {
-  double size = 0;
-  double share = 0;
-  model::Band band;
-};
-/// The size from which an RNIC is cheaper than sockets, for a number of transfers per registration.
-struct ReusePoint {
-  std::string host;
-  double reuse = 0;
-  double size = 0;
-};
-/// The cost of software iWARP for one setting of CRC and markers.
-struct CrcPoint {
-  std::string crc;
-  bool markers = false;
-  double ns = 0;
-  double checksum_ns = 0;
-  double efficiency = 0;  ///< message octets divided by all octets on the link
-};
-
 /// One of the sentences with which every view begins.
 struct Sentence {
   std::string about;  ///< "time", "ceiling", "change", "flip" or, if recorded, first "program"
@@ -113,10 +83,6 @@ struct Answer {
   std::vector<Cliff> cliffs;
   std::vector<std::string> decisive;  ///< parameters that decide between sockets and an RNIC
   std::vector<Sentence> sentences;
-  std::vector<SizePoint> by_size;
-  std::vector<SharePoint> copy_share;
-  std::vector<ReusePoint> by_reuse;
-  std::vector<CrcPoint> crc_and_markers;
   std::vector<model::MeasuredShare> measured;  ///< shares of copying in real runs; set by report
 
   /// Returns the way with this name, of `ways` or `options`.

@@ -10,6 +10,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <regex>
 #include <sstream>
 
 #include "common/base/error.hpp"
@@ -37,20 +38,11 @@ cli::Option& flag(cli::Command& command, const char* name, bool& value, const ch
 }
 
 /// Parses "gen4x8" as the generation of PCI Express and the number of lanes.
-std::optional<std::array<double, 2>> parse_pcie(std::string_view word) {
-  constexpr unsigned kNewest = 7;
-  constexpr unsigned kWidest = 32;
-  unsigned generation = 0;
-  unsigned lanes = 0;
-  const auto* const end = word.data() + word.size();
-  if (!word.starts_with("gen")) return std::nullopt;
-  const auto first = std::from_chars(word.data() + 3, end, generation);
-  if (first.ptr == end || *first.ptr != 'x') return std::nullopt;
-  const auto second = std::from_chars(first.ptr + 1, end, lanes);
-  if (second.ptr != end || generation < 1 || generation > kNewest || lanes < 1 || lanes > kWidest) {
-    return std::nullopt;
-  }
-  return std::array<double, 2>{static_cast<double>(generation), static_cast<double>(lanes)};
+std::optional<std::array<double, 2>> parse_pcie(const std::string& word) {
+  static const std::regex kForm("gen([1-7])x([1-9]|[12][0-9]|3[0-2])");
+  std::smatch parts;
+  if (!std::regex_match(word, parts, kForm)) return std::nullopt;
+  return {{std::stod(parts[1]), std::stod(parts[2])}};
 }
 
 model::Verb verb_of(const std::string& word) {
@@ -219,11 +211,9 @@ void add_host_options(cli::Command& command, HostOptions& options) {
             fmt::format("Built-in host: {}; the default is 100g",
                         fmt::join(model::preset_names(), ", ")))
       .suggests(model::preset_names());
-  command
-      .text("--host", "host.json", options.host,
-            "File that iwarp cost calibrate wrote; parameters missing from the file are taken "
-            "from --preset and listed")
-      .completes(cli::Completion::kFile);
+  command.file("--host", "host.json", options.host,
+               "File that iwarp cost calibrate wrote; parameters missing from the file are taken "
+               "from --preset and listed");
   command.begin_group("");
 }
 

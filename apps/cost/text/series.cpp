@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts an answer, the published figures and the parameters to JSON.
+// Converts an answer, the published figures and the parameters to JSON. Also computes the series
+// over message sizes and reuses, which only programs and the page show.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,12 @@ namespace iwarp::apps::cost {
 using Json = nlohmann::ordered_json;
 
 namespace {
+
+using model::Mode;
+using model::Parameters;
+using model::Workload;
+
+constexpr std::size_t kBandSamples = 200;
 
 Json list(const auto& rows, const auto& one) {
   Json out = Json::array();
@@ -103,14 +110,112 @@ Json parameters_json(const model::ParameterSet& set) {
   });
 }
 
-Json copy_share_json(const Answer& a) {
-  const auto model = [](const SharePoint& s) -> Json {
-    return {{"size", s.size}, {"share", s.share}, {"low", s.band.low}, {"high", s.band.high}};
-  };
+/// Returns powers of two, with two intermediate sizes between neighbours.
+std::vector<double> sizes() {
+  constexpr double kSmallest = 64;
+  constexpr double kLargest = 16 << 20;
+  std::vector<double> out;
+  for (double n = kSmallest; n <= kLargest * 1.001; n *= std::cbrt(2.0)) {
+    out.push_back(std::round(n));
+  }
+  return out;
+}
+
+Workload sized(Workload w, double size) {
+  w.size = size;
+  return w;
+}
+
+/// Returns, for each way and size, the processor time per byte of both hosts, and its ratio to that
+/// of kernel sockets.
+Json by_size(const Answer& a) {
+  const auto p = a.question.set.resolve();
+  const auto drawn = model::draw(a.question.set, kBandSamples);
+  Json out = Json::array();
+  for (const auto& way : a.ways) {
+    for (const auto n : sizes()) {
+      const auto w = sized(way.workload, n);
+      const auto ratio = [&](const Parameters& at) {
+        return message_cost(way.mode, at, w).total() / message_cost(Mode::kSockets, at, w).total();
+      };
+      const auto band = model::band(drawn, ratio);
+      out.push_back({{"way", way.name},
+                     {"size", n},
+                     {"ns", message_cost(way.mode, p, w).total() / n},
+                     {"ratio", ratio(p)},
+                     {"low", band.low},
+                     {"high", band.high}});
+    }
+  }
+  return out;
+}
+
+/// Returns the share of the processor time of sockets that copying takes.
+Json copy_share(const Answer& a) {
+  const auto& q = a.question;
+  const auto drawn = model::draw(q.set, kBandSamples);
+  Json out = Json::array();
+  for (const auto n : sizes()) {
+    const auto share = [&](const Parameters& at) {
+      return model::copy_share(message_cost(Mode::kSockets, at, sized(q.workload, n)));
+    };
+    const auto band = model::band(drawn, share);
+    out.push_back(
+        {{"size", n}, {"share", share(q.set.resolve())}, {"low", band.low}, {"high", band.high}});
+  }
   const auto measured = [](const model::MeasuredShare& m) -> Json {
     return {{"size", m.size}, {"low", m.low}, {"high", m.high}};
   };
-  return {{"model", list(a.copy_share, model)}, {"measured", list(a.measured, measured)}};
+  return {{"model", out}, {"measured", list(a.measured, measured)}};
+}
+
+/// Returns the size from which an RNIC is cheaper than sockets, by the number of transfers per
+/// registration.
+Json by_reuse(const Question& q) {
+  constexpr double kMostReuses = 64;
+  constexpr double kReuseStep = 1.0905077326652577;  // eight steps double the number of reuses
+  Json out = Json::array();
+  const auto add = [&](const std::string& host, const Parameters& p) {
+    auto w = q.workload;
+    w.hit_rate = 0;
+    w.on_demand = false;
+    for (w.reuse = 1; w.reuse <= kMostReuses; w.reuse *= kReuseStep) {
+      const auto crossover = crossover_of(cheaper(Mode::kRnic, Mode::kSockets, w), p);
+      if (crossover.kind == model::Crossover::Kind::kNever) continue;
+      out.push_back(
+          {{"host", host}, {"reuse", w.reuse}, {"size", std::max(1.0, crossover.octets)}});
+    }
+  };
+  // The other presets differ too little from these to be drawn.
+  for (const auto* name : {"2003", "2007", "100g"}) add(name, model::preset(name)->resolve());
+  if (!q.set.machine.empty()) add("this host", q.set.resolve());
+  return out;
+}
+
+/// Returns the cost of software iWARP for each setting of CRC and markers.
+Json crc_and_markers(const Question& q) {
+  Json out = Json::array();
+  const auto of_host = q.set.resolve();
+  const auto add = [&](const char* crc, double each, bool markers) {
+    auto p = of_host;
+    p.crc = each;
+    if (each != of_host.crc) p.copy_crc = p.copy_llc + each;  // as with tables, which cost the most
+    auto w = q.workload;
+    w.crc = std::string_view(crc) != "off";
+    w.markers = markers;
+    const auto cost = message_cost(Mode::kSoftware, p, w);
+    out.push_back({{"crc", crc},
+                   {"markers", markers},
+                   {"us", cost.total() / kNsPerUs},
+                   {"checksum_us", cost.both()[model::Component::kChecksum] / kNsPerUs},
+                   {"efficiency", wire_of(Mode::kSoftware, p, w).efficiency}});
+  };
+  for (const bool markers : {false, true}) {
+    add("off", 0, markers);
+    add("tables", of_host.crc_table, markers);
+    add("in use", of_host.crc, markers);
+  }
+  return out;
 }
 
 }  // namespace
@@ -124,20 +229,6 @@ std::string series_json(const Answer& a, int indent) {
   };
   const auto flip = [](const Flip& f) -> Json { return {{"from", f.count}, {"rnic", f.rnic}}; };
   const auto cliff = [](const Cliff& c) -> Json { return {{"from", c.count}, {"cache", c.cache}}; };
-  const auto by_size = [](const SizePoint& s) -> Json {
-    return {{"way", s.way},     {"size", s.size},    {"ns", s.ns},
-            {"ratio", s.ratio}, {"low", s.band.low}, {"high", s.band.high}};
-  };
-  const auto by_reuse = [](const ReusePoint& r) -> Json {
-    return {{"host", r.host}, {"reuse", r.reuse}, {"size", r.size}};
-  };
-  const auto crc = [](const CrcPoint& c) -> Json {
-    return {{"crc", c.crc},
-            {"markers", c.markers},
-            {"us", c.ns / kNsPerUs},
-            {"checksum_us", c.checksum_ns / kNsPerUs},
-            {"efficiency", c.efficiency}};
-  };
   return Json{{"host", title_of(q.set)},
               {"note", q.set.note},
               {"workload", a.workload},
@@ -156,10 +247,10 @@ std::string series_json(const Answer& a, int indent) {
               {"flips", list(a.flips, flip)},
               {"cliffs", list(a.cliffs, cliff)},
               {"decisive", a.decisive},
-              {"by_size", list(a.by_size, by_size)},
-              {"copy_share", copy_share_json(a)},
-              {"by_reuse", list(a.by_reuse, by_reuse)},
-              {"crc_and_markers", list(a.crc_and_markers, crc)},
+              {"by_size", by_size(a)},
+              {"copy_share", copy_share(a)},
+              {"by_reuse", by_reuse(q)},
+              {"crc_and_markers", crc_and_markers(q)},
               {"published", published_json()},
               {"parameters", parameters_json(q.set)}}
       .dump(indent);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The views of an answer and of a judgement. A text ends with a newline, unless noted otherwise.
+// The views of an answer.
 #pragma once
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "cost/text/answer.hpp"
-#include "iwarp/offload_model/judge.hpp"
-#include "iwarp/offload_model/published.hpp"
 
 namespace iwarp::apps::cost {
 
@@ -20,11 +17,5 @@ std::string series_json(const Answer& answer, int indent);
 /// Returns the report page, which is compiled in, with "@DATA@" in place of the JSON. Returns an
 /// empty text if this build has no plotting library.
 std::string_view page_file(std::string_view name);
-
-std::string judgement_text(const model::Judgement& judgement);
-/// Counts figures to which the model was calibrated and figures that it predicts separately.
-std::string published_text(const std::vector<model::PublishedRow>& rows);
-/// Returns the totals, for example "identities 7 of 7; predictions ...", without a newline.
-std::string tally_text(const std::vector<model::PublishedRow>& rows);
 
 }  // namespace iwarp::apps::cost
