@@ -33,6 +33,11 @@ constexpr double kSmallestUncertainty = 0.03;
 /// this share, the result depends more on the other programs than on the machine.
 constexpr double kQuietEnough = 0.1;
 
+/// The parameters that only a fit to transfers tells.
+const std::vector<std::string> kFitted{"syscall_tx", "syscall_rx",       "segment_tx",
+                                       "segment_rx", "small_segment_tx", "small_segment_rx",
+                                       "copy_tx",    "copy_rx"};
+
 struct CalibrateOptions {
   HostOptions base;
   std::string out = "host.json";
@@ -108,10 +113,7 @@ class Calibration {
     attempt("gather lists", {"iovec"}, bench_iovec);
     attempt("cost of packets over veth", {"packet_tx", "packet_rx"}, bench_packet);
     attempt("FPDU framing in memory", {"fpdu", "marker", "post", "completion"}, bench_stack);
-    attempt("sockets over loopback",
-            {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "small_segment_tx",
-             "small_segment_rx", "copy_tx", "copy_rx"},
-            [&] { return sockets(options); });
+    attempt("sockets over loopback", kFitted, [&] { return sockets(options); });
     const auto end = processor_time();
     const auto others = (end.others - start.others) / (end.total - start.total);
     if (end.total > start.total) others_ = std::clamp(others, 0.0, 1.0);
@@ -201,8 +203,9 @@ class Calibration {
     const auto error = leave_one_size_out(kinds, guess).mean;
     fit_ = fmt::format("mean error {:.1f} % on sizes that the fit did not use", 100 * error);
     Findings out;
-    for (const char* key :
-         {"syscall_tx", "syscall_rx", "segment_tx", "segment_rx", "copy_tx", "copy_rx", "wakeup"}) {
+    auto keys = kFitted;
+    keys.emplace_back("wakeup");
+    for (const auto& key : keys) {
       out[key] = {{fitted.*model::find_field(key)->member, error},
                   "fitted to transfers of 64 octets to 1 MiB between sockets over loopback"};
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Computes what `iwarp cost predict` and `report` show. The text, the JSON and the page are views of
-// one Answer. This header does not include the JSON library, whose templates are slow to compile.
+// Computes what `iwarp cost predict` and `report` show. The text, the JSON and the page are views
+// of one Answer. This header does not include the JSON library, whose templates are slow to
+// compile.
 #pragma once
 
 #include <optional>
