@@ -60,19 +60,19 @@ int run_predict(const PredictOptions& options) {
   return 0;
 }
 
-cli::Command command(const char* name, const char* summary, PredictOptions*& options) {
-  const auto given = std::make_shared<PredictOptions>();
-  options = given.get();
+using Options = std::shared_ptr<PredictOptions>;
+
+cli::Command command(const char* name, const char* summary, const Options& options) {
   cli::Command out(name, summary);
-  add_question_options(out, given->question);
-  out.run = [given](const cli::Given&) { return run_predict(*given); };
+  add_question_options(out, options->question);
+  out.run = [options](const cli::Given&) { return run_predict(*options); };
   return out;
 }
 
 }  // namespace
 
 cli::Command predict_command() {
-  PredictOptions* options = nullptr;
+  const auto options = std::make_shared<PredictOptions>();
   auto out = command("predict", "Predict the processor cost of one message for each way to move it",
                      options);
   out.flag("--json", options->json, "Print everything that the text and the report show, as JSON");
@@ -84,7 +84,7 @@ cli::Command predict_command() {
 }
 
 cli::Command report_command() {
-  PredictOptions* options = nullptr;
+  const auto options = std::make_shared<PredictOptions>();
   auto out = command(
       "report", "Print the prediction as text, or write it with charts as one HTML file", options);
   out.file("--measured", "runs.json", options->measured,

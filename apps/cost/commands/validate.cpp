@@ -267,10 +267,6 @@ std::string predictions_text(const std::vector<model::PublishedRow>& rows) {
   return out + "Sources, and how to read the figures\n" + sources;
 }
 
-std::string judgement_text(const model::Judgement& j) {
-  return fitted_text(j) + points_text(j) + copies_text(j);
-}
-
 std::string published_text(const std::vector<model::PublishedRow>& rows) {
   return tolerance_text(rows, Use::kIdentity, "identities: arithmetic that must hold") +
          tolerance_text(rows, Use::kCalibrated, "calibrated: a preset was fitted to them") +
@@ -281,38 +277,31 @@ std::string published_text(const std::vector<model::PublishedRow>& rows) {
                                     model::kCriterion.cliff));
 }
 
-std::string tally_text(const std::vector<model::PublishedRow>& rows) {
-  const auto all = tally(rows);
-  const auto of = [](const model::Tally& t) { return fmt::format("{} of {}", t.hold, t.figures); };
-  return fmt::format(
-      "identities: {} hold; predictions: {} agree; cliffs: {} agree; limits: {} kept; not evidence "
-      "for the model: {} "
-      "calibrated and {} derived figures agree",
-      of(all[Use::kIdentity]), of(all[Use::kPrediction]), of(all[Use::kCliff]), of(all.limits),
-      of(all[Use::kCalibrated]), of(all[Use::kDerived]));
-}
-
 /// Prints the verdict as one line, and returns the exit status.
 int verdict(const std::vector<model::PublishedRow>& rows, const model::Judgement* j) {
-  auto text = tally_text(rows);
-  const auto identities = tally(rows)[model::Use::kIdentity];
-  int status = identities.hold == identities.figures ? 0 : kExitFailure;
+  const auto all = tally(rows);
+  const auto of = [](const model::Tally& t) { return fmt::format("{} of {}", t.hold, t.figures); };
+  auto text = fmt::format(
+      "identities: {} hold; predictions: {} agree; cliffs: {} agree; limits: {} kept; not evidence "
+      "for the model: {} calibrated and {} derived figures agree",
+      of(all[Use::kIdentity]), of(all[Use::kPrediction]), of(all[Use::kCliff]), of(all.limits),
+      of(all[Use::kCalibrated]), of(all[Use::kDerived]));
+  int status = 0;
   if (j != nullptr) {
     text += fmt::format("; mode (b) MAPE {:.1f} % p90 {:.1f} % max {:.1f} %", 100 * j->errors.mean,
                         100 * j->errors.p90, 100 * j->errors.max);
-    if (status == 0 && j->noise_limited()) {
+    if (j->noise_limited()) {
       status = kExitNoise;
-    } else if (status == 0 && !j->holds()) {
-      status = kExitFailure;
+      text +=
+          fmt::format(": no verdict, because identical runs differ by {:.0f} %", 100 * j->spread);
+    } else {
+      status = j->holds() ? 0 : kExitFailure;
+      text += j->holds() ? ": holds" : ": missed";
     }
-    text += j->noise_limited()
-                ? fmt::format(": no verdict, because identical runs differ by {:.0f} %",
-                              100 * j->spread)
-            : j->holds() ? ": holds"
-                         : ": missed";
   }
   fmt::print("\n{}\n", text);
-  return status;
+  const auto& identities = all[Use::kIdentity];
+  return identities.hold == identities.figures ? status : kExitFailure;
 }
 
 int run_validate(const ValidateOptions& options) {
@@ -328,7 +317,8 @@ int run_validate(const ValidateOptions& options) {
   if (!options.out.empty()) write_records(options.out, measured.runs);
   const auto judgement = judge(measured.runs, measured.machine);
   if (!judgement) throw Error(judgement.error());
-  fmt::print("{}{}", judgement_text(*judgement), published_text(*rows));
+  fmt::print("{}{}{}{}", fitted_text(*judgement), points_text(*judgement), copies_text(*judgement),
+             published_text(*rows));
   return verdict(*rows, &*judgement);
 }
 

@@ -280,18 +280,16 @@ Answer answer(const QuestionOptions& options) {
              .flips = flips_of(q),
              .cliffs = cliffs_of(q),
              .decisive = decisive_of(q)};
-  out.sentences = sentences_of(out);
-  if (!options.program.empty()) {
-    out.sentences.insert(out.sentences.begin(), program_sentence(out, options.program));
-  }
+  out.sentences = sentences_of(out, options.program);
   return out;
 }
 
-std::string crossover_text(const model::UncertainCrossover& crossover) {
+std::string crossover_text(const model::UncertainCrossover& crossover, const char* always,
+                           const char* never) {
   using enum model::Crossover::Kind;
   const auto& estimate = crossover.estimate;
-  auto out = estimate.kind == kAlways  ? "always"
-             : estimate.kind == kNever ? "never"
+  auto out = estimate.kind == kAlways  ? always
+             : estimate.kind == kNever ? never
                                        : "from " + rounded(estimate.octets, std::ceil) + " on";
   if (crossover.low == crossover.high) return out;
   return fmt::format("{} ({} to {})", out, rounded(crossover.low, std::floor),

@@ -95,17 +95,15 @@ struct Answer {
 Answer answer(const QuestionOptions& options);
 
 /// Returns the four sentences: where the time goes, what limits the throughput, what would change
-/// it, and where the choice between sockets and an RNIC flips, or that nothing is gained.
-std::vector<Sentence> sentences_of(const Answer& answer);
+/// it, and where the choice between sockets and an RNIC flips, or that nothing is gained. If
+/// `program` was recorded, a sentence about how fast it would run comes first.
+std::vector<Sentence> sentences_of(const Answer& answer, const std::string& program);
 
-/// Returns the sentence about a recorded program: how fast it would run with each way, compared
-/// with software iWARP, over which it has been recorded, and what bounds it.
-Sentence program_sentence(const Answer& answer, const std::string& program);
-
-/// Returns "always", "never" or "from 12.3 KiB on". If the crossover is uncertain, appends the
+/// Returns `always`, `never` or "from 12.3 KiB on". If the crossover is uncertain, appends the
 /// range of sizes that may be the crossover: "from 12.3 KiB on (8.0 KiB to 16.1 KiB)". The range is
 /// rounded outwards, so the text is true for every size outside of it.
-std::string crossover_text(const model::UncertainCrossover& crossover);
+std::string crossover_text(const model::UncertainCrossover& crossover,
+                           const char* always = "always", const char* never = "never");
 
 /// Formats microseconds with three digits. All views format times with it, so they agree.
 std::string us_text(double ns);

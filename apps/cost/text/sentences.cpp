@@ -44,17 +44,7 @@ std::string result(const Way& way, std::string_view unit = "") {
 
 /// Returns the sizes above a crossover, as part of a sentence.
 std::string sizes_text(const model::UncertainCrossover& crossover) {
-  auto text = crossover_text(crossover);
-  using enum model::Crossover::Kind;
-  switch (crossover.estimate.kind) {
-    case kAlways:
-      return "at every size" + text.substr(std::string_view("always").size());
-    case kNever:
-      return "at no size" + text.substr(std::string_view("never").size());
-    case kFrom:
-      break;
-  }
-  return text;
+  return crossover_text(crossover, "at every size", "at no size");
 }
 
 /// Returns the sizes from which an RNIC costs less than sockets, as part of a sentence.
@@ -177,30 +167,34 @@ std::string flip_sentence(const Answer& a) {
   return out;
 }
 
-}  // namespace
-
-Sentence program_sentence(const Answer& a, const std::string& program) {
+/// Says how fast the program would run with each way, compared with software iWARP, over which it
+/// has been recorded, and what bounds it.
+std::string program_sentence(const Answer& a, const std::string& program) {
   const auto now = a.way(to_string(Mode::kSoftware)).throughput.gbps;
   const auto run = [&](std::string_view name, std::string_view where) {
     const auto& way = a.way(name);
     return fmt::format("{:.2g} times as fast {} (bound by {})", way.throughput.gbps / now, where,
                        bound_text(way));
   };
-  const auto only = a.question.application > 0 ? "" : "If it does nothing but communicate, ";
-  return {
-      "program",
-      fmt::format("{}{} would run {} if its buffers stay registered, and {} if each transfer "
-                  "registers them; it would run {} and {}.",
-                  only, program, run(kOnce, "on an RNIC as over software iWARP"),
-                  run(kEachTime, "on one"), run(to_string(Mode::kSockets), "over kernel sockets"),
-                  run(to_string(Mode::kToe), "with a TOE"))};
+  return fmt::format(
+      "{}{} would run {} if its buffers stay registered, and {} if each transfer "
+      "registers them; it would run {} and {}",
+      a.question.application > 0 ? "" : "If it does nothing but communicate, ", program,
+      run(kOnce, "on an RNIC as over software iWARP"), run(kEachTime, "on one"),
+      run(to_string(Mode::kSockets), "over kernel sockets"),
+      run(to_string(Mode::kToe), "with a TOE"));
 }
 
-std::vector<Sentence> sentences_of(const Answer& a) {
-  return {{"time", time_sentence(a) + "."},
-          {"ceiling", ceiling_sentence(a) + "."},
-          {"change", change_sentence(a) + "."},
-          {"flip", flip_sentence(a) + "."}};
+}  // namespace
+
+std::vector<Sentence> sentences_of(const Answer& a, const std::string& program) {
+  std::vector<Sentence> out;
+  if (!program.empty()) out.push_back({"program", program_sentence(a, program) + "."});
+  out.push_back({"time", time_sentence(a) + "."});
+  out.push_back({"ceiling", ceiling_sentence(a) + "."});
+  out.push_back({"change", change_sentence(a) + "."});
+  out.push_back({"flip", flip_sentence(a) + "."});
+  return out;
 }
 
 }  // namespace iwarp::apps::cost
