@@ -46,11 +46,9 @@ Findings bench_stack();
 
 /// Measures the cheapest system call.
 Sample bench_syscall();
-/// Measures the processor time that both sides use for one wake-up. Two processes on the same
-/// processor wake each other in turn.
-Findings bench_wakeup();
-/// Does so with two processors.
-Findings bench_far_wakeup();
+/// Measures the processor time that both sides use for one wake-up. Two processes, on the same
+/// processor or (if `apart`) on two, wake each other in turn.
+Findings bench_wakeup(bool apart);
 /// Measures the cost of one additional element in a gather list.
 Findings bench_iovec();
 /// Measures the processor time that the network driver of one end needs per packet. Sends the same

@@ -33,27 +33,6 @@ constexpr std::uint64_t kTimes = 400;
 /// Number of small messages that are posted before the first of them completes, as in a stream.
 constexpr std::uint64_t kBatch = 16;
 
-}  // namespace
-
-Sample sample(const std::function<double()>& once, int rounds) {
-  std::vector<double> results(static_cast<std::size_t>(rounds));
-  std::ranges::generate(results, once);
-  return offload_model::sample_of(std::move(results));
-}
-
-double time_of(const std::function<void()>& call, std::uint64_t times) {
-  const auto now = [] {
-    timespec at{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
-    return static_cast<double>(at.tv_sec) * 1e9 + static_cast<double>(at.tv_nsec);
-  };
-  const auto start = now();
-  for (std::uint64_t i = 0; i < times; ++i) call();
-  return (now() - start) / static_cast<double>(times);
-}
-
-namespace {
-
 /// Prevents the compiler from removing work whose result is not used.
 void keep(const void* pointer) { asm volatile("" : : "g"(pointer) : "memory"); }
 
@@ -240,6 +219,23 @@ Sample bench_request() {
 }
 
 }  // namespace
+
+Sample sample(const std::function<double()>& once, int rounds) {
+  std::vector<double> results(static_cast<std::size_t>(rounds));
+  std::ranges::generate(results, once);
+  return offload_model::sample_of(std::move(results));
+}
+
+double time_of(const std::function<void()>& call, std::uint64_t times) {
+  const auto now = [] {
+    timespec at{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &at);
+    return static_cast<double>(at.tv_sec) * 1e9 + static_cast<double>(at.tv_nsec);
+  };
+  const auto start = now();
+  for (std::uint64_t i = 0; i < times; ++i) call();
+  return (now() - start) / static_cast<double>(times);
+}
 
 Sample bench_copy(std::size_t octets) {
   return bench_pass(octets, kPiece, [](std::byte* to, bytes::View from) {

@@ -63,7 +63,7 @@ struct Pipe : Ends {
 
 /// Runs a benchmark in a process of its own, whose settings end with it. Throws Error with the text
 /// of the benchmark's error, or if the benchmark takes longer than a minute.
-Sample apart(const std::function<Sample()>& benchmark) {
+Sample in_a_child(const std::function<Sample()>& benchmark) {
   constexpr unsigned kLongest = 60;  // in seconds
   const auto result = measure::json_apart(
       [&] {
@@ -99,13 +99,6 @@ double ping_pong(unsigned other) {
   const auto turn = (own + usage::processor_ns(RUSAGE_CHILDREN) - children) / (2 * kTurns);
   const auto calls = time_of([&] { (void)(there.put() && there.get()); }, kTurns);
   return std::max(0.0, turn - calls);
-}
-
-Sample wakeup(unsigned other) {
-  return apart([&] {
-    measure::run_on(measure::allowed_cpus().front());
-    return sample([&] { return ping_pong(other); }, 7);
-  });
 }
 
 void ip(const std::string& arguments) {
@@ -179,17 +172,16 @@ Sample bench_syscall() {
   return sample([] { return time_of([] { syscall(SYS_getppid); }, kCalls); });
 }
 
-Findings bench_wakeup() {
-  return {{"wakeup",
-           {wakeup(measure::allowed_cpus().front()),
-            "ping-pong between two processes over pipes, same processor"}}};
-}
-
-Findings bench_far_wakeup() {
+Findings bench_wakeup(bool apart) {
   const auto cpus = measure::allowed_cpus();
-  if (cpus.size() == 1) throw Error("this process is allowed to use only one processor");
+  if (apart && cpus.size() == 1) throw Error("this process is allowed to use only one processor");
+  const auto cost = in_a_child([&] {
+    measure::run_on(cpus.front());
+    return sample([&] { return ping_pong(apart ? cpus.back() : cpus.front()); }, 7);
+  });
   return {{"wakeup",
-           {wakeup(cpus.back()), "ping-pong between two processes over pipes, two processors"}}};
+           {cost, fmt::format("ping-pong between two processes over pipes, {}",
+                              apart ? "two processors" : "same processor")}}};
 }
 
 Findings bench_iovec() {
@@ -219,7 +211,7 @@ Findings bench_iovec() {
 }
 
 Findings bench_packet() {
-  const auto packet = apart(between_namespaces);
+  const auto packet = in_a_child(between_namespaces);
   if (packet.value <= 0) {
     throw Error("the measurement is too noisy: the cost of a packet is not positive");
   }

@@ -104,9 +104,9 @@ class Calibration {
       return Findings();
     });
     attempt("wake-up", {"wakeup"}, [&] {
-      auto out = bench_wakeup();
+      auto out = bench_wakeup(false);
       wakeups_ = fmt::format("same processor {:.2f} us", out["wakeup"].ns.value / kNsPerUs);
-      out = bench_far_wakeup();
+      out = bench_wakeup(true);
       wakeups_ += fmt::format(", other processor {:.2f} us", out["wakeup"].ns.value / kNsPerUs);
       return out;
     });

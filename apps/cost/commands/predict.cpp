@@ -60,11 +60,18 @@ int run_predict(const PredictOptions& options) {
   return 0;
 }
 
-using Options = std::shared_ptr<PredictOptions>;
-
-cli::Command command(const char* name, const char* summary, const Options& options) {
+cli::Command command(const char* name, const char* summary, std::vector<std::string> shown) {
+  const auto options = std::make_shared<PredictOptions>();
   cli::Command out(name, summary);
   add_question_options(out, options->question);
+  out.flag("--json", options->json, "Print everything that the text and the page show, as JSON");
+  out.file("--html", "OUT.html", options->html,
+           "Write an HTML page to this file; the default is text on standard output")
+      .excludes("--json");
+  out.file("--measured", "runs.json", options->measured,
+           "With --html: file of runs that iwarp cost validate --out wrote; also plot the share of "
+           "processor time that these runs spent copying");
+  out.shown = std::move(shown);
   out.run = [options](const cli::Given&) { return run_predict(*options); };
   return out;
 }
@@ -72,29 +79,17 @@ cli::Command command(const char* name, const char* summary, const Options& optio
 }  // namespace
 
 cli::Command predict_command() {
-  const auto options = std::make_shared<PredictOptions>();
-  auto out = command("predict", "Predict the processor cost of one message for each way to move it",
-                     options);
-  out.flag("--json", options->json, "Print everything that the text and the report show, as JSON");
-  out.shown = {"iwarp cost predict --preset 2003 --size 4K",
-               "iwarp cost predict --host host.json --size 1M --rate 25 --cached",
-               "iwarp cost predict --what-if inline=on,pcie=gen4x8,depth=1,wait=interrupt",
-               "iwarp cost predict --size 256K --reuse 100 --advertise 10 --json"};
-  return out;
+  return command("predict", "Predict the processor cost of one message for each way to move it",
+                 {"iwarp cost predict --preset 2003 --size 4K",
+                  "iwarp cost predict --host host.json --size 1M --rate 25 --cached",
+                  "iwarp cost predict --what-if inline=on,pcie=gen4x8,depth=1,wait=interrupt",
+                  "iwarp cost predict --size 256K --reuse 100 --advertise 10 --json"});
 }
 
 cli::Command report_command() {
-  const auto options = std::make_shared<PredictOptions>();
-  auto out = command(
-      "report", "Print the prediction as text, or write it with charts as one HTML file", options);
-  out.file("--measured", "runs.json", options->measured,
-           "With --html: file of runs that iwarp cost validate --out wrote; also plot the share of "
-           "processor time that these runs spent copying");
-  out.file("--html", "OUT.html", options->html,
-           "Write an HTML page to this file; the default is text on standard output");
-  out.shown = {"iwarp cost report --preset 2003 --html report.html",
-               "iwarp cost report --host host.json --measured runs.json --html report.html"};
-  return out;
+  return command("report", "Print the prediction as text, or write it with charts as one HTML file",
+                 {"iwarp cost report --preset 2003 --html report.html",
+                  "iwarp cost report --host host.json --measured runs.json --html report.html"});
 }
 
 }  // namespace iwarp::apps::cost
