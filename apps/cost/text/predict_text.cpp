@@ -30,13 +30,12 @@ std::string line(std::string_view name, const std::vector<Way>& all,
 /// "kernel" is in the first line, and "sockets" is below it. A name without a space is in the
 /// second line.
 std::string head(std::string_view name, const std::vector<Way>& all) {
-  const auto part = [](const Way& way, bool first) {
-    const auto space = way.name.find(' ');
-    if (space == std::string::npos) return first ? std::string() : way.name;
-    return first ? way.name.substr(0, space) : way.name.substr(space + 1);
+  const auto second = [](const Way& way) { return way.name.find(' ') + 1; };  // 0 without a space
+  const auto first = [&](const Way& way) {
+    return way.name.substr(0, std::max<std::size_t>(second(way), 1) - 1);
   };
-  return line("", all, [&](const Way& way) { return part(way, true); }) +
-         line(name, all, [&](const Way& way) { return part(way, false); });
+  return line("", all, first) +
+         line(name, all, [&](const Way& way) { return way.name.substr(second(way)); });
 }
 
 std::string component_lines(const std::vector<Way>& all) {
