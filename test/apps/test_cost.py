@@ -360,8 +360,10 @@ class Cost(Case):
 
     def test_a_note_cannot_leave_its_script_element(self):
         host = self.json_file("host.json", {"note": "<!-- <script> </script>", "parameters": {}})
-        page = self.scratch / "report.html"
-        self.assertEqual(run("cost", "report", "--host", host, "--html", page).returncode, 0)
+        page, same = (self.scratch / f"{name}.html" for name in ("report", "predict"))
+        for path in (page, same):
+            self.assertEqual(run("cost", path.stem, "--host", host, "--html", path).returncode, 0)
+        self.assertEqual(page.read_text(), same.read_text())
         inside = re.search(r'id="data">(.*)</script>\n<script>\n', page.read_text())[1].split("</script>")[0]
         self.assertIn("kernel sockets", inside)
         self.assertNotIn("<", inside)
