@@ -117,7 +117,7 @@ class Generated(Case):
         self.assertIn("predict", self.complete("iwarp cost "))
         self.assertIn("--preset", self.complete("iwarp cost predict --p"))
         self.assertEqual(self.complete("iwarp cost predict --preset "),
-                         ["2003", "2007", "2009", "2013", "100g", "2022"])
+                         ["2003", "2005", "2007", "2009", "2013", "100g", "2022", "2026"])
         self.assertEqual(self.complete("iwarp conform --only mpa/crc/empty-w"), ["mpa/crc/empty-write"])
         self.assertEqual(self.complete("iwarp perf --self write-b"), ["write-bw"])
         self.assertEqual(self.complete("iwarp help conn"), ["connection"])
