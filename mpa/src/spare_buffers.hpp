@@ -24,7 +24,7 @@ struct SpareBuffer {
 /// that access to the thread-local variable need not check whether it has been constructed. It is
 /// small, because a library that a program opens while it runs has little space for such variables.
 struct SpareBuffers {
-  std::array<SpareBuffer, 4> spares;
+  std::array<SpareBuffer, 2> spares;
   std::uint8_t count;
   /// Largest permitted `count`. The limit is 0 before the thread keeps its first buffer, and again
   /// when the thread ends.
@@ -53,7 +53,7 @@ inline Buffer take(SpareBuffers& spares, std::size_t size) {
   return take_shared(size);
 }
 
-/// Keeps the buffer for take(): the first four of a kind on this thread, further ones for all.
+/// Keeps the buffer for take(): the first two of a kind on this thread, further ones for all.
 inline void give(SpareBuffers& spares, Buffer buffer, std::size_t size) {
   if (spares.count == spares.limit) [[unlikely]]
     return give_further(spares, std::move(buffer), size);
