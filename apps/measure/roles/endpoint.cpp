@@ -104,6 +104,7 @@ Lane Endpoint::make_lane(std::uint64_t index) {
   init.recv_cq = cq_.get();
   init.limits.max_send_wr = send_capacity(plan_);
   init.limits.max_send_sge = 1;
+  init.limits.max_inline = flags_ == SendFlags::kInline ? kInlineAtMost : kSignalSize;
   init.limits.max_recv_wr = static_cast<std::uint32_t>(receives_);
   lane.qp = check(rnic_->create_qp(*pd_, init), "cannot create a queue pair");
   // A peer that polls memory recognises a message by its last byte, the low byte of the message
