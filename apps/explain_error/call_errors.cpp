@@ -91,7 +91,7 @@ constexpr std::array kRows{
         "the GID table has no entry with this index",
         {"the index was copied from another machine: an address, VLAN or version of RoCE that is "
          "added or removed moves the entries",
-         "the program assumes index 3, which is right on many cards only", "the port is not 1"},
+         "the program assumes index 3, which is right on many cards only", "port_num is not 1"},
         "iwarp info --gids, or show_gids of the card's vendor; choose the entry by its address and "
         "type, and not by its number",
         "iwarp run ibv_rc_pingpong -g 99",
@@ -332,8 +332,9 @@ constexpr std::array kRows{
     Row{"RDMA_CM_EVENT_REJECTED",
         "ECONNREFUSED",
         5,
-        "the server refused the connection; the status is -111, and on RoCE 8 (no listener) or 28 "
-        "(the program called rdma_reject())",
+        "the server refused the connection: event->status is -111 with iWARP; with RoCE it is 8 "
+        "(no "
+        "listener) or 28 (the program called rdma_reject())",
         {"no program listens on the port: the server is not started yet, or has ended",
          "the address or port is wrong, or in the byte order of the host",
          "the server called rdma_reject(); private_data may say why",

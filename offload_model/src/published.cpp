@@ -174,7 +174,7 @@ constexpr std::array kQuantities{
     Quantity{"reader", [](const Given& g) { return reader_ns(g) / kNsPerUs; }},
     // A server under load receives and sends a small message, and does not sleep in between.
     Quantity{"request", [](const Given& g) { return g.cost().total() * g.p.clock / kNsPerUs; }},
-    Quantity{"share of plain sockets",
+    Quantity{"rate relative to plain sockets",
              [](const Given& g) {
                return kPercent * message_cost(Mode::kSockets, g.p, g.w).total() / g.cost().total();
              }},

@@ -403,7 +403,7 @@ std::expected<CardSamples, std::string> fio_json(std::string_view text) try {
   for (const auto& job : (*parsed)["jobs"]) fio_job(job, global, out);
   return out;
 } catch (const Json::exception& error) {
-  return Wrong(fmt::format("not the JSON of fio: {}", error.what()));
+  return Wrong(fmt::format("invalid JSON of fio: {}", error.what()));
 }
 
 /// Reads one line of perftest's JSON, with or without quotes. A record ends with the rate, or with

@@ -129,7 +129,7 @@ TEST_CASE("one wrong field is judged by the tables of error codes") {
       {Opcode::kSend, "InvSTag=1", "continues"},
       {Opcode::kWrite, "STag=another key", "Terminate 1/1/00 or Terminate 1/1/02"},
       {Opcode::kWrite, "TO=ends with the buffer", "continues"},
-      {Opcode::kWrite, "TO=ends one octet after the buffer", "Terminate 1/1/01"},
+      {Opcode::kWrite, "TO=ends one octet past the end of the buffer", "Terminate 1/1/01"},
       {Opcode::kWrite, "TO=largest", "Terminate 1/1/03 or Terminate 1/1/01"},
       {Opcode::kReadRequest, "Size=limit", "continues"},
       {Opcode::kReadRequest, "Size=limit+1", "Terminate 0/1/01"},

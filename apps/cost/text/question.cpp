@@ -224,8 +224,8 @@ void add_question_options(cli::Command& command, QuestionOptions& options) {
   add_change_option(command, options.what_if);
   command.begin_group("");
   command.choice("--ways", options.ways, {"usual", "all"},
-                 "Ways in tables and charts: all adds kernel TLS, MSG_ZEROCOPY and zero-copy "
-                 "receive of io_uring");
+                 "Ways that tables and charts show: all adds kernel TLS, MSG_ZEROCOPY and "
+                 "zero-copy receive of io_uring");
 }
 
 void add_change_option(cli::Command& command, std::string& what_if) {

@@ -66,7 +66,8 @@ std::string fpdu_line(const Explained& e) {
   if (e.opcode != nullptr && carries_payload(e)) text += payload_text(e);
   if (e.meant) {
     text += fmt::format(
-        ", read as little-endian: {} octets from STag=0x{:08x} TO=0x{:x} to STag=0x{:08x} "
+        "; in little-endian order its fields mean {} octets from STag=0x{:08x} TO=0x{:x} to "
+        "STag=0x{:08x} "
         "TO=0x{:x}",
         e.meant->size, e.meant->source_stag.value, e.meant->source_to.value,
         e.meant->sink_stag.value, e.meant->sink_to.value);

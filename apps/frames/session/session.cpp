@@ -395,8 +395,8 @@ void Session::State::find_byte_order(Explained& e, End& requester, const IsIts& 
   }
   const auto& r = *turned.read;
   note(e, Rule::kReadByteOrder,
-       fmt::format("this response answers frame {} if that frame is read as little-endian: {} "
-                   "octets from STag=0x{:08x} TO=0x{:x} to STag=0x{:08x} TO=0x{:x}",
+       fmt::format("this response answers frame {} if the fields of that frame are little-endian: "
+                   "{} octets from STag=0x{:08x} TO=0x{:x} to STag=0x{:08x} TO=0x{:x}",
                    turned.frame, r.size, r.source_stag.value, r.source_to.value, r.sink_stag.value,
                    r.sink_to.value));
 }

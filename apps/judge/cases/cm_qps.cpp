@@ -237,7 +237,7 @@ constexpr Case kCases[] = {
     {"cm/qp/wrong-type", "RCM-211", "refuses a type other than that of the id", wrong_type, kCm},
     {"cm/qp/extended", "RCM-213", "creates queue pairs with ibv_wr_*()", extended, kCm | kWrEx},
     {"cm/qp/srq", "RCM-186 RCM-212 RCM-217 RCM-220 RCM-221 RCM-223 RCM-269", "uses the shared receive queue of the id", shared_queue, kCm | kSrq},
-    {"cm/qp/init-attr", "RCM-227 RCM-228", "refuses to return attributes for other states", attributes, kCm},
+    {"cm/qp/init-attr", "RCM-227 RCM-228", "refuses rdma_init_qp_attr() for a new id and for the state SQD", attributes, kCm},
     {"cm/qp/datagrams", "RCM-199 RCM-229 RCM-359", "creates queue pairs for datagrams in RTS", datagrams, kCm | kUd},
     {"cm/qp/ece", "RCM-231 RCM-233", "negotiates options only for the program's queue pairs", extra_options, kCm},
 };

@@ -334,7 +334,7 @@ constexpr Case kCases[] = {
     {"data/gone/error", "IBV-322 IBV-455", "fails the first request after the peer went to ERR", peer_gone<Gone::kError>, kByHand},
     {"data/gone/reset", "IBV-322", "fails the first request after the peer went to RESET", peer_gone<Gone::kReset>, kByHand},
     {"data/gone/wrong-psn", "IBV-473", "fails a request whose PSN the peer does not expect", wrong_psn, kByHand},
-    {"data/gone/completed-before", "IBV-498", "delivers what has completed, although the sender is destroyed", completed_before, kByHand},
+    {"data/gone/completed-before", "IBV-498", "delivers a message whose Send completed before its queue pair was destroyed", completed_before, kByHand},
     {"data/gone/sender-while-waiting", "IBV-455", "keeps the receiver in RTS when the sender goes to ERR", sender_fails_while_waiting, kByHand},
     {"data/gone/first-request", "IBV-315", "keeps the peer in RTS when the first request fails locally", first_fails<false, 64>, kByHand | kSrq},
     {"data/gone/second-request", "IBV-315", "keeps the peer in RTS when a later request fails locally", first_fails<true, 64>, kByHand | kSrq},

@@ -349,7 +349,7 @@ constexpr Case kCases[] = {
     {"device/attributes/positive", "IBV-19", "reports positive limits", attributes_positive},
     {"device/attributes/reads", "IBV-28 IBV-35", "reports consistent limits of Reads", attributes_of_reads},
     {"device/attributes/srq", "IBV-43 IBV-44 IBV-45", "reports limits of SRQs if it supports them", attributes_of_srq, kSrq},
-    {"device/attributes/datagrams", "IBV-40 IBV-41", "reports limits of address handles and groups", attributes_of_datagrams, kUd},
+    {"device/attributes/datagrams", "IBV-40 IBV-41", "reports limits of address handles and multicast groups", attributes_of_datagrams, kUd},
     {"device/attributes/firmware", "IBV-20", "reports a terminated firmware version", firmware_text},
     {"device/attributes/page-sizes", "IBV-23", "supports the page size of the system", page_sizes},
     {"device/attributes/extended", "IBV-56 IBV-59 IBV-63 IBV-64", "reports the same limits by ibv_query_device_ex", extended_attributes},

@@ -226,7 +226,7 @@ constexpr Case kCases[] = {
 
     {"cq/resize/larger", "IBV-238 IBV-239", "keeps completions in a larger queue", resize_with_content<200>},
     {"cq/resize/smaller", "IBV-239 IBV-241", "keeps completions in a smaller queue", resize_with_content<kMessages>},
-    {"cq/resize/below-content", "IBV-240", "loses no completion when it is resized below their number", resize_below_content},
+    {"cq/resize/below-content", "IBV-240", "keeps all completions if resized to fewer entries than it holds", resize_below_content},
     {"cq/resize/wrong", "IBV-242", "refuses to resize to no entry or to more than max_cqe", resize_wrong},
     {"cq/resize/fill", "IBV-238", "holds as many completions as it was resized to", resize_then_fill},
 

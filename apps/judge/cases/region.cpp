@@ -330,12 +330,12 @@ constexpr Case kCases[] = {
     {"mr/length/zero", "IBV-150", "refuses to register 0 bytes", length_zero},
     {"mr/length/wraps", "IBV-150", "refuses a length that exceeds the address space", length_wraps},
     {"mr/address/unmapped", "DDP-103 IBV-149 RDMAP-123 SEC-33", "refuses memory that is not mapped", unmapped},
-    {"mr/address/read-only", "IBV-149", "refuses local write on memory that is not writable", read_only},
+    {"mr/address/read-only", "IBV-149", "refuses local write access to read-only memory", read_only},
 
     {"mr/key/fields", "IBV-128 IBV-155", "fills the fields of a region", fields},
     {"mr/key/twice", "IBV-154 IBV-157", "registers the same memory twice, with other keys", twice},
-    {"mr/key/low-bit", "IBV-320", "refuses a remote key with another low bit", wrong_rkey<1>},
-    {"mr/key/high-bit", "IBV-320", "refuses a remote key with another high bit", wrong_rkey<1U << 30>},
+    {"mr/key/low-bit", "IBV-320", "refuses an rkey whose lowest bit is flipped", wrong_rkey<1>},
+    {"mr/key/high-bit", "IBV-320", "refuses an rkey whose bit 30 is flipped", wrong_rkey<1U << 30>},
     {"mr/key/foreign-remote", "IBV-127", "refuses a remote key of another domain", foreign_rkey},
     {"mr/key/foreign-local", "IBV-126 IBV-315", "does not send by a local key of another domain", foreign_lkey},
 

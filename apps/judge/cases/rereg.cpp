@@ -180,8 +180,8 @@ constexpr int kMove = IBV_REREG_MR_CHANGE_TRANSLATION;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"mr/rereg/grants", "IBV-163 IBV-169", "grants a right by ibv_rereg_mr", grants},
-    {"mr/rereg/revokes", "IBV-163 IBV-164", "revokes a right by ibv_rereg_mr", revokes},
+    {"mr/rereg/grants", "IBV-163 IBV-169", "grants a right with ibv_rereg_mr", grants},
+    {"mr/rereg/revokes", "IBV-163 IBV-164", "revokes a right with ibv_rereg_mr", revokes},
     {"mr/rereg/domain", "IBV-162 IBV-169", "moves a region to another domain", moves_pd},
     {"mr/rereg/memory", "IBV-161", "moves a region to other memory", moves_memory},
     {"mr/rereg/unknown-flag", "IBV-160 IBV-165", "refuses an unknown flag of ibv_rereg_mr", refused_input<1 << 12, true, kPage, 0>},

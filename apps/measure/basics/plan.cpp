@@ -98,7 +98,7 @@ void validate_counted(const Plan& plan) {
   check_range("messages", c.messages, 1, kMaxCounted);
   check_range("octets per receive call", c.read, plan.is_tcp() ? 1 : 0, kMaxRead);
   if (c.cpus != "other" && c.cpus != "same" && c.cpus != "any") {
-    throw UsageError(fmt::format("processors: invalid value \"{}\"", printable(c.cpus)));
+    throw UsageError(fmt::format("--cpus \"{}\": must be other, same or any", printable(c.cpus)));
   }
   const bool stream =
       plan.test->shape == Shape::kStream && (plan.is_tcp() || plan.is(Operation::kWrite));

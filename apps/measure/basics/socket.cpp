@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <memory>
+#include <system_error>
 
 #include "command_line/stop.hpp"
 #include "common/base/error.hpp"
@@ -27,6 +28,13 @@ using AddressList = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 // Maximum timeout of one call of poll().
 constexpr Clock::duration kLongestWait = std::chrono::hours(1);
 constexpr int kBacklog = 128;
+
+/// Returns why the peer has gone: it closed the connection, or the connection failed with `error`.
+PeerGone peer_gone(int error) {
+  if (error == 0 || error == EPIPE || error == ECONNRESET)
+    return PeerGone("the peer closed the connection");
+  return PeerGone("the connection to the peer failed: " + std::generic_category().message(error));
+}
 
 AddressList resolve(const net::Address& address, int flags) {
   addrinfo hints{};
@@ -102,7 +110,7 @@ void Socket::send(bytes::View octets, Clock::time_point deadline) {
     } else if (errno == EAGAIN || errno == EINTR) {
       await(POLLOUT, deadline);
     } else {
-      throw PeerGone("the peer closed the connection");
+      throw peer_gone(errno);
     }
   }
 }
@@ -123,9 +131,8 @@ std::size_t Socket::receive(bytes::Span into, Clock::time_point deadline) {
 std::size_t Socket::receive_now(bytes::Span into) {
   const auto n = ::recv(fd(), into.data(), into.size(), 0);
   if (n > 0) return static_cast<std::size_t>(n);
-  if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-    throw PeerGone("the peer closed the connection");
-  }
+  if (n == 0) throw peer_gone(0);
+  if (errno != EAGAIN && errno != EINTR) throw peer_gone(errno);
   return 0;
 }
 

@@ -326,7 +326,7 @@ class TcpServer final : public ServerRole {
         if (plan_.is_latency()) end_.all(lane, bytes::View(message));
         return;
       default:
-        throw Error("the client sent a message that is neither data nor a begin or end mark");
+        throw Error("the client sent an unknown message (is its iwarp of the same version?)");
     }
     end_.all(lane, bytes::View(message.first(1)));
   }

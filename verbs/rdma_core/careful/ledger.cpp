@@ -421,12 +421,11 @@ void Ledger::compare_rest(const Receive& receive, std::uint32_t length, Site sit
     const auto size = block_of(buffer.memory.size());
     const auto changed = first_changed(buffer, (taken + size - 1) / size);
     if (changed < buffer.sums.size()) {
-      report(
-          check::kReceiveWritten, site, receive.site,
-          fmt::format("the buffer of a receive was changed before the completion was polled, at "
-                      "or after byte {}, but the byte_len of the completion is only {} (poll the "
-                      "completion first)",
-                      before + changed * size, length));
+      report(check::kReceiveWritten, site, receive.site,
+             fmt::format("a receive buffer was changed after the received message, before the "
+                         "completion was polled: byte_len is {}, and a byte at or after {} changed "
+                         "(poll the completion before you write to the buffer)",
+                         length, before + changed * size));
       return;
     }
     before += buffer.memory.size();
