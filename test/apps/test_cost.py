@@ -137,8 +137,8 @@ class Cost(Case):
         self.assertEqual(said, usual)
         costs = dict(zip(ways, re.search("both hosts" + 8 * r" +([\d.e+]+)", wide).groups()))
         for name in set(ways) - set(five):
-            self.assertIn(f"{name} needs {costs[name]} us", said["change"])
-        self.assertRegex(said["change"], r"less than a copy from [\d.]+ KiB on, .*, less from \d+ B on, and")
+            self.assertIn(f"{costs[name]} us with {name}", said["change"])
+        self.assertRegex(said["change"], r"less than with a copy from [\d.]+ KiB on\), .* \(less from \d+ B on\), and")
         self.assertEqual([name for name, way in ways.items() if way["us"]["cipher"]], ["kernel TLS"])
         self.assertEqual([way["way"] for way in self.predicted("--ways", "all", "--what-if", "cipher=0")["before"]], list(ways))
 
