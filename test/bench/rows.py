@@ -25,7 +25,7 @@ PUT = "a put completes when the peer has placed it; over tcp, when the local ker
 TAGGED = "the rendezvous of a message needs an answer more than over tcp"
 DATAGRAM = "sender, TTL and TOS are read for each datagram, and 4,000 instructions are in user space"
 MPI = "libfabric reads each large message after an announcement, and the responder copies the source"
-QUEUE_PAIRS = "each queue pair takes its own turn for one or two messages, and its buffers leave the cache"
+QUEUE_PAIRS = "CRC and copies, and full socket buffers whose octets have left the cache"
 
 
 @dataclasses.dataclass(frozen=True)
