@@ -64,8 +64,8 @@ function fill(id, head, rows) {
 }
 
 function ways() {
-  const row = (name, text) => [name, ...data.ways.map((way, i) =>
-    right(text(way) + (data.before.length && !/band|,/.test(name) ? ` (${text(data.before[i])})` : '')))];
+  const row = (name, text, kind = 'number') => [name, ...data.ways.map((way, i) =>
+    [text(way) + (data.before.length && !/band|,/.test(name) ? ` (${text(data.before[i])})` : ''), kind])];
   const numbers = { sender: 'sender_us', receiver: 'receiver_us', 'Gb/s': 'gbps', 'one-way latency in us': 'latency_us',
     [`cores at ${number(data.rate)} Gb/s`]: 'cores',
     [`at ${number(data.load_gbps)} Gb/s: p99 latency in us`]: 'p99_us', 'share of the limiting resource': 'busy',
@@ -75,7 +75,7 @@ function ways() {
     row('both hosts', (way) => number(way.total_us)),
     row('90 % band', (way) => `${number(way.low_us)} to ${number(way.high_us)}`),
     ...Object.entries(numbers).map(([name, field]) => row(name, (way) => (way[field] === null ? 'overloaded' : number(way[field])))),
-    row('limited by', (way) => way.limit)]);
+    row('limited by', (way) => way.limit, 'words')]);
 }
 
 function published() {
