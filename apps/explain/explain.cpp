@@ -168,9 +168,10 @@ class Reading {
     }
     const int link = reader->link_type();
     if (!frames::is_known_link(link)) {
-      return complain(fmt::format(
-          "{}: unsupported link type {} (capture on Ethernet, loopback or the any device)", path,
-          link));
+      return complain(
+          fmt::format("{}: unsupported link type {} (capture on an Ethernet or loopback interface, "
+                      "or with tcpdump -i any)",
+                      path, link));
     }
     any_opened_ = true;
     std::uint64_t packets = 0;
@@ -184,7 +185,7 @@ class Reading {
     if (packed_ != nullptr && !reader->error().empty()) packed_->check_rest();
     const auto why = reason(reader->error());
     if (why.empty()) return true;
-    return complain(fmt::format("{}: stopped after {} packet{}: {}", path, packets,
+    return complain(fmt::format("{}: reading stopped after {} packet{}: {}", path, packets,
                                 packets == 1 ? "" : "s", why));
   }
 
@@ -230,9 +231,9 @@ int read_all(Report& report, const ExplainOptions& options, bool quiet) {
   if (const auto found = connections.counts().mpa; all_read && wanted > found) {
     all_read = reading.complain(
         found == 0
-            ? fmt::format("--stream {}: no MPA connection was found", wanted)
+            ? fmt::format("--stream {}: the input contains no MPA connection", wanted)
             : fmt::format(
-                  "--stream {}: this MPA connection does not exist; the last one has number {}",
+                  "--stream {}: no MPA connection has this number (the highest number is {})",
                   wanted, found));
   }
   if (!all_read) return kExitFailure;
@@ -284,13 +285,15 @@ int run_explain(const ExplainOptions& options) {
 }  // namespace
 
 cli::Command explain_command() {
-  cli::Command command("explain", "Explain the frames of a capture, with every rule they break");
+  cli::Command command("explain",
+                       "Explain the frames of a capture, and report the rules that they break");
   auto options = std::make_shared<ExplainOptions>();
   command
       .arguments(
           "FILE", options->files,
-          "pcap or pcapng file, or a qlog file of JSON text sequences (--trace FILE.qlog); may be "
-          "compressed with gzip; several files are read in the order given; - is standard input")
+          "pcap or pcapng file, or qlog file that an iwarp command wrote with --trace FILE.qlog; "
+          "may be compressed with gzip. Several files are read in the order given; - is standard "
+          "input")
       .required()
       .completes(cli::Completion::kFile);
   command.count("-v,--verbose", options->verbose,

@@ -11,8 +11,8 @@ namespace iwarp::apps::explain {
 Page::Page(const std::string& path) : path_(path) {
   if (page_file("page.js").empty()) {
     throw Error(
-        "this iwarp was built without the HTML page (install esbuild, node-react-dom and "
-        "node-d3-scale, then build again, or omit --html)");
+        "--html: this iwarp was built without the HTML page (install esbuild, node-react-dom and "
+        "node-d3-scale, then build again)");
   }
   constexpr std::string_view kModelMark = "@MODEL@";
   const auto page = page_file("page.html");

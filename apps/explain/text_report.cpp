@@ -143,9 +143,9 @@ void TextReport::frame(const ConnectionInfo& info, const frames::Explained& e,
   introduce(info);
   if (e.frame->unsure && unsure_.emplace(info.number, e.frame->from).second) {
     out_(fmt::format(
-        "{}frames {} marked \"(unsure)\" were recognized only because several plausible headers "
-        "follow one another; without a CRC they may be parts of payloads, so they are not checked "
-        "against the rules\n",
+        "{}frames {} marked \"(unsure)\" may be payload: they have no CRC, and were recognized "
+        "only by several plausible headers in succession; these frames are not checked against the "
+        "rules\n",
         kMargin, arrow(e.frame->from)));
   }
   std::string text;
@@ -266,7 +266,7 @@ void TextReport::summary(const frames::Connections::Counts& counts) {
   constexpr std::array kLeftOut{
       std::pair{PacketKind::kOther, "without TCP"},
       std::pair{PacketKind::kFragment, "of fragmented IP datagrams, which are not reassembled"},
-      std::pair{PacketKind::kCut, "with headers that the capture truncated"},
+      std::pair{PacketKind::kCut, "whose headers the capture truncated"},
       std::pair{PacketKind::kMalformed, "with contradictory length fields"}};
   const auto leave_out = [&](std::uint64_t n, std::string_view what, std::string_view text) {
     if (n != 0) out_(fmt::format("left out: {} {}\n", counted(n, what), text));

@@ -148,7 +148,7 @@ class Packed(Explain):
                 self.packed.write_bytes(octets)
                 result = run("explain", self.packed)
                 self.assertEqual(result.returncode, 1)
-                self.assertRegex(result.stderr, rf"^iwarp explain: {self.packed}: stopped after \d+ packets?: "
+                self.assertRegex(result.stderr, rf"^iwarp explain: {self.packed}: reading stopped after \d+ packets?: "
                                                 rf"the gzip file is {says}\n$")
                 self.assertIn("1.1 +0.000000 --> MPA Request", result.stdout)
                 self.assertIn(" with MPA, ", result.stdout)
@@ -241,8 +241,8 @@ class Spoiled(Explain):
         capture = (SIW / "rping-stock.pcap").read_bytes()
         absurd = capture[:24] + struct.pack("<4I", 0, 0, 0xFFFFFFF0, 0xFFFFFFF0) + b"x" * 99
         strange = capture[:20] + struct.pack("<I", 147) + capture[24:]
-        for octets, pattern in ((capture[:-5], r"stopped after 40 packets: truncated dump file"),
-                                (absurd, r"stopped after 0 packets: "),
+        for octets, pattern in ((capture[:-5], r"reading stopped after 40 packets: truncated dump file"),
+                                (absurd, r"reading stopped after 0 packets: "),
                                 (strange, r"unsupported link type 147")):
             with self.subTest(pattern=pattern):
                 path = self.written("unreadable", octets)
@@ -284,7 +284,7 @@ class Status(Case):
                 self.assert_ok(run("explain", "--stream", "1", *options, capture))
                 result = run("explain", "--stream", "2", *options, capture)
                 self.assertEqual((result.returncode, result.stderr),
-                                 (1, "iwarp explain: --stream 2: this MPA connection does not exist; the last one has number 1\n"))
+                                 (1, "iwarp explain: --stream 2: no MPA connection has this number (the highest number is 1)\n"))
 
 
 class NotIwarp(Case):

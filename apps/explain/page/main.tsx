@@ -142,7 +142,7 @@ function View({ session, connection, op, errors, wireOnly }: {
     document.addEventListener('keydown', onKey);
     return () => document.removeEventListener('keydown', onKey);
   });
-  if (!row) return <p className="where">No frame of this connection is chosen.</p>;
+  if (!row) return <p className="where">No frame of this connection matches the filters.</p>;
   return (
     <main>
       <Sequence {...{ connection, rows, selected }} onSelect={to} />

@@ -138,7 +138,7 @@ function EndMemory({ connection, owner, at }: { connection: Connection; owner: E
     <div className="end">
       <h4>{connection.names[owner]}</h4>
       {shown.map((region) => <RegionBar key={region.stag} {...{ connection, owner, region, at }} />)}
-      {all.length === 0 && <p className="where">None of its STags is used.</p>}
+      {all.length === 0 && <p className="where">No frame uses an STag of this end.</p>}
       {shown.length < all.length && <p className="where">{all.length - shown.length} more STags.</p>}
     </div>
   );
@@ -156,9 +156,9 @@ export function Memory({ session, connection, at }: {
   return (
     <section className="memory" aria-label="Memory">
       <h2>Memory</h2>
-      <p className="now">{frame && access ? sentence(connection, frame, access) : 'Nothing is placed or read.'}
+      <p className="now">{frame && access ? sentence(connection, frame, access) : 'No octets are placed or read.'}
         {by !== undefined && <b className="rule"> Refused by the Terminate in frame {by}.</b>}
-        {access?.doubtful && by === undefined && <b className="rule"> It breaks a rule, so it was possibly refused.</b>}</p>
+        {access?.doubtful && by === undefined && <b className="rule"> The frame breaks a rule, so the peer may have refused it.</b>}</p>
       {frame && access && payload && access.kind !== 'read' && access.kind !== 'atomic' && by === undefined
         && <Preview frame={frame} access={access} payload={payload} />}
       <div className="pair">

@@ -47,7 +47,7 @@ export function EndStates({ connection, at }: { connection: Connection; at: numb
             </tr>))}
           </tbody>
         </table>
-      ) : <p className="where">Not known yet.</p>}
+      ) : <p className="where">The states are not known yet.</p>}
     </section>
   );
 }
