@@ -32,7 +32,7 @@ MAY_SKIP = (
     ("the peer advertises fewer octets", lambda options: "--size=" not in options),
     # The peer's program reacts to a meaningless message, so the peer may end the stream before the rest of the
     # burst arrives.
-    ("the peer's program ended the stream before its receives ran out", lambda options: True),
+    ("the peer's program ended the stream before its posted receives ran out", lambda options: True),
 )
 # Cases that a peer with this option must fail.
 MUST_FAIL = {"--crc=off": {"mpa/startup/crc-by-default"}}

@@ -4,6 +4,7 @@
 #include "conform/command/client_command.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,9 +53,9 @@ std::string ClientCommand::failure() {
   reap(WNOHANG);
   if (!is_reaped_ || status_ == 0) return "";
   const auto how = WIFSIGNALED(status_)
-                       ? "was killed by signal " + std::to_string(WTERMSIG(status_))
-                       : "failed with exit status " + std::to_string(WEXITSTATUS(status_));
-  return "the client command " + how + " before the peer connected: " + command_;
+                       ? fmt::format("was killed by signal {}", WTERMSIG(status_))
+                       : fmt::format("failed with exit status {}", WEXITSTATUS(status_));
+  return fmt::format("the client command {} before the peer connected: {}", how, command_);
 }
 
 void ClientCommand::start() {

@@ -59,8 +59,8 @@ net::Address serve_address(const std::string& text) {
 std::vector<const conform::Case*> select_cases(const ConformOptions& options) {
   for (const std::string& only : options.only) {
     if (conform::select(PeerRole::kEither, true, {only}).empty()) {
-      throw UsageError("no case id or section begins with \"" + only +
-                       "\" (--list --should shows all cases)");
+      throw UsageError(fmt::format(
+          "no case id or section begins with \"{}\" (--list --should shows all cases)", only));
     }
   }
   auto cases = conform::select(options.role(), options.should, options.only);
@@ -174,7 +174,7 @@ int run_generated(const ConformOptions& options) {
   if (sessions.empty())
     throw UsageError(
         "--only, --after and --cases select no session (--list without these options shows all "
-        "sessions; those that begin with read-asked or in-read-response require HOST)");
+        "sessions; a session whose id begins with read-asked or in-read-response requires HOST)");
   if (options.list) {
     for (const auto& session : sessions) fmt::print("{}\n", session.id());
     return 0;
@@ -259,8 +259,9 @@ void add_options(cli::Command& command, ConformOptions& options) {
                "without an address means all addresses");
   command.text(
       "--client", "COMMAND", options.client,
-      "With --serve: command that makes the peer connect. /bin/sh runs it for each connection, and "
-      "%p stands for the port. Without --client, start the peer by hand");
+      "With --serve: shell command that makes the peer connect. The command runs once for each "
+      "connection, and %p in the command stands for the port. Without --client, start the peer by "
+      "hand");
   command.flag("--should", options.should, "Test the recommendations (SHOULD) of the RFCs as well");
   report::add_options(command, options, case_ids());
   command.number(
@@ -277,23 +278,25 @@ void add_options(cli::Command& command, ConformOptions& options) {
   command.number("--pairs", "N", options.choice.pairs, {0, 1'000'000},
                  "With --generated: number of random sessions that change two fields, in addition "
                  "to the sessions of --cases");
-  command.number("--seed", "N", options.choice.seed, {0, 1e15},
-                 "With --generated: seed for the random choice of sessions. With --litmus: seed of "
-                 "the delays between the statements");
+  command.number(
+      "--seed", "N", options.choice.seed, {0, 1e15},
+      "With --generated: seed for the random choice of sessions. With --litmus: seed for "
+      "the random delays between the statements");
   command.text("--after", "ID", options.choice.after,
                "With --generated: run only the sessions that follow session ID");
-  command.number("--silence", "MS", options.silence, {1, 60'000},
-                 "With --generated: time to wait for a reaction; then a Read tests whether the "
-                 "peer still answers");
+  command.number(
+      "--silence", "MS", options.silence, {1, 60'000},
+      "With --generated: time to wait for the peer's reaction to the tested message, before "
+      "a Read tests whether the peer still answers");
   command.flag("--no-crc", options.no_crc, "With --generated: do not request CRCs");
   command.flag("-v,--verbose", options.verbose,
                "Show every frame of each case, layer by layer; with --generated, only the frames "
                "of failed sessions");
   judge::add_device_options(command, options.device);
   command.choice("--as", options.as, {"iwarp", "roce"},
-                 "With --device: judge the device of this stack, as iwarp run --as provides it");
+                 "With --device: judge the device that a program sees under iwarp run --as");
   command.text("--like", "CARD", options.like,
-               "With --device: judge the device of this stack, as iwarp run --like provides it");
+               "With --device: judge the device that a program sees under iwarp run --like");
 }
 
 }  // namespace
@@ -317,7 +320,7 @@ cli::Command conform_command() {
                    "iwarp conform --list --only 5041           list the cases",
                    "iwarp conform --device iwarp0 --as roce    judge the device of this stack",
                    "iwarp conform --device rxe0 --only qp/     judge a device of the kernel",
-                   "iwarp conform --device rxe0 --litmus       the orders that the device keeps"};
+                   "iwarp conform --device rxe0 --litmus       the memory ordering of the device"};
   command.run = [options](const cli::Given& given) { return run_conform(given, *options); };
   return command;
 }

@@ -13,8 +13,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kGone = "no working connection";
-
 bool chosen(const Session& session, const std::vector<std::string>& only) {
   const auto id = session.id();
   return only.empty() || std::ranges::any_of(only, [&](const std::string& prefix) {
@@ -62,7 +60,7 @@ void run(const std::vector<Session>& sessions, const Target& target, const PeerT
       if (in_vain.size() < kTimeout) continue;
       run.ended_early = in_vain.front().came;
       run.outcomes.back().right = false;
-      run.outcomes.back().came += fmt::format(", then {}", kGone);
+      run.outcomes.back().came += "; the next sessions could not begin";
       return;
     }
     // This session has reached its state, so the peer still works. The sessions in `in_vain`, which
@@ -83,8 +81,8 @@ std::string line(const Outcome& o) {
                       o.broken.empty() ? "the tested message is valid" : o.broken, rows, o.expected,
                       o.came);
   } else if (!o.headers.empty()) {
-    out = fmt::format("\u00d7 {}\n    the peer's {} returns: {} [RDMAP-93] [RDMAP-94]\n", o.id,
-                      o.came, o.headers);
+    out = fmt::format("\u00d7 {}\n    wrong headers in the peer's {}: {} [RDMAP-93] [RDMAP-94]\n",
+                      o.id, o.came, o.headers);
   }
   return out.empty() ? out : out + o.record;
 }
@@ -93,10 +91,9 @@ std::string summary(const Run& run) {
   const auto right = std::ranges::count_if(run.outcomes, &Outcome::right);
   const auto headers =
       std::ranges::count_if(run.outcomes, [](const Outcome& o) { return !o.headers.empty(); });
-  auto out = fmt::format(
-      "{} sessions: {} passed, {} failed; wrong headers in {} of the Terminates received\n",
-      run.outcomes.size(), right, static_cast<std::ptrdiff_t>(run.outcomes.size()) - right,
-      headers);
+  auto out = fmt::format("{} sessions: {} passed, {} failed; Terminates with wrong headers: {}\n",
+                         run.outcomes.size(), right,
+                         static_cast<std::ptrdiff_t>(run.outcomes.size()) - right, headers);
   if (!run.ended_early.empty()) out += fmt::format("Ended early: {}\n", run.ended_early);
   return out;
 }

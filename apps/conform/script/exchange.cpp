@@ -106,7 +106,7 @@ void finish_exchange(Script& script, const PeerMemory& memory, const Sender& sen
     const PeerMemory sink = advertised(script);
     script.write(sink.stag, sink.to, text);
     if (read_peer(script, sink, 0, sink.length) != text) {
-      throw Failed{"a Read that returns the octets written", "other octets"};
+      throw Failed{"a Read Response with the octets written", "other octets"};
     }
     send(empty_advert());
     return;

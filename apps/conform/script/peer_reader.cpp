@@ -65,7 +65,7 @@ std::string describe(const Received& received) {
     case Received::Kind::kSegment:
       return describe(*received.segment);
     case Received::Kind::kGarbage:
-      return fmt::format("{} octets that are not a frame: {}", received.octets.size(),
+      return fmt::format("{} octets that are not a valid frame: {}", received.octets.size(),
                          received.why);
     case Received::Kind::kClosed:
       return "TCP closed (FIN)";

@@ -22,7 +22,7 @@ void expect_memory(Script& script, const PeerMemory& memory, bytes::View wanted,
   const Octets came = read_peer(script, memory, offset, static_cast<std::uint32_t>(wanted.size()));
   const auto differs = std::ranges::mismatch(came, wanted).in1 - came.begin();
   require(static_cast<std::size_t>(differs) == wanted.size(),
-          "a Read that returns the octets written",
+          "a Read Response with the octets written",
           fmt::format("different octets, starting at octet {}", offset + differs));
 }
 

@@ -91,9 +91,10 @@ void unpredictable(Script& s) {
     last = stag;
   }
   const bool constant = std::ranges::all_of(steps, [&](auto step) { return step == steps[0]; });
-  require(!constant, "varying differences between successive STag indexes",
-          fmt::format("a constant difference of {} between successive STag indexes",
-                      static_cast<std::int32_t>(steps[0])));
+  require(
+      !constant, "STag indexes without a constant difference between successive connections",
+      fmt::format("STag indexes with a constant difference of {} between successive connections",
+                  static_cast<std::int32_t>(steps[0])));
 }
 
 // Bounds -----------------------------------------------------------------------------------------
@@ -218,19 +219,19 @@ constexpr Case kCases[] = {
     {"ddp/stag/neighbour", "RFC 5041 7.2", "DDP-73 DDP-83", "terminates on a Write to an STag whose index is off by one", kMust, kEither, wrong_stag<0x00000100>},
     {"ddp/stag/wrong-key", "RFC 5041 7.2", "DDP-73 DDP-83 VRB-26", "terminates on a Write to an STag with a wrong key", kMust, kEither, wrong_stag<0x00000001>},
     {"ddp/stag/zero", "RFC 5041 7.2", "DDP-73 VRB-27", "terminates on a Write to STag 0", kMust, kEither, stag_0},
-    {"ddp/stag/later-segment", "RFC 5041 7.1", "DDP-73 DDP-25", "checks the STag of each segment", kMust, kEither, later_segment},
-    {"ddp/stag/earlier-connection", "RFC 5042 6.1.1", "DDP-94 SEC-9", "terminates on a Write to an STag of a closed connection", kMust, kEither, earlier_connection},
+    {"ddp/stag/later-segment", "RFC 5041 7.1", "DDP-73 DDP-25", "checks the STag of each segment of a Write", kMust, kEither, later_segment},
+    {"ddp/stag/earlier-connection", "RFC 5042 6.1.1", "DDP-94 SEC-9", "terminates on a Write to an STag advertised on a closed connection", kMust, kEither, earlier_connection},
     {"ddp/stag/other-connection", "RFC 5042 6.1.1", "DDP-74 DDP-93 SEC-7 SEC-8 RDMAP-107", "refuses a Write to memory advertised on another connection", kMust, kListens, other_connection},
     {"ddp/stag/read-other-connection", "RFC 5042 6.1.1", "RDMAP-102 RDMAP-107 SEC-8", "refuses a Read of memory advertised on another connection", kMust, kListens, read_other_connection},
     {"ddp/stag/unpredictable", "RFC 5040 8.1.1", "RDMAP-114 SEC-10", "chooses STags that cannot be predicted from earlier STags", kMust, kEither, unpredictable},
     {"ddp/bounds/last-octet", "RFC 5041 7.1", "DDP-76", "accepts a Write that ends with the last octet of the advertised memory", kMust, kEither, last_octet},
     {"ddp/bounds/before-start", "RFC 5041 7.1", "DDP-75 DDP-95 SEC-12", "terminates on a Write that begins one octet before the advertised memory", kMust, kEither, before_start},
-    {"ddp/bounds/one-past-end", "RFC 5041 7.1", "DDP-76 DDP-95 SEC-12", "terminates on a Write that ends one octet after the advertised memory", kMust, kEither, one_past_end},
+    {"ddp/bounds/one-past-end", "RFC 5041 7.1", "DDP-76 DDP-95 SEC-12", "terminates on a Write that ends one octet past the advertised memory", kMust, kEither, one_past_end},
     {"ddp/bounds/at-end", "RFC 5041 7.1", "DDP-75 DDP-95 SEC-12", "terminates on a Write to the first octet after the advertised memory", kMust, kEither, at_end},
     {"ddp/bounds/whole-and-one", "RFC 5041 7.1", "DDP-76 DDP-95 SEC-12", "terminates on a Write one octet longer than the advertised memory", kMust, kEither, whole_and_one},
     {"ddp/bounds/far-away", "RFC 5041 7.1", "DDP-75", "terminates on a Write to a TO far beyond the advertised memory", kMust, kEither, far_away},
     {"ddp/bounds/upper-half", "RFC 5041 7.1", "DDP-75", "compares all 64 bits of the TO with the bounds", kMust, kEither, upper_half},
-    {"ddp/bounds/later-segment", "RFC 5041 7.1", "DDP-75 DDP-79", "checks the bounds of each segment", kMust, kEither, later_segment_past_end},
+    {"ddp/bounds/later-segment", "RFC 5041 7.1", "DDP-75 DDP-79", "checks the bounds of each segment of a Write", kMust, kEither, later_segment_past_end},
     {"ddp/bounds/wraps", "RFC 5041 7.1", "DDP-77", "terminates on a Write whose TO plus length exceeds 2^64", kMust, kEither, wraps},
     {"ddp/bounds/ends-at-top", "RFC 5041 7.1", "DDP-75 DDP-77", "terminates on a Write whose last octet is at TO 2^64 - 1", kMust, kEither, ends_at_top},
     {"ddp/empty/wrong-stag", "RFC 5041 5.2", "DDP-45 DDP-46 VRB-33", "accepts a zero-length Write to an unknown STag", kMust, kEither, empty_wrong_stag},

@@ -38,7 +38,7 @@ EnhancedWord answer_to(Script& s, const EnhancedWord& word) {
   s.open();
   s.send_startup(Setup{.word = word});
   const auto reply = s.expect_accept();
-  if (!reply.enhanced) throw Skipped{"the peer's Replies are not enhanced"};
+  if (!reply.enhanced) throw Skipped{"the peer sends no enhanced Replies (RFC 6581)"};
   const EnhancedWord answer = s.peer_word();
   if (!word.peer_to_peer) return answer;
   leave_in_order(s);
@@ -66,7 +66,7 @@ void enhanced_reply(Script& s) {
   s.begin();
   if (!reply.enhanced || reply.revision != 2 ||
       reply.private_data.size() < mpa::kEnhancedWordSize) {
-    throw Failed{"a Reply of revision 2 with S=1 and PD_Length 4 or more (IRD and ORD)",
+    throw Failed{"a Reply of revision 2 with S=1 and a PD_Length of at least 4 (for IRD and ORD)",
                  fmt::format("a Reply of revision {} with S={:d} and PD_Length {}", reply.revision,
                              reply.enhanced, reply.private_data.size())};
   }
@@ -136,21 +136,21 @@ void echoes_a(Script& s) {
 
 void names_one_of_all(Script& s) {
   const auto word = answer_to(s, kAllKinds);
-  if (!names_rtr(word)) throw Failed{"at least one of B, C and D set", flags_of(word)};
+  if (!names_rtr(word)) throw Failed{"at least one of the flags B, C and D set", flags_of(word)};
 }
 
 template <Rtr Kind>
 void one_kind(Script& s) {
   const auto word = answer_to(s, only(Kind));
   if (!word.peer_to_peer || !names_rtr(word)) {
-    throw Failed{"A=1, and at least one of B, C and D set", flags_of(word)};
+    throw Failed{"A=1, and at least one of the flags B, C and D set", flags_of(word)};
   }
 }
 
 void no_kind(Script& s) {
   const auto word = answer_to(s, kNoKind);
   if (!names_rtr(word))
-    throw Failed{"B, C or D set, for an RTR kind that the peer supports", flags_of(word)};
+    throw Failed{"flag B, C or D set, to name an RTR kind that the peer supports", flags_of(word)};
 }
 
 void same_kinds_when_asked_together(Script& s) {
@@ -168,7 +168,7 @@ void same_kinds_when_asked_together(Script& s) {
 
 void must_be_enhanced(Script& s) {
   if ((s.peer_startup_octets()[kFlagsAt] & kFlagS) == std::byte{0}) {
-    throw Skipped{"the peer's Request is not enhanced"};
+    throw Skipped{"the peer sends no enhanced Request (RFC 6581)"};
   }
 }
 
@@ -186,7 +186,7 @@ void request_flags(Script& s) {
   must_be_enhanced(s);
   const auto& word = s.peer_word();
   if (word.peer_to_peer && !names_rtr(word))
-    throw Failed{"A=1, and at least one of B, C and D set", flags_of(word)};
+    throw Failed{"A=1, and at least one of the flags B, C and D set", flags_of(word)};
   if (!word.peer_to_peer && names_rtr(word)) throw Failed{"A=0, and B=C=D=0", flags_of(word)};
 }
 
@@ -234,13 +234,13 @@ constexpr Case kCases[] = {
     {"mpa/enhanced/no-word", "RFC 6581 6", "EMPA-7", "does not accept a Request with S=1 and no private data", Level::kMust, PeerRole::kResponder, word_too_short<0>},
     {"mpa/enhanced/word-of-3-octets", "RFC 6581 6", "EMPA-7", "does not accept a Request with S=1 and 3 octets of private data", Level::kMust, PeerRole::kResponder, word_too_short<3>},
     {"mpa/enhanced/total-513", "RFC 6581 7", "EMPA-10 MPA-79", "closes the connection on an enhanced Request with 513 octets of private data", Level::kMust, PeerRole::kResponder, enhanced_513},
-    {"mpa/enhanced/client-server", "RFC 6581 9.2", "EMPA-41 EMPA-42", "echoes A=0, and sends B=C=D=0", Level::kMust, PeerRole::kResponder, client_server},
-    {"mpa/enhanced/kinds-without-a", "RFC 6581 9.2", "EMPA-42 EMPA-43", "ignores B, C and D when A=0", Level::kMust, PeerRole::kResponder, kinds_without_a},
-    {"mpa/enhanced/echoes-a", "RFC 6581 9.2", "EMPA-33", "echoes A=1", Level::kMust, PeerRole::kResponder, echoes_a},
+    {"mpa/enhanced/client-server", "RFC 6581 9.2", "EMPA-41 EMPA-42", "echoes A=0 of the Request, and sends B=C=D=0 in its Reply", Level::kMust, PeerRole::kResponder, client_server},
+    {"mpa/enhanced/kinds-without-a", "RFC 6581 9.2", "EMPA-42 EMPA-43", "ignores B, C and D of a Request with A=0", Level::kMust, PeerRole::kResponder, kinds_without_a},
+    {"mpa/enhanced/echoes-a", "RFC 6581 9.2", "EMPA-33", "echoes A=1 of the Request in its Reply", Level::kMust, PeerRole::kResponder, echoes_a},
     {"mpa/enhanced/names-a-kind", "RFC 6581 9.2", "EMPA-32 EMPA-35", "names an RTR kind when the Request offers all kinds", Level::kMust, PeerRole::kResponder, names_one_of_all},
-    {"mpa/enhanced/write-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names an RTR kind when the Request offers Write", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kWrite>},
-    {"mpa/enhanced/read-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names an RTR kind when the Request offers Read", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kRead>},
-    {"mpa/enhanced/send-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names an RTR kind when the Request offers Send", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kSend>},
+    {"mpa/enhanced/write-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names an RTR kind when the Request offers only Write", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kWrite>},
+    {"mpa/enhanced/read-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names an RTR kind when the Request offers only Read", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kRead>},
+    {"mpa/enhanced/send-offered", "RFC 6581 9.2", "EMPA-33 EMPA-37", "echoes A=1 and names an RTR kind when the Request offers only Send", Level::kMust, PeerRole::kResponder, one_kind<Rtr::kSend>},
     {"mpa/enhanced/nothing-offered", "RFC 6581 9.2", "EMPA-37", "names a supported RTR kind when the Request offers none", Level::kMust, PeerRole::kResponder, no_kind},
     {"mpa/enhanced/all-common-kinds", "RFC 6581 9.2", "EMPA-34", "names every offered RTR kind that it supports", Level::kShould, PeerRole::kResponder, same_kinds_when_asked_together},
     {"mpa/enhanced/request-word", "RFC 6581 6", "EMPA-7", "sends IRD and ORD in a Request with S=1", Level::kMust, PeerRole::kInitiator, request_word},
@@ -248,7 +248,7 @@ constexpr Case kCases[] = {
     {"mpa/enhanced/reply-no-word", "RFC 6581 6", "EMPA-7 MPA-90", "ends the connection on a Reply with S=1 and no private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<0>, kLast},
     {"mpa/enhanced/reply-word-of-3-octets", "RFC 6581 6", "EMPA-7 MPA-90", "ends the connection on a Reply with S=1 and 3 octets of private data", Level::kMust, PeerRole::kInitiator, reply_word_too_short<3>, kLast},
     {"mpa/enhanced/reply-kinds-without-a", "RFC 6581 9.2", "EMPA-43", "ignores B, C and D of a Reply with A=0", Level::kMust, PeerRole::kInitiator, reply_kinds_without_a},
-    {"mpa/enhanced/retries-plain", "RFC 6581 10", "EMPA-50", "retries with revision 1 after the tester closes on its enhanced Request", Level::kShould, PeerRole::kInitiator, retries_plain},
+    {"mpa/enhanced/retries-plain", "RFC 6581 10", "EMPA-50", "retries with revision 1 if the tester closes instead of sending a Reply", Level::kShould, PeerRole::kInitiator, retries_plain},
 };
 // clang-format on
 

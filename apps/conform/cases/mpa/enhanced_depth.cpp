@@ -26,7 +26,7 @@ constexpr std::size_t kLongestBurst = 128;
 
 EnhancedWord answer_to(Script& s, std::uint16_t ird, std::uint16_t ord) {
   if (!s.establish({.ird = ird, .ord = ord}).enhanced)
-    throw Skipped{"the peer's Replies are not enhanced"};
+    throw Skipped{"the peer sends no enhanced Replies (RFC 6581)"};
   return s.peer_word();
 }
 
@@ -98,7 +98,7 @@ void works_without_negotiation(Script& s) {
 
 Setup meet_enhanced(Script& s) {
   const Setup setup = s.await_peer();
-  if (setup.revision != 2) throw Skipped{"the peer's Request is not enhanced"};
+  if (setup.revision != 2) throw Skipped{"the peer sends no enhanced Request (RFC 6581)"};
   return setup;
 }
 

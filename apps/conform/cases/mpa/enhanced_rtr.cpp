@@ -25,7 +25,7 @@ void agree_on(Script& s, Rtr kind) {
   s.open();
   s.send_startup(Setup{.peer_to_peer = true, .rtr = kind});
   s.expect_accept();
-  if (!s.peer_word().peer_to_peer) throw Skipped{"the peer does not echo A=1"};
+  if (!s.peer_word().peer_to_peer) throw Skipped{"the peer does not echo A=1 (peer-to-peer mode)"};
   if (names_rtr(s.peer_word(), kind)) return;
   leave_in_order(s);
   throw Skipped{fmt::format("the peer does not support a {} as the RTR", name(kind))};
@@ -41,11 +41,11 @@ Rtr agree(Script& s) {
                                                  .rtr_read = true,
                                                  .ord = 16}});
   s.expect_accept();
-  if (!s.peer_word().peer_to_peer) throw Skipped{"the peer does not echo A=1"};
+  if (!s.peer_word().peer_to_peer) throw Skipped{"the peer does not echo A=1 (peer-to-peer mode)"};
   for (const Rtr kind : {Rtr::kWrite, Rtr::kRead, Rtr::kSend}) {
     if (names_rtr(s.peer_word(), kind)) return kind;
   }
-  throw Skipped{"the peer names no RTR kind"};
+  throw Skipped{"the peer's Reply names no RTR kind"};
 }
 
 template <Rtr Kind>
@@ -257,7 +257,7 @@ void no_kind_named(Script& s) {
 
 void no_rtr_with_a_0(Script& s) {
   Setup setup = s.await_peer();
-  if (setup.revision != 2) throw Skipped{"the peer's Request is not enhanced"};
+  if (setup.revision != 2) throw Skipped{"the peer sends no enhanced Request (RFC 6581)"};
   if (setup.peer_to_peer) throw Skipped{"the peer requests peer-to-peer mode"};
   s.send_startup(setup);
   s.begin();

@@ -130,16 +130,16 @@ void markers_not_demanded(Script& s) {
 constexpr Case kCases[] = {
     {"mpa/startup/one-octet-pieces", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a startup frame that arrives octet by octet", Level::kMust, PeerRole::kEither, one_octet_pieces},
     {"mpa/startup/split-in-key", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a startup frame whose key arrives in two TCP segments", Level::kMust, PeerRole::kEither, split_in_key},
-    {"mpa/startup/split-before-private-data", "RFC 5044 7.1.2", "MPA-56 MPA-100", "waits for private data that arrives after the rest of the frame", Level::kMust, PeerRole::kEither, split_before_private_data},
+    {"mpa/startup/split-before-private-data", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a startup frame whose private data arrives in a later TCP segment", Level::kMust, PeerRole::kEither, split_before_private_data},
     {"mpa/startup/split-in-private-data", "RFC 5044 7.1.2", "MPA-56 MPA-100", "accepts a startup frame whose private data arrives in two TCP segments", Level::kMust, PeerRole::kEither, split_in_private_data},
     {"mpa/startup/reserved-flags-ignored", "RFC 5044 7.1.1", "MPA-74", "ignores the reserved flag bits of a startup frame", Level::kMust, PeerRole::kEither, reserved_flags_ignored},
     {"mpa/startup/reserved-flags-zero", "RFC 5044 7.1.1", "MPA-74", "sends zero in the reserved flag bits of its startup frame", Level::kMust, PeerRole::kEither, reserved_flags_zero},
     {"mpa/startup/crc-by-default", "RFC 5044 4.4", "MPA-2 MPA-36", "requests CRCs, unless it is configured otherwise", Level::kMust, PeerRole::kEither, crc_by_default},
-    {"mpa/startup/crc-when-we-ask", "RFC 5044 7.1.1", "MPA-37 MPA-40 MPA-72", "sends and checks CRCs when the tester's frame says C=1", Level::kMust, PeerRole::kEither, crc_when_we_ask},
-    {"mpa/startup/crc-when-peer-asks", "RFC 5044 7.1.1", "MPA-37 MPA-72", "sends and checks CRCs when only its own frame says C=1", Level::kMust, PeerRole::kResponder, crc_when_peer_asks},
-    {"mpa/startup/crc-off", "RFC 5044 4.4", "MPA-17 MPA-18 MPA-41 MPA-71", "ignores the CRC field when both frames say C=0", Level::kMust, PeerRole::kEither, crc_off_on_both_sides},
-    {"mpa/startup/markers-demanded", "RFC 5044 4.3", "MPA-24 MPA-70 MPA-97", "inserts markers when the tester's frame says M=1", Level::kMust, PeerRole::kEither, markers_demanded},
-    {"mpa/startup/markers-not-demanded", "RFC 5044 7.1.1", "MPA-69", "inserts no markers when the tester's frame says M=0", Level::kMust, PeerRole::kEither, markers_not_demanded},
+    {"mpa/startup/crc-when-we-ask", "RFC 5044 7.1.1", "MPA-37 MPA-40 MPA-72", "sends and checks CRCs when the tester's startup frame has C=1", Level::kMust, PeerRole::kEither, crc_when_we_ask},
+    {"mpa/startup/crc-when-peer-asks", "RFC 5044 7.1.1", "MPA-37 MPA-72", "sends and checks CRCs when only its own startup frame has C=1", Level::kMust, PeerRole::kResponder, crc_when_peer_asks},
+    {"mpa/startup/crc-off", "RFC 5044 4.4", "MPA-17 MPA-18 MPA-41 MPA-71", "ignores the CRC field when both startup frames have C=0", Level::kMust, PeerRole::kEither, crc_off_on_both_sides},
+    {"mpa/startup/markers-demanded", "RFC 5044 4.3", "MPA-24 MPA-70 MPA-97", "inserts markers when the tester's startup frame has M=1", Level::kMust, PeerRole::kEither, markers_demanded},
+    {"mpa/startup/markers-not-demanded", "RFC 5044 7.1.1", "MPA-69", "inserts no markers when the tester's startup frame has M=0", Level::kMust, PeerRole::kEither, markers_not_demanded},
 };
 // clang-format on
 

@@ -63,12 +63,12 @@ void no_receive(Script& s) {
   for (;;) {
     const Received received = s.receive();
     if (received.kind != Received::Kind::kSegment) {
-      throw Skipped{"the peer's program never ran out of receives"};
+      throw Skipped{"the peer's program never ran out of posted receives"};
     }
     if (!received.segment->is(Opcode::kTerminate)) continue;
     const auto terminate = read_terminate(*received.segment);
     if (!is_objection(terminate))
-      throw Skipped{"the peer's program ended the stream before its receives ran out"};
+      throw Skipped{"the peer's program ended the stream before its posted receives ran out"};
     if (reports(terminate, ddp::kUntaggedNoBuffer)) return;
     throw Failed{"Terminate " + bytes::to_string(ddp::kUntaggedNoBuffer), describe(terminate)};
   }

@@ -138,7 +138,7 @@ void read_behind_write(Script& s) {
     const auto text = pattern(memory.length, round);
     s.write(memory.stag, memory.to, text);
     if (read_peer(s, memory, 0, memory.length) != text) {
-      throw Failed{"the octets of the Write that precedes the Read", "other octets"};
+      throw Failed{"a Read Response with the octets of the preceding Write", "other octets"};
     }
   }
 }
@@ -157,7 +157,7 @@ void read_behind_small_writes(Script& s) {
   }
   s.octets(together);
   if (read_peer(s, memory, 0, count) != text) {
-    throw Failed{"the octets of the Writes that precede the Read", "other octets"};
+    throw Failed{"a Read Response with the octets of the preceding Writes", "other octets"};
   }
 }
 

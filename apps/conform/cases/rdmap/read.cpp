@@ -28,7 +28,8 @@ void whole(Script& s) {
   const auto text = read_peer(s, memory, 0, memory.length);
   if (s.peer_role() == PeerRole::kResponder &&
       !std::ranges::equal(text, bytes::View(s.memory()).first(memory.length))) {
-    throw Failed{"the octets that the peer has read from the tester", "other octets"};
+    throw Failed{"a Read Response with the octets that the peer has read from the tester",
+                 "other octets"};
   }
   finish_exchange(s, memory);
 }
@@ -43,7 +44,8 @@ void odd_offsets(Script& s) {
     if (!std::ranges::equal(read_peer(s, memory, offset, length),
                             bytes::View(text).subspan(offset, length))) {
       throw Failed{
-          fmt::format("the data of length {} at offset {} of the peer's memory", length, offset),
+          fmt::format("a Read Response with the {} octets at offset {} of the peer's memory",
+                      length, offset),
           "other octets"};
     }
   }
@@ -151,8 +153,8 @@ void as_agreed(Script& s) {
   for (std::uint32_t n = 0; n < depth; ++n) {
     const auto size = s.expect(Opcode::kReadResponse).payload.size();
     if (size == n + 1) continue;
-    throw Failed{"Read Responses in the order of the requests: 1 octet, 2 octets and so on",
-                 fmt::format("a length of {} in Read Response number {}", size, n + 1)};
+    throw Failed{"Read Responses of 1 octet, 2 octets and so on, in the order of the requests",
+                 fmt::format("{} octets in Read Response number {}", size, n + 1)};
   }
   finish_exchange(s, memory);
 }
@@ -299,8 +301,8 @@ constexpr Case kCases[] = {
     {"rdmap/read/sink-copied", "RFC 5040 5.2.2", "RDMAP-13 RDMAP-42 RDMAP-47 DDP-13 DDP-14 DDP-43", "copies the sink's STag and TO to the Read Response", kMust, kAny, sink_copied},
     {"rdmap/read/reserved-bits", "RFC 5040 4.1", "RDMAP-9 RDMAP-10 DDP-19", "ignores the reserved bits and the InvSTag field of a Read Request", kMust, kAny, reserved_bits},
     {"rdmap/read/two-segments", "RFC 5041 5.2", "DDP-40", "accepts a Read Request of two segments", Level::kShould, kAny, two_segments},
-    {"rdmap/read/as-agreed", "RFC 5040 6.1", "RDMAP-43 RDMAP-45 RDMAP-78 RDMAP-81", "answers as many outstanding Reads as agreed, in order", kMust, kAny, as_agreed},
-    {"rdmap/read/beyond-agreed", "RFC 5040 6.1", "RDMAP-31 RDMAP-84 DDP-68", "terminates when more Reads are outstanding than agreed", kMust, kAny, beyond_agreed},
+    {"rdmap/read/as-agreed", "RFC 5040 6.1", "RDMAP-43 RDMAP-45 RDMAP-78 RDMAP-81", "answers the agreed number of outstanding Reads, in order", kMust, kAny, as_agreed},
+    {"rdmap/read/beyond-agreed", "RFC 5040 6.1", "RDMAP-31 RDMAP-84 DDP-68", "terminates when the tester exceeds the agreed number of outstanding Reads", kMust, kAny, beyond_agreed},
     {"rdmap/read/unknown-stag", "RFC 5040 7.2", "RDMAP-39 RDMAP-101", "terminates on a Read of an unknown STag", kMust, kAny, unknown_stag},
     {"rdmap/read/wrong-key", "RFC 5040 7.2", "RDMAP-39 RDMAP-101", "terminates on a Read of an STag with a wrong key", kMust, kAny, wrong_key},
     {"rdmap/read/stag-0", "RFC 5040 7.2", "RDMAP-39 RDMAP-101", "terminates on a Read of STag 0", kMust, kAny, stag_0},

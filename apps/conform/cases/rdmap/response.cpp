@@ -168,7 +168,7 @@ constexpr Case kCases[] = {
     {"rdmap/response/reserved-bits", "RFC 5040 4.1", "RDMAP-9 DDP-19", "ignores the reserved bits of a Read Response", kMust, kServer, reserved_bits},
     {"rdmap/response/other-stag", "RFC 5041 7.1", "RDMAP-46 DDP-73", "terminates on a Read Response to an unknown STag", kMust, kServer, other_stag},
     {"rdmap/response/before-sink", "RFC 5041 7.1", "RDMAP-46 DDP-75", "terminates on a Read Response that begins before its sink", kMust, kServer, before_sink},
-    {"rdmap/response/behind-sink", "RFC 5041 7.1", "RDMAP-46 DDP-75", "terminates on a Read Response that begins after its sink", kMust, kServer, behind_sink},
+    {"rdmap/response/behind-sink", "RFC 5041 7.1", "RDMAP-46 DDP-75", "terminates on a Read Response that begins after the end of its sink", kMust, kServer, behind_sink},
     {"rdmap/response/too-long", "RFC 5041 7.1", "RDMAP-46 DDP-76", "terminates on a Read Response longer than its sink", kMust, kServer, too_long},
     {"rdmap/response/too-long-unended", "RFC 5041 7.1", "RDMAP-46 DDP-76", "terminates on a Read Response that exceeds its sink in a segment with L=0", kMust, kServer, too_long_unended},
     {"rdmap/response/later-length-0", "RFC 5041 4.1", "DDP-36 DDP-62", "ends the stream on an empty ULPDU within a Read Response", kMust, kServer, later_header_short<0>},

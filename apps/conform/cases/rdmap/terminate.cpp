@@ -107,8 +107,10 @@ void control_word(Script& s) {
     const bool exchanged =
         provoked == opcode_error && received.terminate.fault != rdmap::kUnexpectedOpcode;
     if (received.standard_layout && !exchanged) continue;
-    throw Failed{"Layer, EType, Error Code, M, D and R, starting at the most significant bit",
-                 describe(received)};
+    throw Failed{
+        "a Terminate Control field with Layer, EType, Error Code, M, D and R in this order, "
+        "starting at the most significant bit",
+        describe(received)};
   }
 }
 
@@ -143,7 +145,7 @@ void size(Script& s) {
                                (flags.d ? header : 0) + (flags.r ? rdmap::kReadRequestSize : 0);
   const auto came = provoked.received.segment.payload().size();
   if (came != expected) {
-    throw Failed{fmt::format("a Terminate of {} octets for {}", expected, words(flags)),
+    throw Failed{fmt::format("a Terminate of {} octets, which matches {}", expected, words(flags)),
                  fmt::format("a Terminate of {} octets", came)};
   }
 }
@@ -175,7 +177,8 @@ bytes::View behind_control(const ReceivedTerminate& received, std::size_t skip, 
 template <Provoke kProvoke>
 void header(Script& s) {
   const auto provoked = kProvoke(s);
-  if (!flags_of(provoked.received).d) throw Skipped{"the peer does not return the DDP header"};
+  if (!flags_of(provoked.received).d)
+    throw Skipped{"the peer's Terminate does not contain the DDP header"};
   const std::size_t size = (provoked.ulpdu[0] & std::byte{0x80}) != std::byte{0} ? 14 : 18;
   if (!std::ranges::equal(behind_control(provoked.received, kLengthSize, size),
                           bytes::View(provoked.ulpdu).first(size))) {
@@ -186,7 +189,8 @@ void header(Script& s) {
 
 void read_request(Script& s) {
   const auto provoked = read_error(s);
-  if (!flags_of(provoked.received).r) throw Skipped{"the peer does not return the RDMA header"};
+  if (!flags_of(provoked.received).r)
+    throw Skipped{"the peer's Terminate does not contain the RDMA header"};
   constexpr std::size_t kHeader = ddp::kUntaggedHeaderSize;
   if (!std::ranges::equal(
           behind_control(provoked.received, kLengthSize + kHeader, rdmap::kReadRequestSize),
@@ -200,7 +204,7 @@ template <Provoke kProvoke>
 void length(Script& s) {
   const auto provoked = kProvoke(s);
   if (!flags_of(provoked.received).m)
-    throw Skipped{"the peer does not return the DDP Segment Length"};
+    throw Skipped{"the peer's Terminate does not contain the DDP Segment Length"};
   bytes::Reader reader(behind_control(provoked.received, 0, kLengthSize));
   const std::size_t came = reader.u16();
   if (came != provoked.ulpdu.size()) {
@@ -254,19 +258,19 @@ constexpr Case kCases[] = {
     {"rdmap/terminate/size-crc", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "after a CRC error, sends a Terminate whose length matches M, D and R", kMust, kAny, size<crc_error>},
     {"rdmap/terminate/size-write", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "after an invalid Write, sends a Terminate whose length matches M, D and R", kMust, kAny, size<write_error>},
     {"rdmap/terminate/size-read", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-21", "after an invalid Read, sends a Terminate whose length matches M, D and R", kMust, kAny, size<read_error>},
-    {"rdmap/terminate/brings-write", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "returns the DDP header of an invalid Write", kMust, kAny, brings<write_error, true, false>},
-    {"rdmap/terminate/brings-send", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "returns the DDP header of an invalid Send", kMust, kAny, brings<send_error, true, false>},
-    {"rdmap/terminate/brings-read", "RFC 5040 7.1", "RDMAP-94 RDMAP-17", "returns the DDP header and the RDMA header of an invalid Read Request", kMust, kAny, brings<read_error, true, true>},
-    {"rdmap/terminate/brings-invalidate", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "returns the DDP header of a Send that invalidates an unknown STag", kMust, kAny, brings<invalidate_error, true, false>},
-    {"rdmap/terminate/brings-opcode", "RFC 5040 4.8", "RDMAP-17", "returns no RDMA header after an invalid opcode", Level::kShould, kAny, brings_for_opcode},
-    {"rdmap/terminate/brings-crc", "RFC 5040 4.8", "RDMAP-92 RDMAP-17", "returns no headers after a CRC error", kMust, kAny, brings<crc_error, false, false>},
-    {"rdmap/terminate/header-write", "RFC 5040 4.8", "RDMAP-20 VRB-22", "returns the DDP header of an invalid Write octet for octet", kMust, kAny, header<write_error>},
-    {"rdmap/terminate/header-send", "RFC 5040 4.8", "RDMAP-20", "returns the DDP header of an invalid Send octet for octet", kMust, kAny, header<send_error>},
-    {"rdmap/terminate/header-read", "RFC 5040 4.8", "RDMAP-20", "returns the DDP header of an invalid Read Request octet for octet", kMust, kAny, header<read_error>},
-    {"rdmap/terminate/read-request", "RFC 5040 4.8", "RDMAP-21", "returns the RDMA header of an invalid Read Request octet for octet", kMust, kAny, read_request},
-    {"rdmap/terminate/length-write", "RFC 5040 4.8", "RDMAP-19", "reports the DDP Segment Length of an invalid Write", kMust, kAny, length<write_error>},
-    {"rdmap/terminate/length-send", "RFC 5040 4.8", "RDMAP-19", "reports the DDP Segment Length of an invalid Send", kMust, kAny, length<send_error>},
-    {"rdmap/terminate/length-read", "RFC 5040 4.8", "RDMAP-19", "reports the DDP Segment Length of an invalid Read Request", kMust, kAny, length<read_error>},
+    {"rdmap/terminate/brings-write", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "sends a Terminate with the DDP header of an invalid Write", kMust, kAny, brings<write_error, true, false>},
+    {"rdmap/terminate/brings-send", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "sends a Terminate with the DDP header of an invalid Send", kMust, kAny, brings<send_error, true, false>},
+    {"rdmap/terminate/brings-read", "RFC 5040 7.1", "RDMAP-94 RDMAP-17", "sends a Terminate with the DDP and RDMA headers of an invalid Read Request", kMust, kAny, brings<read_error, true, true>},
+    {"rdmap/terminate/brings-invalidate", "RFC 5040 7.1", "RDMAP-93 RDMAP-17", "sends a Terminate with the DDP header of a Send whose InvSTag is unknown", kMust, kAny, brings<invalidate_error, true, false>},
+    {"rdmap/terminate/brings-opcode", "RFC 5040 4.8", "RDMAP-17", "sends a Terminate without an RDMA header after an invalid opcode", Level::kShould, kAny, brings_for_opcode},
+    {"rdmap/terminate/brings-crc", "RFC 5040 4.8", "RDMAP-92 RDMAP-17", "sends a Terminate without headers after a CRC error", kMust, kAny, brings<crc_error, false, false>},
+    {"rdmap/terminate/header-write", "RFC 5040 4.8", "RDMAP-20 VRB-22", "copies the DDP header of an invalid Write unchanged into its Terminate", kMust, kAny, header<write_error>},
+    {"rdmap/terminate/header-send", "RFC 5040 4.8", "RDMAP-20", "copies the DDP header of an invalid Send unchanged into its Terminate", kMust, kAny, header<send_error>},
+    {"rdmap/terminate/header-read", "RFC 5040 4.8", "RDMAP-20", "copies the DDP header of an invalid Read Request unchanged into its Terminate", kMust, kAny, header<read_error>},
+    {"rdmap/terminate/read-request", "RFC 5040 4.8", "RDMAP-21", "copies the RDMA header of an invalid Read Request unchanged into its Terminate", kMust, kAny, read_request},
+    {"rdmap/terminate/length-write", "RFC 5040 4.8", "RDMAP-19", "reports the DDP Segment Length of an invalid Write in its Terminate", kMust, kAny, length<write_error>},
+    {"rdmap/terminate/length-send", "RFC 5040 4.8", "RDMAP-19", "reports the DDP Segment Length of an invalid Send in its Terminate", kMust, kAny, length<send_error>},
+    {"rdmap/terminate/length-read", "RFC 5040 4.8", "RDMAP-19", "reports the DDP Segment Length of an invalid Read Request in its Terminate", kMust, kAny, length<read_error>},
     {"rdmap/terminate/first-error", "RFC 5040 7.1", "RDMAP-95", "sends one Terminate, which reports the first of two errors", kMust, kAny, first_error},
     {"rdmap/terminate/nothing-behind", "RFC 5040 5.4", "RDMAP-63 RDMAP-89 RDMAP-90", "sends nothing after its Terminate", kMust, kAny, nothing_behind},
     {"rdmap/terminate/graceful", "RFC 5040 6.2.1", "RDMAP-88", "closes with a FIN, not with a reset, after its Terminate", Level::kShould, kAny, graceful},

@@ -107,7 +107,7 @@ constexpr Case kCases[] = {
     {"rdmap/terminated/minimal", "RFC 5040 5.4", "RDMAP-61 RDMAP-62 RDMAP-90", "ends the stream on a Terminate, without sending a Terminate", kMust, kAny, control<0x00, 0x00, 0x00, 0x00>},
     {"rdmap/terminated/first", "RFC 5040 5.4", "RDMAP-61 RDMAP-90", "accepts a Terminate as the first message", kMust, kAny, first},
     {"rdmap/terminated/while-it-reads", "RFC 5040 5.4", "RDMAP-61 RDMAP-90", "accepts a Terminate in place of a Read Response", kMust, PeerRole::kResponder, while_it_reads},
-    {"rdmap/terminated/headers", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-90", "accepts a Terminate that returns headers", kMust, kAny, headers},
+    {"rdmap/terminated/headers", "RFC 5040 4.8", "RDMAP-19 RDMAP-20 RDMAP-90", "accepts a Terminate that contains the DDP header of a Write", kMust, kAny, headers},
     {"rdmap/terminated/unknown-code", "RFC 5040 4.8", "RDMAP-16 RDMAP-90", "accepts a Terminate with an undefined Error Code", kMust, kAny, control<0x02, 0x77, 0x00, 0x00>},
     {"rdmap/terminated/unknown-layer", "RFC 5040 4.8", "RDMAP-16 RDMAP-90", "accepts a Terminate with an undefined Layer", kMust, kAny, control<0xFF, 0xFF, 0x00, 0x00>},
     {"rdmap/terminated/reserved-bits", "RFC 5040 4.8", "RDMAP-18 RDMAP-90", "ignores the reserved bits of a Terminate", kMust, kAny, control<0x00, 0x00, 0x1F, 0xFF>},
@@ -119,7 +119,7 @@ constexpr Case kCases[] = {
     {"rdmap/terminated/long", "RFC 5040 4.8", "RDMAP-15 RDMAP-90", "ends the stream on a Terminate of 200 octets", kMust, kAny, too_long},
     {"rdmap/terminated/msn-2", "RFC 5040 5.4", "RDMAP-60 DDP-72 RDMAP-90", "ends the stream on a Terminate with MSN 2", kMust, kAny, msn_2},
     {"rdmap/terminated/two-segments", "RFC 5041 5.2", "DDP-40 RDMAP-90", "accepts a Terminate of two segments", Level::kShould, kAny, two_segments},
-    {"rdmap/terminated/error-behind", "RFC 5040 7", "RDMAP-89 RDMAP-90", "ignores everything after a Terminate", kMust, kAny, error_behind},
+    {"rdmap/terminated/error-behind", "RFC 5040 7", "RDMAP-89 RDMAP-90", "ignores everything that follows a Terminate", kMust, kAny, error_behind},
 };
 // clang-format on
 
