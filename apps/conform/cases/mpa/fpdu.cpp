@@ -244,7 +244,7 @@ constexpr Case kCases[] = {
     {"mpa/fpdu/later-length-1", "RFC 5041 4.1", "DDP-36 DDP-62", "ends the stream on a ULPDU of one octet within a message", kMust, kEither, later_too_short<1, false>},
     {"mpa/fpdu/later-length-13", "RFC 5041 4.2", "DDP-22 DDP-62", "ends the stream on a truncated tagged header within a message", kMust, kEither, later_too_short<13, true>},
     {"mpa/fpdu/later-length-17", "RFC 5041 4.3", "DDP-27 DDP-62", "ends the stream on a truncated untagged header within a message", kMust, kEither, later_too_short<17, false>},
-    {"mpa/fpdu/never-complete", "RFC 5044 6", "MPA-61 MPA-108", "closes the connection when a FIN cuts off an FPDU, and accepts a new connection", kMust, kEither, never_complete},
+    {"mpa/fpdu/never-complete", "RFC 5044 6", "MPA-61 MPA-108", "closes the connection on a FIN inside an FPDU, and accepts a new connection", kMust, kEither, never_complete},
     {"mpa/fpdu/split-length", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts an FPDU that is split inside ULPDU_Length", kMust, kEither, split<1, 1>},
     {"mpa/fpdu/split-header", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts an FPDU that is split anywhere in its DDP header", kMust, kEither, split<2, 15>},
     {"mpa/fpdu/split-payload", "RFC 5044 5.1", "MPA-56 MPA-57 MPA-117", "accepts an FPDU that is split anywhere in its payload", kMust, kEither, split<16, 23>},
