@@ -50,6 +50,25 @@ TEST_CASE(
   CHECK(lengths.back() <= 530);
 }
 
+TEST_CASE("a driver decides how many octets of a message are framed before a call") {
+  constexpr std::size_t kSize = 100'000;
+  constexpr std::size_t kFpdu = mpa::fpdu_size(14 + 986);
+  Connected pair({.max_ulpdu = 1000, .transmit_batch = 32'000}, {}, {.seed = 4});
+  const auto [mine, theirs] = regions(pair, kSize);
+  post_write(*pair.a, 1, sge(mine, 0, kSize), remote(theirs));
+  std::size_t least = 0;
+  for (const auto& [batch, limit] : {std::pair{8'000, 8'000}, {16'000, 16'000}, {64'000, 32'000}}) {
+    const auto queued =
+        bytes::total_size(pair.a->connection->transmit_plan(256, pair.a->now, batch));
+    CHECK(queued > least);
+    CHECK(queued >= limit - kFpdu);
+    CHECK(queued < limit + kFpdu);
+    least = queued;
+  }
+  CHECK(completed(pair) == "1 success");
+  CHECK(same(mine, theirs, kSize));
+}
+
 TEST_CASE("a Terminate waits for the partly sent segment, not for those queued after it [VRB-20]") {
   constexpr std::size_t kSize = 200'000;  // The connection frames this many octets at once.
   const ConnectionOptions options{.max_ulpdu = 1000};

@@ -276,13 +276,15 @@ inline bool Connection::segment_done() {
 
 // Outbound ----------------------------------------------------------------------------------------
 
-std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, const Now& now) {
+std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, const Now& now,
+                                                       std::size_t batch) {
   last_transmit_plan_ = {};
   if ((full_ == nullptr || !full_->is_set_up) && !startup_is_over()) return last_transmit_plan_;
-  fill_framer(now);
+  batch = std::min(batch, options_.transmit_batch);
+  fill_framer(now, batch);
   settle(now);
   if (!full_->is_set_up) {
-    if (discarding()) fill_framer(now);  // settle() may have queued a Terminate
+    if (discarding()) fill_framer(now, batch);  // settle() may have queued a Terminate
     if (state_ == ConnectionState::kOver) return last_transmit_plan_;
   }
   last_transmit_plan_ = full_->framer.plan(limit);
@@ -324,13 +326,13 @@ Output Connection::output() const {
 
 void Connection::let_posts_wait() const { full_->port->let_posts_wait(); }
 
-inline void Connection::fill_framer(const Now& now) {
-  if (!bytes::guarded([&] { frame_segments(now); })) memory_gone(bytes::touching.address);
+inline void Connection::fill_framer(const Now& now, std::size_t batch) {
+  if (!bytes::guarded([&] { frame_segments(now, batch); })) memory_gone(bytes::touching.address);
 }
 
-inline void Connection::frame_segments(const Now& now) {
+inline void Connection::frame_segments(const Now& now, std::size_t batch) {
   Full& f = *full_;
-  while (f.framer.room(f.segment_need, options_.transmit_batch)) {
+  while (f.framer.room(f.segment_need, batch)) {
     if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
     // call stream_ended() before frame(), because stream_ended() drops queued output
     if (f.discards()) stream_ended(now);

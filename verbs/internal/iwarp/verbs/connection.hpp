@@ -64,8 +64,10 @@ class Connection {
   /// Processes the first `n` octets of the last receive_plan(), which the driver has filled.
   void received(std::size_t n, const Now& now);
   void rest();  ///< releases the memory if no octet is in it; call when the socket is empty
-  /// Returns the next octets to send, in at most `limit` pieces, valid as receive_plan() is.
-  std::span<const bytes::View> transmit_plan(std::size_t limit, const Now& now);
+  /// Returns the next octets to send, in at most `limit` pieces, valid as receive_plan() is. Frames
+  /// no further segment while `batch` octets or more are queued; see also transmit_batch.
+  std::span<const bytes::View> transmit_plan(std::size_t limit, const Now& now,
+                                             std::size_t batch = SIZE_MAX);
   /// Returns which kind of output is pending. Costs less than transmit_plan().
   Output output() const;
   /// Returns whether transmit_plan() may be non-empty.
@@ -165,8 +167,8 @@ class Connection {
   void close_terminated();
   void extend_close(const Now& now);
   bool startup_is_over();
-  void fill_framer(const Now& now);
-  void frame_segments(const Now& now);
+  void fill_framer(const Now& now, std::size_t batch);
+  void frame_segments(const Now& now, std::size_t batch);
   void over(ConnectionCause cause, SocketAction action, const mpa::Failure& unestablished = kLost);
   bool discarding() const;
   bool is_rejected() const;

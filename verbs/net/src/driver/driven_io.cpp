@@ -20,6 +20,9 @@ namespace {
 
 constexpr std::size_t kPieces = 256;  // maximum number of iovecs per system call, below IOV_MAX
 constexpr std::size_t kTurn = 1024 * 1024;  // maximum number of octets in each direction per turn
+// The first call of a turn sends few octets, so that the peer handles them while this end frames
+// the next ones. Each further call sends twice as many, because a call costs more than its octets.
+constexpr std::size_t kFirstBatch = 256 * 1024;
 constexpr std::uint32_t kEmssInterval = 4096;  // number of sends between two queries of the EMSS
 
 using Pieces = std::array<iovec, kPieces>;
@@ -222,10 +225,11 @@ void DrivenConnection::transmit() {
   }
   if (carrier != nullptr && !flush_carrier()) return;
   std::size_t done = 0;
+  std::size_t batch = kFirstBatch;
   // The first pass does not check for output, because there nearly always is some.
   do {
     const verbs::Now now(mpa::Clock::now);
-    const auto plan = a.core.transmit_plan(kPieces, now);
+    const auto plan = a.core.transmit_plan(kPieces, now, batch);
     if (plan.empty()) return;
     if (done >= kTurn) return step(OutputEvent::kTurnOver);
     const auto [octets, message] = fill(plan, pieces);
@@ -252,6 +256,7 @@ void DrivenConnection::transmit() {
     gathered_.left(now);
     a.core.transmitted(size, now);
     done += size;
+    batch *= 2;
     if (++a.sends_since_emss == kEmssInterval) {
       a.sends_since_emss = 0;
       a.core.set_emss(effective_mss(a.socket.get()));  // [MPA-49]
