@@ -85,8 +85,8 @@ void examine(Judge& judge) {
   if (std::ranges::find(names, target.device) == names.end()) {
     impossible(fmt::format("unknown device \"{}\" ({})", target.device,
                            names.empty()
-                               ? "this machine has no RDMA device; --as iwarp and --as roce of "
-                                 "iwarp conform judge the device of this stack"
+                               ? "this machine has no RDMA device; iwarp conform --as iwarp or "
+                                 "--as roce judges the device of iwarp run"
                                : fmt::format("the devices are: {}", fmt::join(names, " "))));
   }
   const Context context(ibv_open_device(judge.device()));
@@ -231,7 +231,7 @@ int run_judge(const Options& options) {
 void describe(apps::cli::Command& root) {
   auto options = std::make_shared<Options>();
   root.summary =
-      "Judge an RDMA device of this machine by the C interface of libibverbs and librdmacm";
+      "Judge an RDMA device of this machine through the C interface of libibverbs and librdmacm";
   std::vector<std::string> ids;
   for (const auto table : all_cases()) {
     for (const Case& what : table) ids.emplace_back(what.id);
@@ -239,7 +239,7 @@ void describe(apps::cli::Command& root) {
   add_device_options(root, *options);
   root.begin_group("");
   report::add_options(root, *options, std::move(ids));
-  root.number("--seed", "N", options->seed, {0, 1e15}, "With --litmus: seed of the delays");
+  root.number("--seed", "N", options->seed, {0, 1e15}, "With --litmus: seed of the random delays");
   root.notes =
       "Exit status: 0 if no case failed, 1 if a case failed or the run is incomplete, 2 if the\n"
       "device cannot be judged or the command line is invalid.";

@@ -90,10 +90,9 @@ TEST_CASE("an error names the line, what was expected and what was found") {
   CHECK(error_of("RDMA p host A { x[0]; }") == "1: expected 1 to 131072 words, found '0'");
   CHECK(error_of("RDMA p host A { x = one; }") == "1: expected a number, found 'one'");
   CHECK(error_of("RDMA p host A { x = 1one; }") == "1: expected a number, found '1one'");
-  CHECK(error_of("RDMA p host A { x; } host B { x; }") ==
-        "1: expected a location or '}' with a new name, found 'x'");
+  CHECK(error_of("RDMA p host A { x; } host B { x; }") == "1: expected an unused name, found 'x'");
   CHECK(error_of("RDMA p (* no end") == "1: expected '*)', found a comment without an end");
-  CHECK(error_of("RDMA p\n\"no end") == "2: expected '\"', found a text without an end");
+  CHECK(error_of("RDMA p\n\"no end") == "2: expected '\"', found a string without an end");
   CHECK(error_of("RDMA p host A { } qp q = A A;") == "1: expected another host, found 'A'");
   CHECK(error_of("RDMA p host A { } qp q = A C;") == "1: expected a host, found 'C'");
   CHECK(error_of("RDMA p host A { } x") == "1: expected 'host', 'qp' or 'thread', found 'x'");
@@ -108,7 +107,7 @@ TEST_CASE("an error in a statement names what is allowed") {
         "7: expected a location of another host, found 'x'");
   CHECK(statement_error("write z = z;") == "6: expected a location of host A, found 'z'");
   CHECK(statement_error("write w = x;") ==
-        "6: expected two locations of one size, found 1 words on one side and 2 on the other");
+        "6: expected two locations of the same size, found sizes of 1 and 2 words");
   CHECK(statement_error("write z = x via p;") == "6: expected a queue pair, found 'p'");
   CHECK(statement_error("write z = x twice;") == "6: expected ';', found 'twice'");
   CHECK(statement_error("read x = z inline;") == "6: expected ';', found 'inline'");
@@ -130,7 +129,7 @@ TEST_CASE("a request needs one queue pair, which belongs to its thread") {
   const std::string second = "qp p = A B;\n";
   const std::string thread = "thread P0 on A { write z = x; }\n";
   CHECK(error_of(kHead + second + thread + kTail) ==
-        "6: expected 'via QUEUE-PAIR', found 2 queue pairs that fit");
+        "6: expected 'via QUEUE-PAIR', found 2 queue pairs to choose from");
   CHECK(error_of(kHead + thread + "thread P1 on A { poll; }\n" + kTail) ==
         "6: expected a queue pair that no other thread of the host uses, found 'q'");
   CHECK(error_of("RDMA p host A { x; } host B { z; } host C { } qp q = A C;\n"

@@ -214,7 +214,7 @@ class StrangeDevices(JudgeCase):
 
     def test_without_rdma_cm(self):
         said = self.judge_strange("no-cm", *TWO_CASES, persona="iwarp")
-        self.assertIn("-> an iWARP device connects only by rdma_cm\n", said.out)
+        self.assertIn("-> an iWARP device connects only by rdma_cm, which is unavailable\n", said.out)
         self.assertIn("2 cases, 1 passed, 0 failed, 0 refused, 1 not applicable", said.out)
 
     def test_without_gids(self):

@@ -202,22 +202,22 @@ void device_of_ids(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"cm/channel/new", "RCM-7", "creates channels with a descriptor that is not readable", new_descriptor, kCm},
-    {"cm/channel/destroy", "RCM-17", "closes the descriptor of a destroyed channel", destroyed, kCm},
-    {"cm/channel/no-descriptors", "RCM-8", "fails with EMFILE if no descriptor is free", no_descriptors, kCm},
-    {"cm/channel/own-events", "RCM-9", "reports events on the channel of their id only", own_events, kCm},
-    {"cm/channel/order", "RCM-16", "reports events in order", in_order, kCm},
-    {"cm/channel/block", "RCM-12", "blocks until an event is queued", blocks, kCm},
-    {"cm/channel/interrupt", "RCM-15", "is interrupted by signals", interrupted, kCm},
-    {"cm/channel/non-blocking", "RCM-13 RCM-10", "fails with EAGAIN if no event is queued", non_blocking, kCm},
-    {"cm/channel/null-event", "RCM-14", "refuses a null pointer for the event", without_place, kCm},
-    {"cm/channel/destroy-below-reader", "RCM-18", "survives a reader of a destroyed channel", destroyed_below_reader, kCm},
-    {"cm/event/any-order", "RCM-42 RCM-44", "lets events be acknowledged in any order and thread", acknowledged_in_any_order, kCm},
-    {"cm/event/null", "RCM-43", "refuses to acknowledge a null pointer", acknowledged_null, kCm},
-    {"cm/event/destroy-waits", "RCM-34", "destroys an id only after its events are acknowledged", destroy_waits_for_ack, kCm},
-    {"cm/event/text", "RCM-23 RCM-24", "has a text for each event", event_texts, kCm},
-    {"cm/devices/list", "RCM-19 RCM-20 RCM-22", "lists opened devices", list_of_devices, kCm},
-    {"cm/devices/of-ids", "RCM-21", "lists the contexts of ids", device_of_ids, kCm},
+    {"cm/channel/new", "RCM-7", "creates an event channel whose descriptor is not readable", new_descriptor, kCm},
+    {"cm/channel/destroy", "RCM-17", "closes the descriptor of a destroyed event channel", destroyed, kCm},
+    {"cm/channel/no-descriptors", "RCM-8", "fails rdma_create_event_channel() with EMFILE if no descriptor is free", no_descriptors, kCm},
+    {"cm/channel/own-events", "RCM-9", "reports an event only on the channel of its rdma_cm_id", own_events, kCm},
+    {"cm/channel/order", "RCM-16", "reports ESTABLISHED before DISCONNECTED", in_order, kCm},
+    {"cm/channel/block", "RCM-12", "blocks in rdma_get_cm_event() until an event is queued", blocks, kCm},
+    {"cm/channel/interrupt", "RCM-15", "returns EINTR from rdma_get_cm_event() after a signal", interrupted, kCm},
+    {"cm/channel/non-blocking", "RCM-13 RCM-10", "returns EAGAIN from rdma_get_cm_event() with O_NONBLOCK if no event is queued", non_blocking, kCm},
+    {"cm/channel/null-event", "RCM-14", "refuses rdma_get_cm_event() with a null pointer for the event", without_place, kCm},
+    {"cm/channel/destroy-below-reader", "RCM-18", "survives rdma_destroy_event_channel() while a thread waits in rdma_get_cm_event()", destroyed_below_reader, kCm},
+    {"cm/event/any-order", "RCM-42 RCM-44", "accepts rdma_ack_cm_event() in any order and from any thread", acknowledged_in_any_order, kCm},
+    {"cm/event/null", "RCM-43", "refuses rdma_ack_cm_event() of a null pointer", acknowledged_null, kCm},
+    {"cm/event/destroy-waits", "RCM-34", "destroys an rdma_cm_id only after its events are acknowledged", destroy_waits_for_ack, kCm},
+    {"cm/event/text", "RCM-23 RCM-24", "has a name for each rdma_cm event", event_texts, kCm},
+    {"cm/devices/list", "RCM-19 RCM-20 RCM-22", "returns open contexts from rdma_get_devices()", list_of_devices, kCm},
+    {"cm/devices/of-ids", "RCM-21", "includes the context of an rdma_cm_id in rdma_get_devices()", device_of_ids, kCm},
 };
 // clang-format on
 

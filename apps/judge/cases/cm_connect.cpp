@@ -232,7 +232,7 @@ void accept_event_parameters(Judge& j) {
   Ids ids(j);
   must(j, "rdma_connect", connect(ids.client));
   rdma_cm_event* const event = wait_event(ids.at_server);
-  j.require_true("the request", event != nullptr, "it comes");
+  j.require_true("the request", event != nullptr, "it arrives");
   create_qp(j, event->id);
   j.expect("rdma_accept", accept(event->id, &event->param.conn));
   rdma_ack_cm_event(event);
@@ -321,27 +321,27 @@ void order_of_connections(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"cm/connect/both-roles", "RCM-2 RCM-5 RCM-6 RCM-115 RCM-119 RCM-122 RCM-125 RCM-127 RCM-145 RCM-200", "connects with one event for each step", both_roles, kCm},
-    {"cm/connect/request", "RCM-116 RCM-117 RCM-118 RCM-83", "reports requests with a new id", request_members, kCm},
-    {"cm/connect/idle", "RCM-123 RCM-1", "refuses to connect an idle id", connect_without_route<false>, kCm, kDangerous},
-    {"cm/connect/bound", "RCM-123", "refuses to connect a bound id", connect_without_route<true>, kCm, kDangerous},
-    {"cm/connect/order", "RCM-123 RCM-124", "connects once, after the route is resolved", connect_out_of_order, kCm},
-    {"cm/connect/without-qp", "RCM-128", "refuses to connect without a queue pair", connect_without_qp, kCm},
-    {"cm/connect/qp-num-ignored", "RCM-129 RCM-187", "reports the number of the id's queue pair", number_ignored, kCm | kByHand},
-    {"cm/connect/own-qp", "RCM-126 RCM-130 RCM-140 RCM-151", "connects a queue pair that the program created", own_queue_pair<IBV_QPT_RC>, kCm | kByHand},
-    {"cm/connect/own-qp-ud", "RCM-131 RCM-140", "reports the number of a UD queue pair that the program created", own_queue_pair<IBV_QPT_UD>, kCm | kByHand | kUd},
+    {"cm/connect/both-roles", "RCM-2 RCM-5 RCM-6 RCM-115 RCM-119 RCM-122 RCM-125 RCM-127 RCM-145 RCM-200", "reports one event for each step of a connection", both_roles, kCm},
+    {"cm/connect/request", "RCM-116 RCM-117 RCM-118 RCM-83", "fills the fields of the new rdma_cm_id of a connection request", request_members, kCm},
+    {"cm/connect/idle", "RCM-123 RCM-1", "refuses rdma_connect() on an idle rdma_cm_id", connect_without_route<false>, kCm, kDangerous},
+    {"cm/connect/bound", "RCM-123", "refuses rdma_connect() on a bound rdma_cm_id", connect_without_route<true>, kCm, kDangerous},
+    {"cm/connect/order", "RCM-123 RCM-124", "refuses rdma_connect() before the route is resolved and after the first call", connect_out_of_order, kCm},
+    {"cm/connect/without-qp", "RCM-128", "refuses rdma_connect() without a queue pair", connect_without_qp, kCm},
+    {"cm/connect/qp-num-ignored", "RCM-129 RCM-187", "ignores qp_num of rdma_connect() if the rdma_cm_id has a queue pair", number_ignored, kCm | kByHand},
+    {"cm/connect/own-qp", "RCM-126 RCM-130 RCM-140 RCM-151", "connects a queue pair that ibv_create_qp() created", own_queue_pair<IBV_QPT_RC>, kCm | kByHand},
+    {"cm/connect/own-qp-ud", "RCM-131 RCM-140", "reports the number of a UD queue pair that ibv_create_qp() created", own_queue_pair<IBV_QPT_UD>, kCm | kByHand | kUd},
     {"cm/connect/establish", "RCM-141 RCM-142", "refuses rdma_establish() without CONNECT_RESPONSE", establish_refused, kCm},
-    {"cm/connect/notify", "RCM-143 RCM-144", "accepts rdma_notify() on connected ids", notify, kCm},
-    {"cm/connect/no-listener", "RCM-133 RCM-155 RCM-156", "rejects requests to a port without a listener", no_listener, kCm},
-    {"cm/connect/no-mpa", "RCM-135", "reports a peer that does not speak MPA", no_mpa, kCm | kIwarp},
-    {"cm/connect/no-answer", "RCM-134", "reports a peer that does not answer", no_answer, kCm | kIwarp},
-    {"cm/connect/in-order", "RCM-120", "reports ESTABLISHED before a later request", order_of_connections, kCm},
-    {"cm/accept/refused", "RCM-147 RCM-148 RCM-157", "accepts once, with a queue pair", accept_refused, kCm},
-    {"cm/accept/listener", "RCM-146", "refuses to accept a listener", accept_listener, kCm, kDangerous},
-    {"cm/accept/event-parameters", "RCM-149", "accepts with the parameters of the event", accept_event_parameters, kCm},
-    {"cm/accept/client-gone", "RCM-152", "ends a connection whose client is gone before rdma_accept()", accept_without_client, kCm},
-    {"cm/reject/data", "RCM-153 RCM-154 RCM-155 RCM-156 RCM-157 RCM-158 RCM-159", "rejects once, with data", rejected<rdma_reject>, kCm},
-    {"cm/reject/ece", "RCM-153 RCM-154 RCM-157", "rejects with rdma_reject_ece() in the same way", rejected<rdma_reject_ece>, kCm},
+    {"cm/connect/notify", "RCM-143 RCM-144", "accepts rdma_notify() only on a connected rdma_cm_id", notify, kCm},
+    {"cm/connect/no-listener", "RCM-133 RCM-155 RCM-156", "rejects a connection request to a port without a listener", no_listener, kCm},
+    {"cm/connect/no-mpa", "RCM-135", "reports CONNECT_ERROR if the peer does not speak MPA", no_mpa, kCm | kIwarp},
+    {"cm/connect/no-answer", "RCM-134", "reports UNREACHABLE if the peer does not answer", no_answer, kCm | kIwarp},
+    {"cm/connect/in-order", "RCM-120", "reports ESTABLISHED of a connection before the next connection request", order_of_connections, kCm},
+    {"cm/accept/refused", "RCM-147 RCM-148 RCM-157", "refuses rdma_accept() without a queue pair and after the first call", accept_refused, kCm},
+    {"cm/accept/listener", "RCM-146", "refuses rdma_accept() on a listener", accept_listener, kCm, kDangerous},
+    {"cm/accept/event-parameters", "RCM-149", "accepts a connection with the parameters of its connection request", accept_event_parameters, kCm},
+    {"cm/accept/client-gone", "RCM-152", "ends a connection whose client was destroyed before rdma_accept()", accept_without_client, kCm},
+    {"cm/reject/data", "RCM-153 RCM-154 RCM-155 RCM-156 RCM-157 RCM-158 RCM-159", "delivers the data of rdma_reject(), and refuses a second rejection", rejected<rdma_reject>, kCm},
+    {"cm/reject/ece", "RCM-153 RCM-154 RCM-157", "delivers the data of rdma_reject_ece(), and refuses a second rejection", rejected<rdma_reject_ece>, kCm},
 };
 // clang-format on
 

@@ -126,13 +126,13 @@ void killed_peer(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"cm/disconnect/by-client", "RCM-330 RCM-335 RCM-336 RCM-344 RCM-332", "ends a connection from the client", disconnects<false>, kCm},
-    {"cm/disconnect/by-server", "RCM-330 RCM-335 RCM-4", "ends a connection from the server", disconnects<true>, kCm},
+    {"cm/disconnect/by-client", "RCM-330 RCM-335 RCM-336 RCM-344 RCM-332", "ends a connection when the client disconnects", disconnects<false>, kCm},
+    {"cm/disconnect/by-server", "RCM-330 RCM-335 RCM-4", "ends a connection when the server disconnects", disconnects<true>, kCm},
     {"cm/disconnect/by-both", "RCM-336", "reports one DISCONNECTED to each end if both disconnect", both_disconnect, kCm},
-    {"cm/disconnect/flush", "RCM-267 RCM-333 RCM-334", "flushes receives", flushes, kCm},
-    {"cm/disconnect/refused", "RCM-337", "refuses to disconnect ids without a connection", refused, kCm},
-    {"cm/disconnect/destroyed-qp", "RCM-216 RCM-214", "ends the connection of a destroyed queue pair", destroyed_qp, kCm},
-    {"cm/disconnect/killed-peer", "RCM-340", "reports a peer that was killed", killed_peer},
+    {"cm/disconnect/flush", "RCM-267 RCM-333 RCM-334", "flushes receives after rdma_disconnect()", flushes, kCm},
+    {"cm/disconnect/refused", "RCM-337", "refuses rdma_disconnect() on an rdma_cm_id without a connection", refused, kCm},
+    {"cm/disconnect/destroyed-qp", "RCM-216 RCM-214", "ends a connection with rdma_disconnect() after rdma_destroy_qp()", destroyed_qp, kCm},
+    {"cm/disconnect/killed-peer", "RCM-340", "reports DISCONNECTED if the peer's process is killed", killed_peer},
 };
 // clang-format on
 

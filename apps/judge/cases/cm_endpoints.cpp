@@ -286,20 +286,20 @@ void migrates_listener(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"cm/sync/calls", "RCM-234 RCM-235 RCM-236 RCM-237 RCM-238 RCM-327", "waits for the event of each call", synchronous, kCm},
-    {"cm/endpoint/connect", "RCM-239 RCM-240 RCM-242 RCM-243 RCM-244 RCM-247 RCM-249 RCM-250 RCM-252 RCM-255 RCM-286 RCM-287 RCM-288", "connects endpoints", endpoints, kCm},
-    {"cm/endpoint/connect-data", "RCM-246", "sends the data of the address first", connect_data, kCm},
-    {"cm/endpoint/without-attributes", "RCM-241", "creates endpoints without a queue pair", without_attributes, kCm},
-    {"cm/endpoint/domain", "RCM-240", "creates the queue pair in the domain that is passed", domain_of_endpoint, kCm},
-    {"cm/endpoint/failed", "RCM-245", "creates no endpoint at an address of another host", failing_endpoint, kCm},
-    {"cm/endpoint/destroy", "RCM-248", "destroys an endpoint with its queues", destroyed_endpoint, kCm | kSrq},
-    {"cm/endpoint/listener-first", "RCM-254", "destroys a listener before its endpoints", listener_first, kCm},
-    {"cm/endpoint/asynchronous", "RCM-251", "refuses rdma_get_request() with a channel", request_of_asynchronous, kCm},
+    {"cm/sync/calls", "RCM-234 RCM-235 RCM-236 RCM-237 RCM-238 RCM-327", "waits for the event of each call on a synchronous rdma_cm_id", synchronous, kCm},
+    {"cm/endpoint/connect", "RCM-239 RCM-240 RCM-242 RCM-243 RCM-244 RCM-247 RCM-249 RCM-250 RCM-252 RCM-255 RCM-286 RCM-287 RCM-288", "connects endpoints that rdma_create_ep() created", endpoints, kCm},
+    {"cm/endpoint/connect-data", "RCM-246", "sends ai_connect before the private data of rdma_connect()", connect_data, kCm},
+    {"cm/endpoint/without-attributes", "RCM-241", "creates an endpoint without a queue pair if its attributes are null", without_attributes, kCm},
+    {"cm/endpoint/domain", "RCM-240", "creates an endpoint's queue pair in the protection domain of the call", domain_of_endpoint, kCm},
+    {"cm/endpoint/failed", "RCM-245", "refuses rdma_create_ep() with an address of another host", failing_endpoint, kCm},
+    {"cm/endpoint/destroy", "RCM-248", "destroys an endpoint with its queue pair and its SRQ", destroyed_endpoint, kCm | kSrq},
+    {"cm/endpoint/listener-first", "RCM-254", "destroys a listener before the endpoints that it accepted", listener_first, kCm},
+    {"cm/endpoint/asynchronous", "RCM-251", "refuses rdma_get_request() on a listener with an event channel", request_of_asynchronous, kCm},
     {"cm/endpoint/request-without-qp", "RCM-253", "fails rdma_get_request() if a queue pair cannot be created", request_without_qp, kCm},
-    {"cm/migrate/events", "RCM-321 RCM-322 RCM-323", "moves an id with its events", migrates, kCm},
-    {"cm/migrate/ack", "RCM-324", "moves an id after its events are acknowledged", migrates_after_ack, kCm},
-    {"cm/migrate/synchronous", "RCM-325 RCM-326", "moves ids from and to no channel", migrates_to_channel, kCm},
-    {"cm/migrate/listener", "RCM-328 RCM-329", "moves a listener with its requests", migrates_listener, kCm},
+    {"cm/migrate/events", "RCM-321 RCM-322 RCM-323", "moves an rdma_cm_id and its queued event to another channel", migrates, kCm},
+    {"cm/migrate/ack", "RCM-324", "moves an rdma_cm_id to another channel only after its events are acknowledged", migrates_after_ack, kCm},
+    {"cm/migrate/synchronous", "RCM-325 RCM-326", "makes an rdma_cm_id asynchronous, then synchronous again, by rdma_migrate_id()", migrates_to_channel, kCm},
+    {"cm/migrate/listener", "RCM-328 RCM-329", "moves a listener and its queued request to another channel", migrates_listener, kCm},
 };
 // clang-format on
 

@@ -127,7 +127,7 @@ void data_is_copied(Judge& j) {
   must(j, "rdma_connect", errno_of(rdma_connect(ids.client, &parameters)));
   data = "zzzz";
   rdma_cm_event* const event = wait_event(ids.at_server);
-  j.require_true("the request", event != nullptr, "it comes");
+  j.require_true("the request", event != nullptr, "it arrives");
   use_new_client(ids);
   must(j, "rdma_connect", errno_of(rdma_connect(ids.client, &parameters)));
   await(j, ids.at_server, RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -315,27 +315,27 @@ void no_numbers_of_iwarp(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"cm/data/request", "RCM-160 RCM-163 RCM-165 RCM-168", "delivers the private data of requests", data_of_request, kCm},
-    {"cm/data/answer", "RCM-161 RCM-163 RCM-166 RCM-168", "delivers the private data of answers", data_of_answer, kCm},
-    {"cm/data/rejection", "RCM-154 RCM-163 RCM-167", "delivers the private data of rejections", data_of_rejection, kCm},
-    {"cm/data/long-request", "RCM-165 RCM-3", "refuses 57 bytes in a request", too_long_request, kCm | kByHand},
-    {"cm/data/long-answer", "RCM-166", "refuses 197 bytes in an answer", too_long_answer, kCm | kByHand},
-    {"cm/data/long-rejection", "RCM-167", "refuses 149 bytes in a rejection", too_long_rejection, kCm | kByHand},
-    {"cm/data/copy", "RCM-132 RCM-164", "keeps private data valid until the event is acknowledged", data_is_copied, kCm},
-    {"cm/data/none", "RCM-162 RCM-169", "delivers no data without a pointer or length", no_data, kCm},
-    {"cm/depth/3-4", "RCM-170 RCM-171 RCM-172 RCM-173 RCM-175 RCM-176", "reports to each end the Reads that the other accepts", depths<Depths{3, 4}>, kCm},
-    {"cm/depth/1-1", "RCM-170 RCM-171 RCM-172 RCM-173", "reports one Read to each end", depths<Depths{1, 1}>, kCm},
-    {"cm/depth/7-2", "RCM-170 RCM-171 RCM-172 RCM-173", "does not exchange the two numbers", depths<Depths{7, 2}>, kCm},
-    {"cm/depth/16-16", "RCM-170 RCM-171", "reports 16 Reads to each end", depths<Depths{16, 16}>, kCm},
-    {"cm/depth/0-0", "RCM-170 RCM-171 RCM-172 RCM-173", "connects without Reads", depths<Depths{0, 0}>, kCm},
-    {"cm/depth/above-offer", "RCM-174", "sends no more Reads than the client accepts", depth_above_offer, kCm},
-    {"cm/depth/above-device", "RCM-177 RCM-178 RCM-179", "refuses more Reads than the device supports", depths_above_device, kCm},
-    {"cm/depth/most", "RCM-180", "takes 255 as the maximum of the device", most_depths<true>, kCm},
-    {"cm/depth/without-parameters", "RCM-150 RCM-181", "offers the maximum of Reads without parameters", most_depths<false>, kCm},
-    {"cm/depth/wait", "RCM-182", "delays Reads that the peer does not accept yet", reads_wait, kCm},
-    {"cm/retry/counts", "RCM-183 RCM-184 RCM-185 RCM-190 RCM-191 RCM-192", "sends retry counts", retry_counts, kCm | kByHand},
-    {"cm/retry/large", "RCM-189", "limits retry counts to 7", large_retry_counts, kCm | kByHand},
-    {"cm/retry/iwarp", "RCM-188", "reports no retry counts as an RNIC", no_numbers_of_iwarp, kCm | kIwarp},
+    {"cm/data/request", "RCM-160 RCM-163 RCM-165 RCM-168", "delivers the private data of rdma_connect()", data_of_request, kCm},
+    {"cm/data/answer", "RCM-161 RCM-163 RCM-166 RCM-168", "delivers the private data of rdma_accept()", data_of_answer, kCm},
+    {"cm/data/rejection", "RCM-154 RCM-163 RCM-167", "delivers the private data of rdma_reject()", data_of_rejection, kCm},
+    {"cm/data/long-request", "RCM-165 RCM-3", "refuses 57 bytes of private data in rdma_connect()", too_long_request, kCm | kByHand},
+    {"cm/data/long-answer", "RCM-166", "refuses 197 bytes of private data in rdma_accept()", too_long_answer, kCm | kByHand},
+    {"cm/data/long-rejection", "RCM-167", "refuses 149 bytes of private data in rdma_reject()", too_long_rejection, kCm | kByHand},
+    {"cm/data/copy", "RCM-132 RCM-164", "keeps private data valid until its event is acknowledged", data_is_copied, kCm},
+    {"cm/data/none", "RCM-162 RCM-169", "delivers no private data if the pointer is null or the length is 0", no_data, kCm},
+    {"cm/depth/3-4", "RCM-170 RCM-171 RCM-172 RCM-173 RCM-175 RCM-176", "negotiates responder_resources 3 and initiator_depth 4", depths<Depths{3, 4}>, kCm},
+    {"cm/depth/1-1", "RCM-170 RCM-171 RCM-172 RCM-173", "negotiates responder_resources 1 and initiator_depth 1", depths<Depths{1, 1}>, kCm},
+    {"cm/depth/7-2", "RCM-170 RCM-171 RCM-172 RCM-173", "negotiates responder_resources 7 and initiator_depth 2", depths<Depths{7, 2}>, kCm},
+    {"cm/depth/16-16", "RCM-170 RCM-171", "negotiates responder_resources 16 and initiator_depth 16", depths<Depths{16, 16}>, kCm},
+    {"cm/depth/0-0", "RCM-170 RCM-171 RCM-172 RCM-173", "negotiates responder_resources 0 and initiator_depth 0", depths<Depths{0, 0}>, kCm},
+    {"cm/depth/above-offer", "RCM-174", "limits the server's initiator_depth to the client's responder_resources, or refuses a higher one", depth_above_offer, kCm},
+    {"cm/depth/above-device", "RCM-177 RCM-178 RCM-179", "refuses responder_resources or initiator_depth above the device's limit", depths_above_device, kCm},
+    {"cm/depth/most", "RCM-180", "offers the device's maximum for responder_resources and initiator_depth 255", most_depths<true>, kCm},
+    {"cm/depth/without-parameters", "RCM-150 RCM-181", "offers the device's maximum number of Reads if the parameters are null", most_depths<false>, kCm},
+    {"cm/depth/wait", "RCM-182", "completes four Reads to a peer that accepts one at a time", reads_wait, kCm},
+    {"cm/retry/counts", "RCM-183 RCM-184 RCM-185 RCM-190 RCM-191 RCM-192", "sends retry_count and rnr_retry_count to the peer", retry_counts, kCm | kByHand},
+    {"cm/retry/large", "RCM-189", "sends 7 for a retry_count or rnr_retry_count above 7", large_retry_counts, kCm | kByHand},
+    {"cm/retry/iwarp", "RCM-188", "reports retry counts of 0 on an iWARP device", no_numbers_of_iwarp, kCm | kIwarp},
 };
 // clang-format on
 

@@ -227,19 +227,19 @@ void extra_options(Judge& j) {
 // clang-format off
 constexpr Case kCases[] = {
     {"cm/qp/create", "RCM-195 RCM-197 RCM-198 RCM-204 RCM-208 RCM-209 RCM-214 RCM-215", "creates one queue pair with its completion queues", created, kCm},
-    {"cm/qp/idle", "RCM-196 RCM-218", "refuses a queue pair on an id without a device", without_device<false>, kCm, kDangerous},
-    {"cm/qp/wildcard", "RCM-196 RCM-218", "refuses a queue pair on an id bound to a wildcard", without_device<true>, kCm, kDangerous},
-    {"cm/qp/domain", "RCM-201 RCM-202", "uses the domain that the program passes", domains, kCm},
-    {"cm/qp/foreign-domain", "RCM-203", "refuses the domain of another device", foreign_domain, kCm},
-    {"cm/qp/own-queues", "RCM-205 RCM-206 RCM-209 RCM-289", "creates only the completion queues that are missing", own_queues, kCm},
-    {"cm/qp/contradicting-queues", "RCM-207", "refuses a queue other than that of the id", contradicting_queues, kCm},
-    {"cm/qp/failed", "RCM-210", "leaves no object if it fails", failed, kCm},
-    {"cm/qp/wrong-type", "RCM-211", "refuses a type other than that of the id", wrong_type, kCm},
-    {"cm/qp/extended", "RCM-213", "creates queue pairs with ibv_wr_*()", extended, kCm | kWrEx},
-    {"cm/qp/srq", "RCM-186 RCM-212 RCM-217 RCM-220 RCM-221 RCM-223 RCM-269", "uses the shared receive queue of the id", shared_queue, kCm | kSrq},
-    {"cm/qp/init-attr", "RCM-227 RCM-228", "refuses rdma_init_qp_attr() for a new id and for the state SQD", attributes, kCm},
-    {"cm/qp/datagrams", "RCM-199 RCM-229 RCM-359", "creates queue pairs for datagrams in RTS", datagrams, kCm | kUd},
-    {"cm/qp/ece", "RCM-231 RCM-233", "negotiates options only for the program's queue pairs", extra_options, kCm},
+    {"cm/qp/idle", "RCM-196 RCM-218", "refuses rdma_create_qp() on an rdma_cm_id without a device", without_device<false>, kCm, kDangerous},
+    {"cm/qp/wildcard", "RCM-196 RCM-218", "refuses rdma_create_qp() on an rdma_cm_id bound to a wildcard address", without_device<true>, kCm, kDangerous},
+    {"cm/qp/domain", "RCM-201 RCM-202", "creates a queue pair in the protection domain of the call", domains, kCm},
+    {"cm/qp/foreign-domain", "RCM-203", "refuses a protection domain of another device", foreign_domain, kCm},
+    {"cm/qp/own-queues", "RCM-205 RCM-206 RCM-209 RCM-289", "creates only the completion queues that ibv_qp_init_attr does not name", own_queues, kCm},
+    {"cm/qp/contradicting-queues", "RCM-207", "refuses a completion queue other than that of the rdma_cm_id", contradicting_queues, kCm},
+    {"cm/qp/failed", "RCM-210", "creates no object if rdma_create_qp() fails", failed, kCm},
+    {"cm/qp/wrong-type", "RCM-211", "refuses a queue pair type other than that of the rdma_cm_id", wrong_type, kCm},
+    {"cm/qp/extended", "RCM-213", "creates a queue pair that supports ibv_wr_*()", extended, kCm | kWrEx},
+    {"cm/qp/srq", "RCM-186 RCM-212 RCM-217 RCM-220 RCM-221 RCM-223 RCM-269", "uses the shared receive queue of the rdma_cm_id", shared_queue, kCm | kSrq},
+    {"cm/qp/init-attr", "RCM-227 RCM-228", "refuses rdma_init_qp_attr() on a new rdma_cm_id and for the state SQD", attributes, kCm},
+    {"cm/qp/datagrams", "RCM-199 RCM-229 RCM-359", "creates a UD queue pair in RTS", datagrams, kCm | kUd},
+    {"cm/qp/ece", "RCM-231 RCM-233", "refuses rdma_set_local_ece() and rdma_get_remote_ece() if the rdma_cm_id has a queue pair", extra_options, kCm},
 };
 // clang-format on
 

@@ -257,15 +257,15 @@ using enum Fault;
   Case{"data/" id "/unknown-lkey", "IBV-315", "refuses an unknown L_Key", failing<opcode, kLocal, unknown_lkey>, needs}, \
   Case{"data/" id "/foreign-lkey", "IBV-315", "refuses the L_Key of another PD", failing<opcode, kLocal, foreign_lkey>, needs}, \
   Case{"data/" id "/closed-lkey", "IBV-315", "refuses the L_Key of a deregistered region", failing<opcode, kLocal, closed_lkey>, needs}, \
-  Case{"data/" id "/local-beyond", "IBV-315", "refuses a buffer that ends one byte after its region", failing<opcode, kLocal, local_beyond>, needs}, \
+  Case{"data/" id "/local-beyond", "IBV-315", "refuses a buffer that ends one byte past its region", failing<opcode, kLocal, local_beyond>, needs}, \
   Case{"data/" id "/local-before", "IBV-315", "refuses a buffer that begins one byte before its region", failing<opcode, kLocal, local_before>, needs}
 #define JUDGE_REMOTE(id, opcode, other_right, needs) \
   Case{"data/" id "/unknown-rkey", "IBV-320 IBV-327 IBV-328 IBV-601", "refuses an unknown R_Key", failing<opcode, kRemoteAccess, unknown_rkey>, needs}, \
   Case{"data/" id "/foreign-rkey", "IBV-127 IBV-320", "refuses the R_Key of another PD", failing<opcode, kRemoteAccess, foreign_rkey>, needs}, \
   Case{"data/" id "/closed-rkey", "IBV-320 IBV-327", "refuses the R_Key of a deregistered region", failing<opcode, kRemoteAccess, closed_rkey>, needs}, \
-  Case{"data/" id "/remote-beyond", "IBV-320 IBV-327", "refuses access after the end of a region", failing<opcode, kRemoteAccess, remote_beyond>, needs}, \
-  Case{"data/" id "/region-right", "IBV-320 IBV-327 IBV-474", "refuses access for which the region has no right", failing<opcode, kRemoteAccess, remote_rights<(other_right)>>, needs}, \
-  Case{"data/" id "/queue-pair-right", "IBV-319 IBV-474 IBV-600", "refuses access that the queue pair does not enable", failing<opcode, kRemoteInvalid, as_it_is, (other_right)>, (needs) | kByHand}
+  Case{"data/" id "/remote-beyond", "IBV-320 IBV-327", "refuses access past the end of a region", failing<opcode, kRemoteAccess, remote_beyond>, needs}, \
+  Case{"data/" id "/region-right", "IBV-320 IBV-327 IBV-474", "refuses access that the access flags of the region do not permit", failing<opcode, kRemoteAccess, remote_rights<(other_right)>>, needs}, \
+  Case{"data/" id "/queue-pair-right", "IBV-319 IBV-474 IBV-600", "refuses access that qp_access_flags does not permit", failing<opcode, kRemoteInvalid, as_it_is, (other_right)>, (needs) | kByHand}
 
 constexpr Case kCases[] = {
     JUDGE_LOCAL("send", kSend, kNothing),
@@ -275,29 +275,29 @@ constexpr Case kCases[] = {
     JUDGE_LOCAL("fetch-add", kFaa, kAtomics),
     {"data/send-imm/unknown-lkey", "IBV-315", "refuses an unknown L_Key", failing<kSendImm, kLocal, unknown_lkey>, kByHand},
     {"data/write-imm/unknown-lkey", "IBV-315", "refuses an unknown L_Key", failing<kWriteImm, kLocal, unknown_lkey>, kImmediate},
-    {"data/read/local-right", "IBV-315", "refuses to read into a region without local write", failing<kRead, kLocal, local_read_only>},
-    {"data/compare-swap/local-right", "IBV-315", "refuses a result in a region without local write", failing<kCas, kLocal, local_read_only>, kAtomics},
-    {"data/fetch-add/local-right", "IBV-315", "refuses a result in a region without local write", failing<kFaa, kLocal, local_read_only>, kAtomics},
+    {"data/read/local-right", "IBV-315", "refuses a Read into a region without local write", failing<kRead, kLocal, local_read_only>},
+    {"data/compare-swap/local-right", "IBV-315", "refuses an atomic whose result goes to a region without local write", failing<kCas, kLocal, local_read_only>, kAtomics},
+    {"data/fetch-add/local-right", "IBV-315", "refuses an atomic whose result goes to a region without local write", failing<kFaa, kLocal, local_read_only>, kAtomics},
     JUDGE_REMOTE("write", kWrite, kMayRead, kNothing),
     JUDGE_REMOTE("write-imm", kWriteImm, kMayRead, kImmediate),
     JUDGE_REMOTE("read", kRead, kMayWrite, kNothing),
     JUDGE_REMOTE("compare-swap", kCas, kMayBoth, kAtomics),
     JUDGE_REMOTE("fetch-add", kFaa, kMayBoth, kAtomics),
-    {"data/write/remote-before", "IBV-320 IBV-327 IBV-328", "refuses access to memory before a region", failing<kWrite, kRemoteAccess, remote_before>},
-    {"data/read/remote-before", "IBV-320 IBV-327 IBV-328", "refuses access to memory before a region", failing<kRead, kRemoteAccess, remote_before>},
-    {"data/compare-swap/misaligned", "IBV-319 IBV-517", "refuses a word that is not aligned", failing<kCas, kRemoteInvalid, misaligned>, kAtomics},
-    {"data/fetch-add/misaligned", "IBV-319 IBV-517", "refuses a word that is not aligned", failing<kFaa, kRemoteInvalid, misaligned>, kAtomics},
+    {"data/write/remote-before", "IBV-320 IBV-327 IBV-328", "refuses a Write that starts before a region", failing<kWrite, kRemoteAccess, remote_before>},
+    {"data/read/remote-before", "IBV-320 IBV-327 IBV-328", "refuses a Read that starts before a region", failing<kRead, kRemoteAccess, remote_before>},
+    {"data/compare-swap/misaligned", "IBV-319 IBV-517", "refuses an atomic at an address that is not a multiple of 8", failing<kCas, kRemoteInvalid, misaligned>, kAtomics},
+    {"data/fetch-add/misaligned", "IBV-319 IBV-517", "refuses an atomic at an address that is not a multiple of 8", failing<kFaa, kRemoteInvalid, misaligned>, kAtomics},
     {"data/read/no-resources", "IBV-319 IBV-477", "refuses a Read if max_dest_rd_atomic is 0", failing<kRead, kRemoteInvalid, as_it_is, kAllRights, 0>, kByHand},
     {"data/fetch-add/no-resources", "IBV-319 IBV-477", "refuses an atomic if max_dest_rd_atomic is 0", failing<kFaa, kRemoteInvalid, as_it_is, kAllRights, 0>, kByHand | kAtomics},
     {"data/read/no-reads", "IBV-314 VRB-46", "refuses a Read if max_rd_atomic is 0", no_reads, kByHand},
-    {"data/write/right-taken-away", "IBV-475", "refuses a Write after the right of the queue pair was revoked", right_taken_away, kByHand},
-    {"data/receive/too-short", "IBV-313", "fails both ends if a receive is one byte too short", failing_receive<IBV_WC_LOC_LEN_ERR, IBV_WC_REM_INV_REQ_ERR, short_by_one>},
-    {"data/receive/unknown-lkey", "IBV-316 IBV-321 IBV-542", "fails both ends if a receive has an unknown L_Key", failing_receive<IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR, bad_receive_key>},
-    {"data/receive/local-right", "IBV-316 IBV-321", "fails both ends if a receive's region lacks local write", failing_receive<IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR, read_only_receive>},
-    {"data/receive/local-beyond", "IBV-316 IBV-321", "fails both ends if a receive exceeds its region", failing_receive<IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR, receive_beyond>},
-    {"data/receive/foreign-lkey", "IBV-316 IBV-321", "fails both ends if a receive has the L_Key of another PD", failing_receive<IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR, foreign_receive>},
-    {"data/write/uc-unknown-rkey", "", "drops a Write that it refuses", dropped<kWrite>, kByHand | kUc},
-    {"data/send/uc-no-receive", "", "drops a Send that finds no receive", dropped<kSend>, kByHand | kUc},
+    {"data/write/right-taken-away", "IBV-475", "refuses a Write after ibv_modify_qp() cleared IBV_ACCESS_REMOTE_WRITE", right_taken_away, kByHand},
+    {"data/receive/too-short", "IBV-313", "fails both queue pairs if a receive is one byte too short", failing_receive<IBV_WC_LOC_LEN_ERR, IBV_WC_REM_INV_REQ_ERR, short_by_one>},
+    {"data/receive/unknown-lkey", "IBV-316 IBV-321 IBV-542", "fails both queue pairs if a receive has an unknown L_Key", failing_receive<IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR, bad_receive_key>},
+    {"data/receive/local-right", "IBV-316 IBV-321", "fails both queue pairs if the region of a receive lacks local write", failing_receive<IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR, read_only_receive>},
+    {"data/receive/local-beyond", "IBV-316 IBV-321", "fails both queue pairs if a receive exceeds its region", failing_receive<IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR, receive_beyond>},
+    {"data/receive/foreign-lkey", "IBV-316 IBV-321", "fails both queue pairs if a receive has the L_Key of another PD", failing_receive<IBV_WC_LOC_PROT_ERR, IBV_WC_REM_OP_ERR, foreign_receive>},
+    {"data/write/uc-unknown-rkey", "", "drops a Write with an unknown R_Key on UC, and keeps the peer in RTS", dropped<kWrite>, kByHand | kUc},
+    {"data/send/uc-no-receive", "", "drops a Send without a posted receive on UC, and keeps the peer in RTS", dropped<kSend>, kByHand | kUc},
 };
 // clang-format on
 

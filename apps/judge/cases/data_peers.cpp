@@ -325,12 +325,12 @@ void neighbours(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"data/no-receive/retries-exceeded", "IBV-323 IBV-325", "fails only the sender after the last retry", rnr_exceeded, kByHand | kSrq},
-    {"data/no-receive/late", "IBV-324", "waits for a receive with rnr_retry 7", late_receive<false>, kByHand},
-    {"data/no-receive/late-srq", "IBV-324", "waits for a receive of an SRQ with rnr_retry 7", late_receive<true>, kByHand | kSrq},
+    {"data/no-receive/retries-exceeded", "IBV-323 IBV-325", "fails only the sender if the peer has no receive and rnr_retry is 0", rnr_exceeded, kByHand | kSrq},
+    {"data/no-receive/late", "IBV-324", "retries a Send until a receive is posted if rnr_retry is 7", late_receive<false>, kByHand},
+    {"data/no-receive/late-srq", "IBV-324", "retries a Send until a receive is posted to the SRQ if rnr_retry is 7", late_receive<true>, kByHand | kSrq},
     {"data/no-receive/for-some", "IBV-324", "completes as many Sends as there are receives", receives_for_some, kByHand},
-    {"data/no-receive/iwarp", "", "delivers a message or ends the connection", iwarp_no_receive, kIwarp},
-    {"data/gone/destroyed", "IBV-322 IBV-500", "fails the first request after the peer was destroyed", peer_gone<Gone::kDestroyed>, kByHand},
+    {"data/no-receive/iwarp", "", "delivers a message whose receive is posted late, or ends the connection", iwarp_no_receive, kIwarp},
+    {"data/gone/destroyed", "IBV-322 IBV-500", "fails the first request after the peer's queue pair was destroyed", peer_gone<Gone::kDestroyed>, kByHand},
     {"data/gone/error", "IBV-322 IBV-455", "fails the first request after the peer went to ERR", peer_gone<Gone::kError>, kByHand},
     {"data/gone/reset", "IBV-322", "fails the first request after the peer went to RESET", peer_gone<Gone::kReset>, kByHand},
     {"data/gone/wrong-psn", "IBV-473", "fails a request whose PSN the peer does not expect", wrong_psn, kByHand},
@@ -339,16 +339,16 @@ constexpr Case kCases[] = {
     {"data/gone/first-request", "IBV-315", "keeps the peer in RTS when the first request fails locally", first_fails<false, 64>, kByHand | kSrq},
     {"data/gone/second-request", "IBV-315", "keeps the peer in RTS when a later request fails locally", first_fails<true, 64>, kByHand | kSrq},
     {"data/gone/first-request-large", "IBV-315", "keeps the peer in RTS when a large request fails locally", first_fails<false, 60000>, kByHand | kSrq},
-    {"data/sqe/uc", "IBV-447 IBV-461", "stops the send queue after a failed request, until the step to RTS", stopped_and_resumed<IBV_QPT_UC>, kByHand | kUc},
-    {"data/sqe/ud", "IBV-447 IBV-461", "stops the send queue after a failed request, until the step to RTS", stopped_and_resumed<IBV_QPT_UD>, kUd},
-    {"data/sqd/drain", "IBV-448 IBV-449 IBV-484 IBV-603", "drains the send queue, and resumes it", drain, kByHand},
-    {"data/reset/outstanding", "IBV-310 IBV-453", "discards outstanding requests and receives", reset_drops, kByHand},
-    {"data/reset/reused", "IBV-453 IBV-462", "can be connected again", reused<IBV_QPT_RC>, kByHand},
-    {"data/reset/uc-reused", "IBV-453 IBV-462", "can be connected again", reused<IBV_QPT_UC>, kByHand | kUc},
-    {"data/reset/ud-reused", "IBV-453 IBV-462", "sends and receives again", reused<IBV_QPT_UD>, kUd},
-    {"data/reset/attributes", "IBV-453", "resets the attributes", reset_attributes, kByHand},
+    {"data/sqe/uc", "IBV-447 IBV-461", "stops the send queue of a UC queue pair after a failed request, until the queue pair returns to RTS", stopped_and_resumed<IBV_QPT_UC>, kByHand | kUc},
+    {"data/sqe/ud", "IBV-447 IBV-461", "stops the send queue of a UD queue pair after a failed request, until the queue pair returns to RTS", stopped_and_resumed<IBV_QPT_UD>, kUd},
+    {"data/sqd/drain", "IBV-448 IBV-449 IBV-484 IBV-603", "drains the send queue in SQD, and resumes it in RTS", drain, kByHand},
+    {"data/reset/outstanding", "IBV-310 IBV-453", "discards outstanding requests and receives in RESET", reset_drops, kByHand},
+    {"data/reset/reused", "IBV-453 IBV-462", "connects a queue pair again after RESET", reused<IBV_QPT_RC>, kByHand},
+    {"data/reset/uc-reused", "IBV-453 IBV-462", "connects a UC queue pair again after RESET", reused<IBV_QPT_UC>, kByHand | kUc},
+    {"data/reset/ud-reused", "IBV-453 IBV-462", "sends and receives on a UD queue pair again after RESET", reused<IBV_QPT_UD>, kUd},
+    {"data/reset/attributes", "IBV-453", "requires all attributes again after RESET", reset_attributes, kByHand},
     {"data/itself", "", "connects a queue pair to itself", to_itself, kByHand},
-    {"data/neighbours", "", "works on while other queue pairs fail", neighbours},
+    {"data/neighbours", "", "keeps a queue pair working when other queue pairs fail", neighbours},
 };
 // clang-format on
 

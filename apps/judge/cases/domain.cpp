@@ -63,12 +63,12 @@ void pd_with_ah(Judge& j) {
 // clang-format off
 constexpr Case kCases[] = {
     {"pd/alloc", "IBV-117", "allocates protection domains", pd_fields},
-    {"pd/dealloc/with-mr", "IBV-118", "refuses to deallocate a domain that has a region", pd_with_mr},
-    {"pd/dealloc/with-mw-1", "IBV-118", "refuses to deallocate a domain that has a window of type 1", pd_with_mw<IBV_MW_TYPE_1>, kWindow1},
-    {"pd/dealloc/with-mw-2", "IBV-118", "refuses to deallocate a domain that has a window of type 2", pd_with_mw<IBV_MW_TYPE_2>, kWindow2},
-    {"pd/dealloc/with-srq", "IBV-118", "refuses to deallocate a domain that has an SRQ", pd_with_srq, kSrq},
-    {"pd/dealloc/with-qp", "IBV-118", "refuses to deallocate a domain that has a queue pair", pd_with_qp},
-    {"pd/dealloc/with-ah", "IBV-118", "refuses to deallocate a domain that has an address handle", pd_with_ah, kUd},
+    {"pd/dealloc/with-mr", "IBV-118", "refuses to deallocate a protection domain that has a region", pd_with_mr},
+    {"pd/dealloc/with-mw-1", "IBV-118", "refuses to deallocate a protection domain that has a window of type 1", pd_with_mw<IBV_MW_TYPE_1>, kWindow1},
+    {"pd/dealloc/with-mw-2", "IBV-118", "refuses to deallocate a protection domain that has a window of type 2", pd_with_mw<IBV_MW_TYPE_2>, kWindow2},
+    {"pd/dealloc/with-srq", "IBV-118", "refuses to deallocate a protection domain that has an SRQ", pd_with_srq, kSrq},
+    {"pd/dealloc/with-qp", "IBV-118", "refuses to deallocate a protection domain that has a queue pair", pd_with_qp},
+    {"pd/dealloc/with-ah", "IBV-118", "refuses to deallocate a protection domain that has an address handle", pd_with_ah, kUd},
 };
 // clang-format on
 

@@ -58,7 +58,7 @@ void last_receive_of_peer_error(Judge& j) {
     if (event && event->event_type == IBV_EVENT_QP_LAST_WQE_REACHED) is_reported = true;
     return is_reported;
   });
-  j.expect_true("IBV_EVENT_QP_LAST_WQE_REACHED", is_reported, "the event comes");
+  j.expect_true("IBV_EVENT_QP_LAST_WQE_REACHED", is_reported, "the event arrives");
 }
 
 /// A pair whose receive queue at `b` overflows by one completion.
@@ -244,24 +244,24 @@ void blocks(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"event/nonblocking", "IBV-594", "does not block with O_NONBLOCK", nonblocking},
-    {"event/blocks", "IBV-593", "blocks until an event arrives", blocks, kSrq},
-    {"event/descriptor", "IBV-595", "has a readable descriptor while an event is queued", descriptor, kSrq},
-    {"event/last-receive", "IBV-376 IBV-593", "reports that a failed queue pair consumes no more receives of its SRQ", last_receive, kSrq},
-    {"event/last-receive-after-access", "IBV-376", "reports the last receive after an error that the peer caused", last_receive_of_peer_error, kSrq},
+    {"event/nonblocking", "IBV-594", "returns EAGAIN from ibv_get_async_event() with O_NONBLOCK if no event is queued", nonblocking},
+    {"event/blocks", "IBV-593", "blocks in ibv_get_async_event() until an event arrives", blocks, kSrq},
+    {"event/descriptor", "IBV-595", "makes async_fd readable while an event is queued", descriptor, kSrq},
+    {"event/last-receive", "IBV-376 IBV-593", "reports QP_LAST_WQE_REACHED of a failed queue pair with an SRQ", last_receive, kSrq},
+    {"event/last-receive-after-access", "IBV-376", "reports QP_LAST_WQE_REACHED after an access error of the peer", last_receive_of_peer_error, kSrq},
     {"event/cq-overflow", "IBV-290 IBV-605", "reports the overflow of a completion queue", cq_overflow},
-    {"event/cq-overflow-keeps", "IBV-291", "keeps the completions of a queue that overflowed", cq_overflow_keeps},
-    {"event/access-read", "IBV-328 IBV-601", "reports a Read by a wrong key to the responder", access_error<IBV_WR_RDMA_READ>, kByHand},
-    {"event/access-write", "IBV-328 IBV-601", "reports a Write by a wrong key to the responder", access_error<IBV_WR_RDMA_WRITE>, kByHand},
-    {"event/none/receive", "IBV-612", "reports no event if a receive has a wrong key", no_event_of_wrong_receive, kByHand | kSrq},
+    {"event/cq-overflow-keeps", "IBV-291", "keeps the completions of a completion queue that overflowed", cq_overflow_keeps},
+    {"event/access-read", "IBV-328 IBV-601", "reports QP_ACCESS_ERR to the responder of a Read with a wrong rkey", access_error<IBV_WR_RDMA_READ>, kByHand},
+    {"event/access-write", "IBV-328 IBV-601", "reports QP_ACCESS_ERR to the responder of a Write with a wrong rkey", access_error<IBV_WR_RDMA_WRITE>, kByHand},
+    {"event/none/receive", "IBV-612", "reports no event if a receive has a wrong lkey", no_event_of_wrong_receive, kByHand | kSrq},
     {"event/none/missing-receive", "IBV-325", "reports no event if no receive is posted", no_event_of_missing_receive, kByHand | kSrq},
     {"event/none/end", "IBV-613", "reports no event if the peer destroys its queue pair", no_event_of_end, kByHand | kSrq},
-    {"event/none/send", "IBV-611", "reports no event if a Send has a wrong key", no_event_of_wrong_send, kByHand | kSrq},
-    {"event/acknowledge/queue-pair", "IBV-496 IBV-597", "destroys a queue pair only when its events are acknowledged", qp_waits, kByHand | kSrq},
-    {"event/acknowledge/srq", "IBV-597", "destroys an SRQ only when its events are acknowledged", srq_waits, kSrq},
-    {"event/acknowledge/completion-queue", "IBV-597", "destroys a completion queue only when its events are acknowledged", cq_waits},
-    {"event/unread", "IBV-598", "drops events of a queue pair that is destroyed", unread, kSrq},
-    {"event/context", "IBV-614", "reports an event to the context of the object", of_context, kSrq},
+    {"event/none/send", "IBV-611", "reports no event if a Send has a wrong lkey", no_event_of_wrong_send, kByHand | kSrq},
+    {"event/acknowledge/queue-pair", "IBV-496 IBV-597", "destroys a queue pair only after its events are acknowledged", qp_waits, kByHand | kSrq},
+    {"event/acknowledge/srq", "IBV-597", "destroys an SRQ only after its events are acknowledged", srq_waits, kSrq},
+    {"event/acknowledge/completion-queue", "IBV-597", "destroys a completion queue only after its asynchronous events are acknowledged", cq_waits},
+    {"event/unread", "IBV-598", "discards unread events of a queue pair that is destroyed", unread, kSrq},
+    {"event/context", "IBV-614", "reports an event only to the context of its object", of_context, kSrq},
 };
 // clang-format on
 

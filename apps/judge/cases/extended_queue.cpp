@@ -192,16 +192,16 @@ void plain_poll(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"cq-ex/create", "IBV-244 IBV-245 IBV-251", "creates an extended queue", create, kCqEx},
-    {"cq-ex/create-wrong", "IBV-235 IBV-245 IBV-246 IBV-249", "refuses invalid attributes of an extended queue", create_wrong, kCqEx},
-    {"cq-ex/empty", "IBV-252", "returns ENOENT for an empty queue", empty, kCqEx},
-    {"cq-ex/unknown-attribute", "IBV-253", "refuses an unknown comp_mask of ibv_start_poll", unknown_attr, kCqEx},
-    {"cq-ex/batch", "IBV-254 IBV-255", "returns the completions of a batch in order", batch, kCqEx},
-    {"cq-ex/fields", "IBV-256 IBV-257 IBV-259 IBV-262 IBV-264", "returns the fields of a completion", receive_fields, kCqEx},
-    {"cq-ex/immediate", "IBV-260 IBV-264", "returns immediate data", immediate, kCqEx | kByHand},
-    {"cq-ex/datagram", "IBV-263 IBV-264", "returns the fields of a datagram", datagram, kCqEx | kUd},
-    {"cq-ex/flushed", "IBV-256 IBV-258", "returns the fields of a failed completion", flushed, kCqEx},
-    {"cq-ex/plain-poll", "IBV-269", "permits ibv_poll_cq of an extended queue", plain_poll, kCqEx},
+    {"cq-ex/create", "IBV-244 IBV-245 IBV-251", "creates an extended completion queue", create, kCqEx},
+    {"cq-ex/create-wrong", "IBV-235 IBV-245 IBV-246 IBV-249", "refuses invalid attributes of an extended completion queue", create_wrong, kCqEx},
+    {"cq-ex/empty", "IBV-252", "returns ENOENT from ibv_start_poll() if the queue is empty", empty, kCqEx},
+    {"cq-ex/unknown-attribute", "IBV-253", "refuses an unknown comp_mask of ibv_start_poll()", unknown_attr, kCqEx},
+    {"cq-ex/batch", "IBV-254 IBV-255", "returns the completions of a batch in order from ibv_next_poll()", batch, kCqEx},
+    {"cq-ex/fields", "IBV-256 IBV-257 IBV-259 IBV-262 IBV-264", "returns the fields of a completion from ibv_wc_read_*()", receive_fields, kCqEx},
+    {"cq-ex/immediate", "IBV-260 IBV-264", "returns immediate data from ibv_wc_read_imm_data()", immediate, kCqEx | kByHand},
+    {"cq-ex/datagram", "IBV-263 IBV-264", "returns the fields of a received datagram from ibv_wc_read_*()", datagram, kCqEx | kUd},
+    {"cq-ex/flushed", "IBV-256 IBV-258", "returns the fields of a flushed receive from ibv_wc_read_*()", flushed, kCqEx},
+    {"cq-ex/plain-poll", "IBV-269", "permits ibv_poll_cq() on an extended completion queue", plain_poll, kCqEx},
 };
 // clang-format on
 

@@ -120,7 +120,7 @@ void destroy_used(Judge& j) {
   j.require("ibv_post_send", d.pair.a.post_send(d.request(), kTextAt, kPayload));
   j.expect("ibv_destroy_ah after ibv_post_send", d.ah.destroy());
   const auto wc = next(d.pair.a.send_cq);
-  j.expect_true("completion of the Send", wc.has_value(), "it comes");
+  j.expect_true("completion of the Send", wc.has_value(), "it arrives");
 }
 
 void none_on_rnic(Judge& j) {
@@ -181,20 +181,20 @@ void from_wc_wrong(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"ah/create/fields", "IBV-116 IBV-331 IBV-332", "creates a handle to itself", fields, kUd},
-    {"ah/create/port", "IBV-334", "refuses a port that does not exist", wrong_port, kUd},
-    {"ah/create/sgid-index", "IBV-335", "refuses a GID that does not exist", wrong_index, kUd},
-    {"ah/create/without-grh", "IBV-94 IBV-333", "refuses a handle without a GRH if the port requires one", without_grh, kUd},
-    {"ah/create/every-gid", "IBV-116", "creates a handle from each GID to itself", every_gid, kUd},
-    {"ah/create/hop-limit", "IBV-337", "creates a handle with any hop limit", any_value<std::uint8_t, &ibv_global_route::hop_limit, 255>, kUd},
-    {"ah/create/traffic-class", "IBV-337", "creates a handle with any traffic class", any_value<std::uint8_t, &ibv_global_route::traffic_class, 255>, kUd},
-    {"ah/create/flow-label", "IBV-338", "creates a handle with any flow label", any_value<std::uint32_t, &ibv_global_route::flow_label, 0xFFFFF>, kUd},
-    {"ah/create/limit", "IBV-41", "creates handles up to its limit", limit, kUd},
-    {"ah/destroy/used", "IBV-344", "destroys a handle that a request uses", destroy_used, kUd},
+    {"ah/create/fields", "IBV-116 IBV-331 IBV-332", "creates an address handle to its own GID", fields, kUd},
+    {"ah/create/port", "IBV-334", "refuses an address handle on a port that does not exist", wrong_port, kUd},
+    {"ah/create/sgid-index", "IBV-335", "refuses an address handle whose sgid_index names no GID", wrong_index, kUd},
+    {"ah/create/without-grh", "IBV-94 IBV-333", "refuses an address handle without a GRH if the port requires one", without_grh, kUd},
+    {"ah/create/every-gid", "IBV-116", "creates an address handle from each GID to itself", every_gid, kUd},
+    {"ah/create/hop-limit", "IBV-337", "creates an address handle with hop_limit 255", any_value<std::uint8_t, &ibv_global_route::hop_limit, 255>, kUd},
+    {"ah/create/traffic-class", "IBV-337", "creates an address handle with traffic_class 255", any_value<std::uint8_t, &ibv_global_route::traffic_class, 255>, kUd},
+    {"ah/create/flow-label", "IBV-338", "creates an address handle with flow_label 0xFFFFF", any_value<std::uint32_t, &ibv_global_route::flow_label, 0xFFFFF>, kUd},
+    {"ah/create/limit", "IBV-41", "creates address handles up to max_ah", limit, kUd},
+    {"ah/destroy/used", "IBV-344", "destroys an address handle that a posted Send uses", destroy_used, kUd},
     {"ah/none", "IBV-345", "refuses address handles on an iWARP device", none_on_rnic, kIwarp},
-    {"ah/from-completion/attributes", "IBV-340 IBV-341", "fills the attributes of a handle to the sender", init_from_wc, kUd},
-    {"ah/from-completion/answer", "IBV-342 IBV-583", "reaches the sender by a handle from the completion", answer, kUd},
-    {"ah/from-completion/wrong", "IBV-343", "refuses a port that does not exist", from_wc_wrong, kUd},
+    {"ah/from-completion/attributes", "IBV-340 IBV-341", "returns the attributes of a handle to the sender from ibv_init_ah_from_wc()", init_from_wc, kUd},
+    {"ah/from-completion/answer", "IBV-342 IBV-583", "reaches the sender by a handle of ibv_create_ah_from_wc()", answer, kUd},
+    {"ah/from-completion/wrong", "IBV-343", "refuses a handle from a completion on a port that does not exist", from_wc_wrong, kUd},
 };
 // clang-format on
 

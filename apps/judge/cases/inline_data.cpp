@@ -107,11 +107,11 @@ void too_large(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"inline/limit", "IBV-387 IBV-527", "sends inline data up to its limit", at_limit},
-    {"inline/overwritten", "IBV-526", "reads inline data before ibv_post_send returns", overwritten},
+    {"inline/limit", "IBV-387 IBV-527", "sends inline data up to max_inline_data", at_limit},
+    {"inline/overwritten", "IBV-526", "reads inline data before ibv_post_send() returns", overwritten},
     {"inline/two-sges", "IBV-387 IBV-507", "sends inline data from two SGEs", two_sges},
-    {"inline/write", "IBV-528", "writes inline data", write},
-    {"inline/too-large", "IBV-388", "refuses inline data of 1 GiB", too_large},
+    {"inline/write", "IBV-528", "executes a Write with inline data", write},
+    {"inline/too-large", "IBV-388", "refuses a queue pair with 1 GiB of inline data", too_large},
 };
 // clang-format on
 

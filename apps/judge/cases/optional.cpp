@@ -155,18 +155,18 @@ void versions(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"optional/thread-domain", "IBV-123", "allocates a thread domain, or refuses", thread_domain},
-    {"optional/parent-domain", "IBV-121", "allocates a parent domain, or refuses", parent_domain},
-    {"optional/null-region", "IBV-173", "allocates a null region, or refuses", null_region},
-    {"optional/device-memory", "IBV-175", "allocates device memory if it reports any", device_memory},
+    {"optional/thread-domain", "IBV-123", "allocates a thread domain, or reports that it cannot", thread_domain},
+    {"optional/parent-domain", "IBV-121", "allocates a parent domain, or reports that it cannot", parent_domain},
+    {"optional/null-region", "IBV-173", "allocates a null region, or reports that it cannot", null_region},
+    {"optional/device-memory", "IBV-175", "allocates device memory only if max_dm_size is above 0", device_memory},
     {"optional/dma-buf", "IBV-146", "refuses a dma-buf that does not exist", wrong_dmabuf},
-    {"optional/advise", "IBV-170", "accepts advice about a region, or refuses", advise},
-    {"optional/moderation", "IBV-62 IBV-243", "moderates completion events if it reports so", moderation},
-    {"optional/srq-xrc", "IBV-352", "refuses an XRC SRQ if it does not support XRC", special_srq<IBV_SRQT_XRC>, kSrq},
-    {"optional/srq-tags", "IBV-353", "refuses an SRQ with tag matching if it reports none", special_srq<IBV_SRQT_TM>, kSrq},
-    {"optional/time-stamps", "IBV-58 IBV-246", "adds time stamps to completions if it reports so", timestamps, kCqEx},
-    {"optional/xrc-domain", "IBV-53", "opens XRC domains if it reports so", xrc_domain},
-    {"optional/versions", "IBV-78", "exports its functions with the version IBVERBS_1.1", versions},
+    {"optional/advise", "IBV-170", "executes ibv_advise_mr(), or reports that it cannot", advise},
+    {"optional/moderation", "IBV-62 IBV-243", "supports IBV_CQ_ATTR_MODERATE exactly if max_cq_count is above 0", moderation},
+    {"optional/srq-xrc", "IBV-352", "refuses an XRC SRQ if it lacks IBV_DEVICE_XRC", special_srq<IBV_SRQT_XRC>, kSrq},
+    {"optional/srq-tags", "IBV-353", "refuses an SRQ with tag matching if max_num_tags is 0", special_srq<IBV_SRQT_TM>, kSrq},
+    {"optional/time-stamps", "IBV-58 IBV-246", "supports time stamps exactly if completion_timestamp_mask is not 0", timestamps, kCqEx},
+    {"optional/xrc-domain", "IBV-53", "opens XRC domains exactly if it reports IBV_DEVICE_XRC", xrc_domain},
+    {"optional/versions", "IBV-78", "exports its functions with the symbol version IBVERBS_1.1", versions},
 };
 // clang-format on
 

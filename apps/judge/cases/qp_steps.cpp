@@ -187,15 +187,15 @@ void iwarp_access_flags(Judge& j) {
 
 // clang-format off
 #define JUDGE_FROM(type, lower, needs, state, name, rows) \
-  Case{"qp/" lower "/from-" name, rows, "makes exactly the permitted transitions", transitions<type, state>, needs}
+  Case{"qp/" lower "/from-" name, rows, "permits exactly the transitions from this state that IBTA permits", transitions<type, state>, needs}
 #define JUDGE_OTHERS(type, lower, needs, from, to, name, rows) \
-  Case{"qp/" lower "/" name "-others", rows, "permits and refuses each other attribute", others<type, from, to>, needs}
+  Case{"qp/" lower "/" name "-others", rows, "permits each optional attribute of the transition, and refuses all others", others<type, from, to>, needs}
 #define JUDGE_RC(to, name, bit, rows) \
-  Case{"qp/rc/" name, rows, "requires the attribute", without<IBV_QPT_RC, to, bit>, kByHand}
+  Case{"qp/rc/" name, rows, "refuses a transition without an attribute that it requires", without<IBV_QPT_RC, to, bit>, kByHand}
 #define JUDGE_UC(to, name, bit, rows) \
-  Case{"qp/uc/" name, rows, "requires the attribute", without<IBV_QPT_UC, to, bit>, kByHand | kUc}
+  Case{"qp/uc/" name, rows, "refuses a transition without an attribute that it requires", without<IBV_QPT_UC, to, bit>, kByHand | kUc}
 #define JUDGE_UD(to, name, bit, rows) \
-  Case{"qp/ud/" name, rows, "requires the attribute", without<IBV_QPT_UD, to, bit>, kUd}
+  Case{"qp/ud/" name, rows, "refuses a transition without an attribute that it requires", without<IBV_QPT_UD, to, bit>, kUd}
 #define JUDGE_TYPE(type, lower, needs) \
   JUDGE_FROM(type, lower, needs, IBV_QPS_RESET, "reset", "IBV-443 IBV-445 IBV-446"), \
   JUDGE_FROM(type, lower, needs, IBV_QPS_INIT, "init", "IBV-443 IBV-446"), \
@@ -244,13 +244,13 @@ constexpr Case kCases[] = {
     JUDGE_UD(IBV_QPS_INIT, "init-without-port", IBV_QP_PORT, "IBV-429"),
     JUDGE_UD(IBV_QPS_INIT, "init-without-qkey", IBV_QP_QKEY, "IBV-429"),
     JUDGE_UD(IBV_QPS_RTS, "rts-without-sq-psn", IBV_QP_SQ_PSN, "IBV-434"),
-    {"qp/state/unknown", "IBV-427", "refuses a state that does not exist", unknown_state},
+    {"qp/state/unknown", "IBV-427", "refuses a qp_state that does not exist", unknown_state},
     {"qp/state/unknown-mask-bit", "IBV-452", "refuses an unknown bit of attr_mask", unknown_bit, kByHand},
-    {"qp/state/cur-state-init", "IBV-450", "compares cur_qp_state with the state", wrong_current_state<IBV_QPS_INIT>, kByHand},
-    {"qp/state/cur-state-rts", "IBV-450", "compares cur_qp_state with the state", wrong_current_state<IBV_QPS_RTS>, kByHand},
-    {"qp/state/without-state", "IBV-451", "changes attributes without changing the state", without_state, kByHand},
-    {"qp/state/field", "IBV-493", "updates the field ibv_qp::state", shown_state, kByHand},
-    {"qp/iwarp/rts-to-err", "IBV-454 IBV-456", "ends the connection and flushes", iwarp_to_error, kIwarp},
+    {"qp/state/cur-state-init", "IBV-450", "refuses a cur_qp_state other than the current state", wrong_current_state<IBV_QPS_INIT>, kByHand},
+    {"qp/state/cur-state-rts", "IBV-450", "refuses a cur_qp_state other than the current state", wrong_current_state<IBV_QPS_RTS>, kByHand},
+    {"qp/state/without-state", "IBV-451", "changes attributes without IBV_QP_STATE", without_state, kByHand},
+    {"qp/state/field", "IBV-493", "updates ibv_qp::state in ibv_modify_qp()", shown_state, kByHand},
+    {"qp/iwarp/rts-to-err", "IBV-454 IBV-456", "ends the connection and flushes the receives in ERR", iwarp_to_error, kIwarp},
     {"qp/iwarp/access-flags", "IBV-475", "changes the access flags in RTS", iwarp_access_flags, kIwarp},
 };
 // clang-format on

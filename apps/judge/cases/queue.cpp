@@ -210,29 +210,29 @@ void destroy_with_content(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"cq/create/fields", "IBV-231", "fills the fields of a queue", fields},
-    {"cq/create/one", "IBV-232", "creates a queue with one entry", capacity<1>},
-    {"cq/create/hundred", "IBV-232", "creates a queue with 100 entries", capacity<100>},
-    {"cq/create/many", "IBV-232", "creates a queue with 10,000 entries", capacity<10000>},
-    {"cq/create/largest", "IBV-30", "creates a queue with max_cqe entries", largest},
-    {"cq/create/wrong", "IBV-30 IBV-235", "refuses a queue with no entry or more than max_cqe", wrong_capacity},
-    {"cq/create/vector", "IBV-233", "refuses a vector that does not exist", vectors},
+    {"cq/create/fields", "IBV-231", "fills the fields of a completion queue", fields},
+    {"cq/create/one", "IBV-232", "creates a completion queue with one entry", capacity<1>},
+    {"cq/create/hundred", "IBV-232", "creates a completion queue with 100 entries", capacity<100>},
+    {"cq/create/many", "IBV-232", "creates a completion queue with 10,000 entries", capacity<10000>},
+    {"cq/create/largest", "IBV-30", "creates a completion queue with max_cqe entries", largest},
+    {"cq/create/wrong", "IBV-30 IBV-235", "refuses a completion queue with 0 or more than max_cqe entries", wrong_capacity},
+    {"cq/create/vector", "IBV-233", "refuses a comp_vector that does not exist", vectors},
 
-    {"cq/poll/empty", "IBV-271", "returns 0 for an empty queue", poll_empty},
+    {"cq/poll/empty", "IBV-271", "returns 0 from ibv_poll_cq() of an empty queue", poll_empty},
     {"cq/poll/one-by-one", "IBV-271 IBV-272", "returns completions in order, one at a time", poll_order<1>},
     {"cq/poll/three", "IBV-271 IBV-272", "returns completions in order, three at a time", poll_order<3>},
-    {"cq/poll/all", "IBV-271", "returns all completions if there is room", poll_all},
+    {"cq/poll/all", "IBV-271", "returns all completions if num_entries exceeds their number", poll_all},
     {"cq/poll/none", "IBV-271", "keeps the completions if num_entries is 0", poll_none},
 
-    {"cq/resize/larger", "IBV-238 IBV-239", "keeps completions in a larger queue", resize_with_content<200>},
-    {"cq/resize/smaller", "IBV-239 IBV-241", "keeps completions in a smaller queue", resize_with_content<kMessages>},
-    {"cq/resize/below-content", "IBV-240", "keeps all completions if resized to fewer entries than it holds", resize_below_content},
-    {"cq/resize/wrong", "IBV-242", "refuses to resize to no entry or to more than max_cqe", resize_wrong},
-    {"cq/resize/fill", "IBV-238", "holds as many completions as it was resized to", resize_then_fill},
+    {"cq/resize/larger", "IBV-238 IBV-239", "keeps the completions of a queue that ibv_resize_cq() enlarges", resize_with_content<200>},
+    {"cq/resize/smaller", "IBV-239 IBV-241", "keeps the completions of a queue that ibv_resize_cq() shrinks to their number", resize_with_content<kMessages>},
+    {"cq/resize/below-content", "IBV-240", "keeps the completions if ibv_resize_cq() requests fewer entries than the queue has completions", resize_below_content},
+    {"cq/resize/wrong", "IBV-242", "refuses to resize a completion queue to 0 or more than max_cqe entries", resize_wrong},
+    {"cq/resize/fill", "IBV-238", "holds as many completions as ibv_resize_cq() requested", resize_then_fill},
 
-    {"cq/destroy/of-sends", "IBV-236", "refuses to destroy the queue of a send queue", destroy_used<true>},
-    {"cq/destroy/of-receives", "IBV-236", "refuses to destroy the queue of a receive queue", destroy_used<false>},
-    {"cq/destroy/content", "IBV-236", "destroys a queue that has completions", destroy_with_content},
+    {"cq/destroy/of-sends", "IBV-236", "refuses to destroy the completion queue of a send queue", destroy_used<true>},
+    {"cq/destroy/of-receives", "IBV-236", "refuses to destroy the completion queue of a receive queue", destroy_used<false>},
+    {"cq/destroy/content", "IBV-236", "destroys a completion queue that has completions", destroy_with_content},
 };
 // clang-format on
 

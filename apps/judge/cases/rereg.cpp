@@ -180,22 +180,22 @@ constexpr int kMove = IBV_REREG_MR_CHANGE_TRANSLATION;
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"mr/rereg/grants", "IBV-163 IBV-169", "grants a right with ibv_rereg_mr", grants},
-    {"mr/rereg/revokes", "IBV-163 IBV-164", "revokes a right with ibv_rereg_mr", revokes},
-    {"mr/rereg/domain", "IBV-162 IBV-169", "moves a region to another domain", moves_pd},
-    {"mr/rereg/memory", "IBV-161", "moves a region to other memory", moves_memory},
-    {"mr/rereg/unknown-flag", "IBV-160 IBV-165", "refuses an unknown flag of ibv_rereg_mr", refused_input<1 << 12, true, kPage, 0>},
+    {"mr/rereg/grants", "IBV-163 IBV-169", "adds an access right with ibv_rereg_mr()", grants},
+    {"mr/rereg/revokes", "IBV-163 IBV-164", "revokes an access right with ibv_rereg_mr()", revokes},
+    {"mr/rereg/domain", "IBV-162 IBV-169", "moves a region to another protection domain with ibv_rereg_mr()", moves_pd},
+    {"mr/rereg/memory", "IBV-161", "moves a region to other memory with ibv_rereg_mr()", moves_memory},
+    {"mr/rereg/unknown-flag", "IBV-160 IBV-165", "refuses an unknown flag of ibv_rereg_mr()", refused_input<1 << 12, true, kPage, 0>},
     {"mr/rereg/address-null", "IBV-160 IBV-165", "refuses to move a region to address 0", refused_input<kMove, false, kPage, 0>},
     {"mr/rereg/length-zero", "IBV-160 IBV-165", "refuses to move a region to 0 bytes", refused_input<kMove, true, 0, 0>},
-    {"mr/rereg/access-without-flag", "IBV-160 IBV-165", "refuses rights without their flag", refused_input<IBV_REREG_MR_CHANGE_PD, false, 0, IBV_ACCESS_LOCAL_WRITE>},
-    {"mr/rereg/rights", "IBV-160 IBV-166 IBV-168", "refuses remote write without local write", refused_rights},
+    {"mr/rereg/access-without-flag", "IBV-160 IBV-165", "refuses new access rights without IBV_REREG_MR_CHANGE_ACCESS", refused_input<IBV_REREG_MR_CHANGE_PD, false, 0, IBV_ACCESS_LOCAL_WRITE>},
+    {"mr/rereg/rights", "IBV-160 IBV-166 IBV-168", "refuses remote write without local write in ibv_rereg_mr()", refused_rights},
 
-    {"mr/dereg/remote-read", "IBV-147", "refuses a Read by the key of a deregistered region", stale_rkey},
-    {"mr/dereg/remote-write", "IBV-147 IBV-327", "refuses a Write by the key of a deregistered region", stale_rkey_of_write},
-    {"mr/dereg/send", "IBV-147", "does not send by the key of a deregistered region", stale_lkey},
+    {"mr/dereg/remote-read", "IBV-147", "refuses a Read with the rkey of a deregistered region", stale_rkey},
+    {"mr/dereg/remote-write", "IBV-147 IBV-327", "refuses a Write with the rkey of a deregistered region", stale_rkey_of_write},
+    {"mr/dereg/send", "IBV-147", "does not send with the lkey of a deregistered region", stale_lkey},
     {"mr/dereg/receive", "IBV-147 IBV-316", "does not receive into a deregistered region", under_receive},
-    {"mr/dereg/after-post", "IBV-147", "does not read the memory of a deregistered region", after_post},
-    {"mr/dereg/others", "IBV-154", "keeps the other regions of the domain valid", qp_remains},
+    {"mr/dereg/after-post", "IBV-147", "does not read the memory of a region after ibv_dereg_mr()", after_post},
+    {"mr/dereg/others", "IBV-154", "keeps a region valid when another one is deregistered", qp_remains},
 };
 // clang-format on
 

@@ -143,14 +143,14 @@ void destroy_used(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"srq/shared/order", "IBV-275 IBV-371 IBV-372", "consumes the oldest receive for each message", shared, kSrq},
-    {"srq/shared/error", "IBV-305 IBV-377", "keeps the receives when a queue pair fails", survives_error, kSrq},
-    {"srq/shared/destroy", "IBV-377", "keeps the receives when a queue pair is destroyed", survives_destroy, kSrq},
-    {"srq/limit/event", "IBV-355 IBV-356 IBV-357 IBV-365 IBV-606", "reports once that fewer receives than the limit remain", limit_event, kSrq},
-    {"srq/limit/again", "IBV-356 IBV-357", "reports the limit again when it is armed again", limit_again, kSrq},
-    {"srq/limit/above-content", "IBV-358", "reports a limit above the number of receives", limit_above_content, kSrq},
-    {"srq/limit/disarmed", "IBV-360", "does not report a limit that was disarmed", limit_disarmed, kSrq},
-    {"srq/destroy/used", "IBV-350", "refuses to destroy a queue that a queue pair uses", destroy_used, kSrq},
+    {"srq/shared/order", "IBV-275 IBV-371 IBV-372", "consumes the oldest receive of an SRQ for each message", shared, kSrq},
+    {"srq/shared/error", "IBV-305 IBV-377", "keeps the receives of an SRQ when a queue pair fails", survives_error, kSrq},
+    {"srq/shared/destroy", "IBV-377", "keeps the receives of an SRQ when a queue pair is destroyed", survives_destroy, kSrq},
+    {"srq/limit/event", "IBV-355 IBV-356 IBV-357 IBV-365 IBV-606", "reports SRQ_LIMIT_REACHED once when fewer receives than srq_limit remain", limit_event, kSrq},
+    {"srq/limit/again", "IBV-356 IBV-357", "reports SRQ_LIMIT_REACHED again after srq_limit was set again", limit_again, kSrq},
+    {"srq/limit/above-content", "IBV-358", "reports SRQ_LIMIT_REACHED if srq_limit exceeds the number of receives", limit_above_content, kSrq},
+    {"srq/limit/disarmed", "IBV-360", "does not report SRQ_LIMIT_REACHED after srq_limit was set to 0", limit_disarmed, kSrq},
+    {"srq/destroy/used", "IBV-350", "refuses to destroy an SRQ that a queue pair uses", destroy_used, kSrq},
 };
 // clang-format on
 

@@ -184,16 +184,16 @@ void pkey_unknown(Judge& j) {
 // clang-format off
 constexpr Case kCases[] = {
     {"device/gid/each", "IBV-85 IBV-97", "returns each entry of the GID table", gid_each},
-    {"device/gid/wrong", "IBV-97", "refuses an index or a port that does not exist", gid_wrong},
-    {"device/gid-entry/same", "IBV-99", "returns the same GID by ibv_query_gid_ex", entry_matches},
-    {"device/gid-entry/empty", "IBV-98 IBV-103", "returns ENODATA for an empty entry", entry_empty},
-    {"device/gid-entry/wrong", "IBV-102 IBV-104", "returns EINVAL for an index, a port or flags that do not exist", entry_wrong},
+    {"device/gid/wrong", "IBV-97", "refuses ibv_query_gid() with an index or a port that does not exist", gid_wrong},
+    {"device/gid-entry/same", "IBV-99", "returns the same GID from ibv_query_gid_ex() as from ibv_query_gid()", entry_matches},
+    {"device/gid-entry/empty", "IBV-98 IBV-103", "returns ENODATA from ibv_query_gid_ex() for an empty entry", entry_empty},
+    {"device/gid-entry/wrong", "IBV-102 IBV-104", "refuses ibv_query_gid_ex() with an index, a port or flags that do not exist", entry_wrong},
     {"device/gid-entry/type", "IBV-100 IBV-101", "reports the type and the interface of each GID", entry_type},
-    {"device/gid-table/complete", "IBV-105", "returns all entries in use", table_complete},
-    {"device/gid-table/too-small", "IBV-106 IBV-107 IBV-108", "refuses an array that is too small", table_too_small},
+    {"device/gid-table/complete", "IBV-105", "returns all entries in use from ibv_query_gid_table()", table_complete},
+    {"device/gid-table/too-small", "IBV-106 IBV-107 IBV-108", "refuses an array that is too small for ibv_query_gid_table()", table_too_small},
     {"device/pkey/default", "IBV-110 IBV-111 IBV-112", "has a P_Key at index 0", pkey_default, kByHand},
-    {"device/pkey/wrong", "IBV-86 IBV-110", "refuses an index or a port that does not exist", pkey_wrong},
-    {"device/pkey/unknown", "IBV-112", "does not find a P_Key that is not in the table", pkey_unknown},
+    {"device/pkey/wrong", "IBV-86 IBV-110", "refuses ibv_query_pkey() with an index or a port that does not exist", pkey_wrong},
+    {"device/pkey/unknown", "IBV-112", "returns -1 from ibv_get_pkey_index() for a P_Key that is not in the table", pkey_unknown},
 };
 // clang-format on
 

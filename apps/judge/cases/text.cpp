@@ -133,15 +133,15 @@ void fork_late(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"text/status", "IBV-312", "has a text for each status of a completion", status_texts},
-    {"text/node-type", "IBV-616", "has a text for each type of node", node_texts},
-    {"text/port-state", "IBV-617", "has a text for each state of a port", port_texts},
+    {"text/status", "IBV-312", "has a text for each completion status", status_texts},
+    {"text/node-type", "IBV-616", "has a text for each node type", node_texts},
+    {"text/port-state", "IBV-617", "has a text for each port state", port_texts},
     {"text/event", "IBV-615", "has a text for each asynchronous event", event_texts},
-    {"text/rate", "IBV-618 IBV-619 IBV-620 IBV-621", "converts rates to multiples and Mbit/s, and back", rates},
-    {"text/rate-unknown", "IBV-619 IBV-620 IBV-621", "reports that a rate is unknown", unknown_rates},
-    {"text/next-key", "IBV-208", "changes only the low 8 bits of a key", next_key},
-    {"fork/memory", "IBV-70 IBV-73", "receives into the memory of the parent after a fork", fork_keeps_memory},
-    {"fork/late", "IBV-69", "refuses ibv_fork_init after a registration if it was necessary", fork_late},
+    {"text/rate", "IBV-618 IBV-619 IBV-620 IBV-621", "converts rates to multiples of 2.5 Gbit/s and to Mbit/s, and back", rates},
+    {"text/rate-unknown", "IBV-619 IBV-620 IBV-621", "returns -1 or IBV_RATE_MAX for an unknown rate", unknown_rates},
+    {"text/next-key", "IBV-208", "changes only the low 8 bits of a key in ibv_inc_rkey()", next_key},
+    {"fork/memory", "IBV-70 IBV-73", "sends what the parent writes after fork()", fork_keeps_memory},
+    {"fork/late", "IBV-69", "refuses ibv_fork_init() after a registration, unless fork support is on or not needed", fork_late},
 };
 // clang-format on
 

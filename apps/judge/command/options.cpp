@@ -6,30 +6,34 @@ namespace iwarp::judge {
 void add_device_options(apps::cli::Command& command, DeviceOptions& options) {
   command.begin_group("Judging a device");
   command.text("--device", "DEV", options.device,
-               "Judge this RDMA device of this machine by the C interface of libibverbs and "
-               "librdmacm, instead of a peer");
-  command.number("--port", "N", options.port, {1, 255}, "The port of the device");
-  command.number("--gid-index", "N", options.gid_index, {0, 255}, "The GID that queue pairs use")
-      .default_text = "the first one of an IPv4 address";
+               "Judge this RDMA device of this machine, instead of a peer, through the C interface "
+               "of libibverbs and librdmacm");
+  command.number("--port", "N", options.port, {1, 255}, "Port of the device");
+  command
+      .number("--gid-index", "N", options.gid_index, {0, 255},
+              "Index of the GID that queue pairs use")
+      .default_text = "the first GID of an IPv4 address";
   command
       .flag("--lines", options.lines,
-            "Instead of the text report, print each comparison as one line, CASE: CALL = VALUE, by "
-            "which the answers of two devices can be compared")
+            "Instead of the text report, print a line CASE: CALL = VALUE for each comparison, so "
+            "that diff can compare two devices")
       .excludes("--json");
   command
       .text("--program", "FILE", options.program,
-            "With --generated: write the shortest sequence that differs as a C program")
+            "With --generated: write a C program that runs the shortest sequence on which the "
+            "device differs from the model")
       .completes(apps::cli::Completion::kFile);
   command.flag("--dangerous", options.dangerous,
-               "Run the cases that are known to crash a kernel or a library as well");
+               "Also run the cases that are known to crash a kernel or a library");
   command
       .optional_text(
           "--litmus", "FILE", options.litmus,
-          "Instead of the cases, run a litmus file, or all of a directory: short threads "
-          "whose Writes, Reads and Sends race. Without FILE: the built-in ones")
+          "Instead of the cases, run a litmus file (short threads whose Writes, Reads and Sends "
+          "race) or all litmus files of a directory; without FILE, the built-in ones")
       .excludes("--junit")
       .excludes("--lines");
-  command.number("--runs", "N", options.runs, {1, 1e12}, "With --litmus: runs of each file");
+  command.number("--runs", "N", options.runs, {1, 1e12},
+                 "With --litmus: number of runs of each file");
 }
 
 }  // namespace iwarp::judge

@@ -279,7 +279,8 @@ void Pair::connect_by_cm() {
   Judge& judge = a.judge;
   if (judge.address().empty()) judge.not_applicable("the device has no IPv4 address");
   events = rdma_create_event_channel();
-  if (events == nullptr) judge.not_applicable("an iWARP device connects only by rdma_cm");
+  if (events == nullptr)
+    judge.not_applicable("an iWARP device connects only by rdma_cm, which is unavailable");
   rdma_cm_id* const listener = new_listener(judge, events, Address(judge.address()), 1);
   a.id = new_client(judge, events, Address(judge.address(), rdma_get_src_port(listener)));
   const auto give_qp = [&](End& end) {

@@ -92,9 +92,9 @@ CmEvent expect_event(Judge& judge, std::string_view step, rdma_event_channel* ch
 CmEvent await(Judge& judge, rdma_event_channel* channel, rdma_cm_event_type type) {
   const auto event = take(channel, kLimit);
   if (event && event->type == type) return *event;
-  judge.require_true("set-up: " + std::string(event_name(type)) + " comes, not " +
+  judge.require_true("set-up: waits for " + std::string(event_name(type)) + ", receives " +
                          std::string(event ? event_name(event->type) : std::string_view("nothing")),
-                     false, "the event comes");
+                     false, "the event");
   return {};
 }
 
@@ -104,7 +104,7 @@ bool expect_no_event(Judge& judge, std::string_view step, rdma_event_channel* ch
   Address to(judge.address(), htons(9));
   must(judge, "rdma_resolve_addr", errno_of(rdma_resolve_addr(later, nullptr, to, kLimitMs)));
   const auto event = take(channel, kLimit);
-  std::string_view came = "no event at all";
+  std::string_view came = "no event, not even that of a later rdma_cm_id";
   if (event) came = event->id == later ? "no event" : event_name(event->type);
   return judge.expect_text(step, came, {"no event"});
 }

@@ -282,8 +282,8 @@ void Judge::require_needs(Needs needs) {
     std::function<bool()> holds;
   };
   const std::array checks{
-      Check{kByHand, "queue pairs that ibv_modify_qp() connects", [&] { return !is_iwarp(); }},
-      Check{kIwarp, "an iWARP device", [&] { return is_iwarp(); }},
+      Check{kByHand, "connections by ibv_modify_qp()", [&] { return !is_iwarp(); }},
+      Check{kIwarp, "iWARP", [&] { return is_iwarp(); }},
       Check{kUd, "queue pairs of type UD", [&] { return has_type(IBV_QPT_UD); }},
       Check{kUc, "queue pairs of type UC", [&] { return has_type(IBV_QPT_UC); }},
       Check{kCm, "rdma_cm", has_cm},
@@ -298,7 +298,7 @@ void Judge::require_needs(Needs needs) {
       Check{kWrEx, "ibv_wr_*()",
             [&] { return can_create(context(), IBV_QPT_RC, IBV_QP_EX_WITH_SEND); }},
       Check{kCqEx, "ibv_start_poll()", [&] { return has_extended_cq(context()); }},
-      Check{kImmediate, "Write with immediate data", [&] { return !is_iwarp(); }},
+      Check{kImmediate, "Writes with immediate data", [&] { return !is_iwarp(); }},
   };
   for (const Check& check : checks) {
     if ((needs & check.need) == 0 || check.holds()) continue;

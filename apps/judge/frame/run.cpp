@@ -104,7 +104,7 @@ void add_line(std::string_view line, Result& result) {
 /// A case whose process ended in another way than expected has failed.
 void fail(Result& result, std::string_view how) {
   const std::string after = result.observations.empty()
-                                ? "at its start"
+                                ? "before its first comparison"
                                 : "after \"" + result.observations.back().step + "\"";
   result.verdict = Verdict::kFail;
   result.why = fmt::format("{} {}", how, after);
@@ -144,7 +144,7 @@ Result run_in_child(const std::function<void(Judge&)>& run, const Target& target
   } else if (WIFSIGNALED(status)) {
     fail(result, fmt::format("crashed with signal {}", WTERMSIG(status)));
   } else if (WEXITSTATUS(status) != 0) {
-    fail(result, fmt::format("ended with status {}", WEXITSTATUS(status)));
+    fail(result, fmt::format("exited with status {}", WEXITSTATUS(status)));
   }
   result.took = std::chrono::steady_clock::now() - start;
   return result;

@@ -148,11 +148,13 @@ class Run {
   }
 
   void same(const PostResult& expected, int code, std::ptrdiff_t bad) const {
-    const std::string refused = code == 0 ? "" : fmt::format(" at element {}", bad);
+    const auto result = [](int returned, std::ptrdiff_t element) {
+      return returned == 0 ? "0" : fmt::format("{} at element {}", returned, element);
+    };
     require(
         code == expected.code && (code == 0 || bad == static_cast<std::ptrdiff_t>(expected.bad)),
-        fmt::format("the call returns {}{}, expected {} at element {}", code, refused,
-                    expected.code, expected.bad),
+        fmt::format("the call returns {}, expected {}", result(code, bad),
+                    result(expected.code, static_cast<std::ptrdiff_t>(expected.bad))),
         own_line(fmt::format("step {}: returns {}", step_, code)));
   }
 
@@ -237,7 +239,7 @@ class Run {
     for (const int end : {0, 1}) await(end);
     for (const int end : {0, 1}) {
       require(wait([&] { return has_left(end); }),
-              fmt::format("{} does not leave RTS", letter(end)),
+              fmt::format("{} stays in RTS, expected ERR", letter(end)),
               fmt::format("step {}: {} state {}", step_, letter(end), +IBV_QPS_RTS));
       if (model_.state(end) == IBV_QPS_ERR) drain(end);
     }
@@ -251,8 +253,8 @@ class Run {
       };
       if (wait(is_same, kLatestPlacement)) continue;
       throw Difference{
-          .what = fmt::format("memory of {} at {}: {:02x}, expected {:02x}", letter(end), *place,
-                              of(end).bytes()[*place], model_.memory(end)[*place]),
+          .what = fmt::format("memory of {} at offset {}: {:02x}, expected {:02x}", letter(end),
+                              *place, of(end).bytes()[*place], model_.memory(end)[*place]),
           .line =
               fmt::format("{} memory {}: {:02x}", letter(end), *place, of(end).bytes()[*place])};
     }
@@ -308,7 +310,7 @@ class Run {
         require_none(end, model_.completed(end, is_receive, wc),
                      wc.wr_id > kMarker ? "" : fmt::format("{} {}", letter(end), line_of(wc)));
         require(wc.qp_num == of(end).qp->qp_num,
-                "a completion has the number of another queue pair", "");
+                "a completion has the qp_num of another queue pair", "");
       }
     }
   }

@@ -171,7 +171,7 @@ std::vector<report::Entry> kinds(const Choice& choice) {
                    .title = "does what the model predicts",
                    .heading = "generated",
                    .outcome = Verdict::kNotApplicable,
-                   .why = "no seed makes this error"});
+                   .why = "no seed of the range causes this error"});
   }
   return out;
 }
@@ -193,7 +193,7 @@ std::optional<Finding> run(const Choice& choice, const Target& target, report::R
         report.ended_early = result.why;
         return std::nullopt;
       }
-      report.ended_early = "a sequence differs from the model";
+      report.ended_early = "the device differs from the model";
       entry->steps = {{.call = fmt::format("the sequence of seed {}", seed),
                        .expected = "what the model predicts",
                        .came = difference_of(result).what}};

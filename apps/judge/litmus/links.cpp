@@ -110,7 +110,7 @@ void Links::finish_settling(std::span<Link> links) {
     }
     return are_settled;
   });
-  if (!is_done) throw Stopped{"the requests of a run do not end"};
+  if (!is_done) throw Stopped{"the requests of a run did not complete"};
 }
 
 void Links::settle() {

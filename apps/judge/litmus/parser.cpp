@@ -108,7 +108,7 @@ class Parser {
     std::string out = name(what);
     if (find(program_.hosts, out) != kNone || find(program_.locations, out) != kNone ||
         find(program_.qps, out) != kNone || find(program_.threads, out) != kNone) {
-      fail_at(token, fmt::format("{} with a new name", what));
+      fail_at(token, "an unused name");
     }
     return out;
   }
@@ -318,9 +318,9 @@ class Parser {
   void check_sizes(const Statement& out) {
     const std::size_t words = program_.locations[out.local].words;
     if (program_.locations[out.remote].words != words) {
-      throw SyntaxError{out.line, "two locations of one size",
-                        fmt::format("{} words on one side and {} on the other", words,
-                                    program_.locations[out.remote].words)};
+      throw SyntaxError{
+          out.line, "two locations of the same size",
+          fmt::format("sizes of {} and {} words", words, program_.locations[out.remote].words)};
     }
   }
 
@@ -348,7 +348,7 @@ class Parser {
       throw SyntaxError{token.line,
                         is_named ? "a queue pair that connects the two hosts" : "'via QUEUE-PAIR'",
                         is_named ? fmt::format("'{}'", chosen)
-                                 : fmt::format("{} queue pairs that fit", fitting.size())};
+                                 : fmt::format("{} queue pairs to choose from", fitting.size())};
     }
     out.qp = fitting[0];
     out.end = program_.qps[out.qp].hosts[0] == host_ ? 0 : 1;

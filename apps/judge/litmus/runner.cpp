@@ -167,7 +167,7 @@ class Runner {
     };
     const auto complete = [&](ibv_cq* cq) {
       const auto wc = next(cq);
-      if (!wc) fail("no completion comes");
+      if (!wc) fail("no completion arrived");
       if (wc->status != IBV_WC_SUCCESS && !links_.may_fail(statement)) {
         fail(ibv_wc_status_str(wc->status));
       }
@@ -186,14 +186,15 @@ class Runner {
         break;
       case Op::kAwait:
         if (!wait_until([&] { return memory.load(at) == statement.value[0]; })) {
-          fail("the value does not come");
+          fail("the awaited value did not arrive");
         }
         break;
       case Op::kTell:
         flags_[statement.flag].store(true);
         break;
       case Op::kHear:
-        if (!wait_until([&] { return flags_[statement.flag].load(); })) fail("no thread tells");
+        if (!wait_until([&] { return flags_[statement.flag].load(); }))
+          fail("no thread set the flag");
         break;
       case Op::kTry: {
         ibv_wc wc{};

@@ -34,7 +34,7 @@ std::vector<Token> tokens_of(std::string_view text) {
       size = end + 2;
     } else if (rest[0] == '"') {
       const std::size_t end = rest.find('"', 1);
-      if (end == rest.npos) throw SyntaxError{line, "'\"'", "a text without an end"};
+      if (end == rest.npos) throw SyntaxError{line, "'\"'", "a string without an end"};
       size = end + 1;
       out.push_back({Token::Kind::kString, rest.substr(1, end - 1), line});
     } else if (is_name_start(rest[0])) {
