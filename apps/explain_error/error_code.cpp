@@ -29,29 +29,28 @@ struct Status {
 };
 /// A command that lets a completion fail with the status `{}`.
 constexpr std::string_view kInject =
-    "echo 'after 1 completion status {}' > plan; iwarp run ibv_rc_pingpong -g 1 & sleep 1; "
-    "iwarp run --fault plan ibv_rc_pingpong -g 1 127.0.0.1";
-constexpr std::string_view kNever = "this device never reports this status";
+    "echo 'after 1 completion status {}' > plan; iwarp run ibv_rc_pingpong -g 1 & sleep 1; iwarp "
+    "run --fault plan ibv_rc_pingpong -g 1 127.0.0.1";
+constexpr std::string_view kNever = "the device of iwarp run never reports this status";
 constexpr std::array kStatuses{
     Status{"SUCCESS", "success", "the request was completed", ""},
-    Status{
-        "LOC_LEN_ERR",
-        "local length error",
-        "a message did not fit into the posted receive, or a request is longer than max_msg_sz",
-        "post receives as long as the longest message that the peer sends; split requests that are "
-        "longer than max_msg_sz",
-        0,
-        {"the receive is shorter than the message",
-         "the program posts receives of one size and sends messages of another",
-         "on a card: the header of 40 bytes in front of each datagram is not counted in the "
-         "receive"}},
+    Status{"LOC_LEN_ERR",
+           "local length error",
+           "a message did not fit into the posted receive, or a request is longer than max_msg_sz",
+           "post receives as long as the longest message that the peer sends; split requests that "
+           "are longer than max_msg_sz",
+           0,
+           {"the receive is shorter than the message",
+            "the program posts receives of one size and sends messages of another",
+            "on a card: the receive has no room for the 40 bytes of header in front of each "
+            "datagram"}},
     Status{"LOC_QP_OP_ERR",
            "local QP operation error",
            "this queue pair cannot execute the request, for example an RDMA Read if max_rd_atomic "
            "is 0, or an atomic operation if the peer does not support it",
            "use ibv_query_qp() to check the attributes that both ends agreed on",
            0,
-           {"a Read or atomic operation, but max_rd_atomic is 0",
+           {"the request is a Read or an atomic operation, but max_rd_atomic is 0",
             "the peer supports no atomic operations",
             "on a card: the queue pair was created with fewer SGEs than the request has"}},
     Status{"LOC_EEC_OP_ERR", "local EE context operation error", kNever, ""},
@@ -62,9 +61,10 @@ constexpr std::array kStatuses{
            "check lkey, addr and length of every SGE, and keep the region registered until the "
            "completion",
            6,
-           {"sg_list holds the rkey, or the key of other memory, in the place of the lkey",
+           {"an SGE holds the rkey, or the key of another region, instead of the lkey",
             "the region was deregistered before the completion",
-            "the SGE ends beyond the region: the length was sizeof a pointer, or grew later",
+            "the SGE ends past the region: the region was registered with sizeof of a pointer, or "
+            "the buffer grew later",
             "a receive or Read names memory that lacks IBV_ACCESS_LOCAL_WRITE",
             "the region and the queue pair are of different protection domains"}},
     Status{"WR_FLUSH_ERR",
@@ -81,13 +81,13 @@ constexpr std::array kStatuses{
         "MW_BIND_ERR",
         "memory management operation error",
         "a memory window could not be bound, or a key could not be invalidated",
-        "bind only to regions with IBV_ACCESS_MW_BIND, and invalidate only keys of this queue "
-        "pair",
+        "bind only to regions with IBV_ACCESS_MW_BIND, and invalidate only keys of this queue pair",
         0,
         {"the region lacks IBV_ACCESS_MW_BIND",
-         "the window is not of type 2, or of another queue pair", "the window exceeds the region"}},
+         "the window is of type 1, or belongs to another queue pair",
+         "the window exceeds the region"}},
     Status{"BAD_RESP_ERR", "bad response error", "the peer sent a response that matches no request",
-           "capture the connection and run iwarp explain"},
+           "capture the connection and run iwarp explain on the capture"},
     Status{"LOC_ACCESS_ERR",
            "local access error",
            "the access rights of the local memory do not permit placing the peer's message",
@@ -105,19 +105,20 @@ constexpr std::array kStatuses{
            {"the message is longer than the peer's receive",
             "the address of an atomic operation is not a multiple of 8",
             "qp_access_flags of the peer's queue pair lacks the right for this operation"}},
-    Status{"REM_ACCESS_ERR",
-           "remote access error",
-           "the peer refused access to its memory: the rkey is wrong, the address range is outside "
-           "the region, or an access right is missing",
-           "compare rkey, address and length with what the peer registered; vendor_err shows which "
-           "of these is wrong",
-           3,
-           {"the peer sent its lkey; on most cards both keys are equal, so the program worked "
-            "there by luck",
-            "the address or key was cut to 32 bits, or is in the byte order of the other host",
-            "the region lacks IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC",
-            "the request ends beyond the region",
-            "the peer deregistered the memory, or exited and registered it again under a new key"}},
+    Status{
+        "REM_ACCESS_ERR",
+        "remote access error",
+        "the peer refused access to its memory: the rkey is wrong, the address range is outside "
+        "the region, or an access right is missing",
+        "compare rkey, address and length with what the peer registered; vendor_err shows which of "
+        "these is wrong",
+        3,
+        {"the peer sent its lkey instead of its rkey; on most cards both keys are equal, so the "
+         "program worked there by luck",
+         "the address was cut to 32 bits, or the address or key is in the byte order of the peer",
+         "the region lacks IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC",
+         "the request ends past the region",
+         "the peer deregistered the memory, or exited and registered it again under a new key"}},
     Status{"REM_OP_ERR",
            "remote operation error",
            "the peer ended the connection, but not because of a memory access or a missing receive",
@@ -125,17 +126,18 @@ constexpr std::array kStatuses{
            0,
            {"the peer deregistered the memory of a posted receive too early",
             "the peer's device failed"}},
-    Status{"RETRY_EXC_ERR",
-           "transport retry counter exceeded",
-           "the peer did not acknowledge the request in time, or the connection was lost",
-           "check that the peer's process is alive and that the network reaches it; timeout and "
-           "retry_cnt set how long this end waits",
-           8,
-           {"the peer's process ended, or destroyed its queue pair",
-            "the two ends use GIDs of different networks or versions: see gid_index in exercise 2 "
-            "of iwarp learn",
-            "the peer's queue pair is not in RTR yet", "dest_qp_num or a PSN was exchanged wrongly",
-            "a firewall drops UDP port 4791 (RoCE) or the TCP port (iWARP)"}},
+    Status{
+        "RETRY_EXC_ERR",
+        "transport retry counter exceeded",
+        "the peer did not acknowledge the request in time, or the connection was lost",
+        "check that the peer's process is alive and that the network reaches it; timeout and "
+        "retry_cnt set how long this end waits",
+        8,
+        {"the peer's process ended, or destroyed its queue pair",
+         "the two ends use GIDs of different networks or RoCE versions: see gid_index in exercise "
+         "2 of iwarp learn",
+         "the peer's queue pair is not in RTR yet", "the ends exchanged a wrong dest_qp_num or PSN",
+         "a firewall drops UDP port 4791 (RoCE) or the TCP port (iWARP)"}},
     Status{"RNR_RETRY_EXC_ERR",
            "RNR retry counter exceeded",
            "the peer had no receive posted for the message in time",
@@ -145,8 +147,9 @@ constexpr std::array kStatuses{
            {"the peer posts a receive only after the message arrives",
             "the peer does not post a receive again after each completion",
             "a Write with immediate data consumes a receive, too",
-            "the peer's program is slower than its peers, and nothing limits how much they send",
-            "rnr_retry is less than 7 with a short min_rnr_timer"}},
+            "the peer consumes messages more slowly than they arrive, and the program has no flow "
+            "control",
+            "rnr_retry is below 7, and min_rnr_timer is short"}},
     Status{"LOC_RDD_VIOL_ERR", "local RDD violation error", kNever, ""},
     Status{"REM_INV_RD_REQ_ERR", "remote invalid RD request", kNever, ""},
     Status{"REM_ABORT_ERR", "aborted error", kNever, ""},
@@ -203,7 +206,7 @@ ErrorCode injected() {
   return {
       .title = fmt::format("vendor_err {:#x}", verbs::kInjectedVendorError),
       .meaning = "a rule of iwarp fault, or of a --fault file, set the status of this completion",
-      .advice = "nothing; the request is valid, and the program is being tested"};
+      .advice = "nothing: the request is valid, and the error was injected to test the program"};
 }
 
 ErrorCode without_detail() {
@@ -212,8 +215,8 @@ ErrorCode without_detail() {
               "the device has no detail beyond the status of the completion: no Terminate ended "
               "the connection",
           .advice =
-              "look for the first completion that failed, explain its status (for example, "
-              "iwarp explain-error RETRY_EXC_ERR), and read what the library printed at both ends"};
+              "look for the first completion that failed, explain its status (for example, iwarp "
+              "explain-error RETRY_EXC_ERR), and read what the library printed at both ends"};
 }
 
 std::optional<std::uint32_t> parse_number(std::string_view word, int base) {

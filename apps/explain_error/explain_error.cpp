@@ -79,9 +79,9 @@ cli::Command explain_error_command() {
   auto words = std::make_shared<std::vector<std::string>>();
   command.arguments(
       "CODE", *words,
-      "A status (WR_FLUSH_ERR, 5), a vendor_err (0x11202) or a Terminate (1/2/02: "
-      "layer, type and code in hexadecimal), or a call or event of rdma_cm, which the "
-      "name of an errno may follow; without CODE, explains every code");
+      "A completion status (WR_FLUSH_ERR or 5), a vendor_err (0x11202), a Terminate (1/2/02: "
+      "layer, type and code in hexadecimal), or a call or an rdma_cm event, which an errno name "
+      "may follow (ibv_modify_qp EINVAL); without CODE, all codes are explained");
   command.flag("--json", *json, "Print JSON");
   command.shown = {"iwarp explain-error 0x11202", "iwarp explain-error IBV_WC_WR_FLUSH_ERR",
                    "iwarp explain-error 1/2/02", "iwarp explain-error ibv_modify_qp EINVAL"};

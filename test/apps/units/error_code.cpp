@@ -102,6 +102,7 @@ TEST_CASE("every error of a call has causes and advice, and each command has an 
     CHECK_FALSE(error.causes[0].empty());
     CHECK_FALSE(error.advice.empty());
     CHECK(error.command.empty() == error.prints.empty());
-    CHECK((!error.command.empty() || error.meaning.find("this device") != std::string::npos));
+    CHECK((!error.command.empty() ||
+           error.meaning.find("the device of iwarp run") != std::string::npos));
   }
 }
