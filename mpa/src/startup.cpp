@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint8_t kPlain = 1;
 constexpr std::uint8_t kEnhanced = 2;
 constexpr Fault kOctetsBehindRequest{Layer::kMpa, 0, 0x04,
-                                     "the initiator sent octets between its Request and the Reply"};
+                                     "the initiator sent octets before the responder replied"};
 constexpr Fault kWrongRevision{Layer::kMpa, 0, 0x04, "MPA revision not supported"};
 constexpr Fault kNoEnhancedWord{Layer::kMpa, 0, 0x04,
                                 "S=1, but the private data is too short for IRD and ORD"};

@@ -298,9 +298,8 @@ Check Stream::deliver_atomic_response(const ddp::Delivery& delivery) {
   if (!response) return fault({Layer::kRdma, 2, 0xFF, "Atomic Response shorter than its header"});
   const OutstandingRequest done = outstanding_.front();
   if (response->id != done.id) {
-    return fault(
-        {Layer::kRdma, 2, 0xFF,
-         "Atomic Response whose identifier differs from that of its Request"});  // [EXT-38]
+    return fault({Layer::kRdma, 2, 0xFF,
+                  "Atomic Response with a wrong Original Request Identifier"});  // [EXT-38]
   }
   outstanding_.pop();
   ulp_.atomic_done(done.cookie, response->original);  // [EXT-36] [EXT-47]
@@ -310,7 +309,7 @@ Check Stream::deliver_atomic_response(const ddp::Delivery& delivery) {
 Check Stream::deliver_terminate(const ddp::Delivery& delivery) {
   auto terminate = decode_terminate(bytes::View(terminate_octets_).first(delivery.length));
   if (!terminate) {
-    return fault({Layer::kRdma, 2, 0xFF, "Terminate shorter than its control field"});
+    return fault({Layer::kRdma, 2, 0xFF, "Terminate shorter than its Terminate Control field"});
   }
   peer_ = *terminate;
   step(StreamEvent::kTerminateArrived);

@@ -50,7 +50,7 @@ constexpr Fault kTriplets[] = {
     ddp::kUntaggedMo,
     ddp::kUntaggedTooLong,
     ddp::kUntaggedVersion,
-    {Layer::kDdp, 3, kAnyCode, "reserved for the lower layer"},
+    {Layer::kDdp, 3, kAnyCode, "error of the layer below DDP"},
     {Layer::kMpa, 0, 0x01, "TCP connection closed or lost"},
     {Layer::kMpa, 0, 0x02, "CRC32c of the FPDU is wrong"},
     {Layer::kMpa, 0, 0x03, "marker and ULPDU_Length disagree"},

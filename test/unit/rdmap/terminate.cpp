@@ -238,7 +238,7 @@ TEST_CASE(
   CHECK(std::string(explain(Layer::kRdma, 2, 0x09)) == "STag cannot be invalidated");
   CHECK(std::string(explain(Layer::kRdma, 0, 0x77)) == "local catastrophic error");
   CHECK(std::string(explain(Layer::kMpa, 0, 0x06)) == "insufficient IRD resources");
-  CHECK(std::string(explain(Layer::kDdp, 3, 0x44)) == "reserved for the lower layer");
+  CHECK(std::string(explain(Layer::kDdp, 3, 0x44)) == "error of the layer below DDP");
   std::size_t known = 0;
   for (unsigned layer = 0; layer < 16; ++layer) {
     for (unsigned type = 0; type < 16; ++type) {
