@@ -180,15 +180,17 @@ std::expected<void, std::string> table_row(const Header& h, std::string_view lin
   if (!is_consistent(v)) {
     const auto shifted = without_unnamed_gbps(h, words);
     if (!shifted) {
-      return Wrong(fmt::format(
-          "line {}: {} messages/s of {} us each need {:.3g} cores, but \"{}\" is {}", number,
-          v[kRate], v[kCpu], v[kRate] * v[kCpu] / kMillion, h.names[*h.at[kCores]], v[kCores]));
+      return Wrong(
+          fmt::format("line {}: {} messages/s at {} us of processor time each use {:.3g} cores, "
+                      "but \"{}\" is {}",
+                      number, v[kRate], v[kCpu], v[kRate] * v[kCpu] / kMillion,
+                      h.names[*h.at[kCores]], v[kCores]));
     }
     v = *shifted;
     if (out.notes.empty()) {
       out.notes.push_back(fmt::format(
-          "from line {} on, {} Gb/s follows \"{}\" without a column in the header; later columns "
-          "are read one to the left, where rate, processor time and cores agree",
+          "from line {} on, the rows have a column that the header lacks: {} Gb/s after \"{}\"; it "
+          "is skipped, because only then do rate, processor time and cores agree",
           number, words[*h.at[kRate] + 1], h.names[*h.at[kRate]]));
     }
   }
@@ -336,10 +338,10 @@ std::expected<void, std::string> perftest_row(const Context& c, std::string_view
     }
   }
   if (values.size() < 3) return {};  // A number that is part of other text.
-  return Wrong(fmt::format(
-      "line {}: cannot read the row \"{}\": expected {} numbers, as in perftest's header, whose "
-      "size, throughput and message rate agree",
-      number, trimmed(line), expected));
+  return Wrong(
+      fmt::format("line {}: cannot read the row \"{}\": expected {} numbers in the order of "
+                  "perftest's header, and a throughput that equals size times message rate",
+                  number, trimmed(line), expected));
 }
 
 /// Returns the text after `key` up to one of `ends`, or an empty text.
@@ -403,7 +405,7 @@ std::expected<CardSamples, std::string> fio_json(std::string_view text) try {
   for (const auto& job : (*parsed)["jobs"]) fio_job(job, global, out);
   return out;
 } catch (const Json::exception& error) {
-  return Wrong(fmt::format("invalid JSON of fio: {}", error.what()));
+  return Wrong(fmt::format("invalid fio JSON: {}", error.what()));
 }
 
 /// Reads one line of perftest's JSON, with or without quotes. A record ends with the rate, or with
@@ -464,8 +466,8 @@ std::expected<CardSamples, std::string> read_samples(std::string_view text) {
   }
   if (out.rows.empty()) {
     return Wrong(fmt::format(
-        "line {}: no row was found until here; expected the output of perftest or fio, or a table "
-        "whose header names payload_bytes and requests_per_s, gbps or cpu_us",
+        "line {}: the input ends without a measurement; expected the output of perftest or fio, or "
+        "a table whose header names payload_bytes and one of requests_per_s, gbps and cpu_us",
         number));
   }
   return out;

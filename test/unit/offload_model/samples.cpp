@@ -56,8 +56,8 @@ TEST_CASE("a missing column of perftest is found by the numbers that must agree"
     CHECK(s.rate == doctest::Approx(5.67734e6).epsilon(0.001));
   }
   CHECK(complaint(std::string(kHeader) + "1024 1000 0.00 5544.28 9.1") ==
-        "line 3: cannot read the row \"1024 1000 0.00 5544.28 9.1\": expected 5 numbers, as in "
-        "perftest's header, whose size, throughput and message rate agree");
+        "line 3: cannot read the row \"1024 1000 0.00 5544.28 9.1\": expected 5 numbers in the "
+        "order of perftest's header, and a throughput that equals size times message rate");
 }
 
 TEST_CASE("perftest's latency is half a round trip of Send and Write, and a whole one of Read") {
@@ -134,9 +134,11 @@ TEST_CASE("a column of Gb/s that the header lacks is noticed, because rate x tim
   REQUIRE_MESSAGE(read.has_value(), read.error());
   CHECK(read->rows[0].cpu == doctest::Approx(12.2));
   REQUIRE(read->notes.size() == 1);
-  CHECK(read->notes[0].starts_with("from line 2 on, 17.71 Gb/s follows"));
-  CHECK(complaint(std::string(kHeader) + "8192\t1000\t5\t10\t3\n") ==
-        "line 2: 1000 messages/s of 10 us each need 0.01 cores, but \"cores\" is 3");
+  CHECK(read->notes[0].starts_with(
+      "from line 2 on, the rows have a column that the header lacks: 17.71 Gb/s after"));
+  CHECK(
+      complaint(std::string(kHeader) + "8192\t1000\t5\t10\t3\n") ==
+      "line 2: 1000 messages/s at 10 us of processor time each use 0.01 cores, but \"cores\" is 3");
 }
 
 TEST_CASE("bad input names the line and what was expected") {
@@ -144,7 +146,8 @@ TEST_CASE("bad input names the line and what was expected") {
         "line 2: \"rate\" is \"fast\", but a number was expected");
   CHECK(complaint("size,rate\n0,1\n") == "line 2: \"size\" must be at least 1");
   CHECK(complaint("size,rate\n1,2,3,4\n") == "line 2: 4 columns, but the header has 2");
-  CHECK(complaint("nothing here\n").starts_with("line 2: no row was found until here; expected"));
+  CHECK(complaint("nothing here\n")
+            .starts_with("line 2: the input ends without a measurement; expected"));
   CHECK(complaint(R"({"fio version": "fio-3.33", "jobs": 1})") ==
         "\"jobs\" is missing or not an array");
 }
