@@ -204,7 +204,7 @@ class Errors(Case):
                 (("--like", "rxe", "--as", "roce"), "--as cannot be combined with --like, .*"),
                 (("--device", "a/b"), r'--device: "a/b" is invalid: "a/b" is not a device name \(.*'),
                 (("--device", "a", "--devices", "2"), "--devices cannot be combined with --device, .*"),
-                (("--device", ",".join(f"d{n}" for n in range(300))), ".*: 300 devices, and the maximum is 32"),
+                (("--device", ",".join(f"d{n}" for n in range(300))), ".*: 300 devices: the maximum is 32"),
                 (("--device", "rxe0=eth99"), "--device rxe0=eth99: eth99 is neither a network interface .*"),
                 (("--devices", "300"), '--devices: "300" is not a number from 1 to 32')):
             with self.subTest(options=options):

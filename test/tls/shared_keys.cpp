@@ -60,8 +60,8 @@ TEST_CASE("options that contradict each other, or name missing files, are refuse
   auto both = credentials.asking();
   both.shared_keys = keys;
   CHECK_EQ(wrong(connecting(both)),
-           "a TLS pre-shared key cannot be combined with certificates or peer names (use the key "
-           "alone, or remove it)");
+           "a TLS pre-shared key cannot be combined with certificates or peer names (set --tls-psk "
+           "alone, or leave it out)");
   auto half = credentials.asking();
   half.key.clear();
   CHECK_EQ(

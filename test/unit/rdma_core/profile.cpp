@@ -62,7 +62,7 @@ TEST_CASE("an invalid profile is refused with the name of the value") {
         Case{"\"format\": 1", "\"format\": 2", "format 2: must be 1"},
         Case{"\"format\": 1, ", "", "format is missing"},
         Case{"\"card{n}\"", "\"a/b\"",
-             "device.name \"a/b\": must be at most 63 letters, digits, '_', '-' and '.', in which "
+             "device.name \"a/b\": must be at most 63 letters, digits, '_', '-' and '.'; "
              "{n} stands for a number and {interface} for a network interface"},
         Case{
             "\"transport\": 0", "\"transport\": 1",
@@ -72,12 +72,13 @@ TEST_CASE("an invalid profile is refused with the name of the value") {
              "attributes.max_qp -1: must be an integer from 0 to 2147483647"},
         Case{"\"max_qp\": 7", "\"max_qp\": \"7\"",
              "attributes.max_qp \"7\": must be an integer from 0 to 2147483647"},
-        Case{"\"max_qp\"", "\"max_qps\"", "attributes.max_qps is not a key of a profile"},
+        Case{"\"max_qp\"", "\"max_qps\"", "attributes.max_qps is not a known key"},
         Case{"\"max_mtu\": 4", "\"max_mtu\": 9", "port.max_mtu 9: must be an integer from 0 to 5"},
         Case{"{\"max_mtu\": 4}", "[]", "port must be an object"},
-        Case{"[\"ipv4 v2\"]", "[]", "gids must be a list of words"},
+        Case{"[\"ipv4 v2\"]", "[]", "gids must be a non-empty list"},
         Case{"ipv4 v2", "mac",
-             "gids \"mac\": must be link-local, ipv4 or ipv6, followed by v1 or v2"}}) {
+             "gids \"mac\": must be link-local, ipv4 or ipv6 followed by v1 or v2, or "
+             "assigned-link-local v2"}}) {
     CAPTURE(to);
     const auto profile = profiles::parse(changed(from, to));
     REQUIRE_FALSE(profile);

@@ -133,7 +133,7 @@ TEST_CASE("messages of RFC 7306 are printed with all their fields") {
        "CmpSwap: if the word at 0x1000 of server's STag 0x11223344 is 42, sets it to 99, "
        "atomically and without waking server's program"},
       {"K", "RDMAP Atomic Response id=0xcafe0001 original=0x29\n"},
-      {"K", "server learns that the word was 41 before; its atomic operation is complete"},
+      {"K", "server's atomic operation is complete; the word was 41 before"},
   };
   for (const auto& [name, words] : expected) {
     const auto text = printed_vector("extensions.hex", name);

@@ -124,7 +124,7 @@ Devices parse_devices(std::string_view text) {
     out.push_back({.name = name, .where = where});
   }
   if (out.size() > kMaxDevices) {
-    return std::unexpected(std::to_string(out.size()) + " devices, and the maximum is " +
+    return std::unexpected(std::to_string(out.size()) + " devices: the maximum is " +
                            std::to_string(kMaxDevices));
   }
   return out;
@@ -157,7 +157,8 @@ constexpr Value devices() {
 
 constexpr Value adversary() {
   return {.title = "SEED|FIRST..LAST[,FREEDOM...]",
-          .expected = "a seed or FIRST..LAST, and names of freedoms, each after a comma",
+          .expected =
+              "a seed or a range FIRST..LAST, with optional freedoms, such as 1..100,late,order",
           .set =
               [](Settings& settings, std::string_view text) {
                 settings.adversary = parse_adversary(text);
@@ -201,9 +202,9 @@ constexpr std::array kTable{
            "receiving it, so that after a wrong CRC the contents of the buffer are undefined"},
     Option{"--extensions", "IWARP_EXTENSIONS", Group::kConnection,
            one_of<kExtensions, &StartupOptions::extensions>(),
-           "Atomics and immediate data (RFC 7306): auto offers them in 8 octets after the "
-           "private data; a peer that does not know the offer passes these octets to its "
-           "program"},
+           "Atomics and immediate data (RFC 7306). auto: offer them to the peer in 8 octets after "
+           "the private data, which a peer without RFC 7306 passes to its program; off: do not "
+           "offer them"},
     Option{"--completions", "IWARP_COMPLETIONS", Group::kConnection,
            one_of<kCompletions, &ConnectionOptions::completions>().as_roce("acked"),
            "When a Send or Write completes. sent: when TCP has accepted the data; acked: when the "
@@ -252,16 +253,15 @@ constexpr std::array kTable{
            "The device that CMD sees: an RNIC, or an adapter for RoCE v2. The wire protocol is "
            "always iWARP"},
     Option{"--like", "IWARP_LIKE", Group::kProgram, profile(),
-           "Show the device with the name, identifiers, limits and GID order of a card, instead of "
-           "--as: the kernel's rxe or siw, a ConnectX, Azure's mana, or a FILE that "
-           "iwarp info --record-device has written on a machine with the card"},
-    Option{
-        "--device", "IWARP_DEVICE", Group::kProgram, devices(),
-        "The devices that CMD sees, by name, each for all network interfaces, for one interface, "
-        "or for one address"},
+           "Show the device with the name, identifiers, limits and GID order of a card: the "
+           "kernel's rxe or siw, a ConnectX, Azure's mana, or a FILE that iwarp info "
+           "--record-device has written on a machine with the card. Overrides --as"},
+    Option{"--device", "IWARP_DEVICE", Group::kProgram, devices(),
+           "Names of the devices that CMD sees. A device serves all network interfaces, or only "
+           "the INTERFACE or ADDRESS after its name"},
     Option{"--devices", "IWARP_DEVICES", Group::kProgram,
            number<&Settings::device_count, 1, kMaxDevices, std::uint16_t>("N"),
-           "Show N devices. The network interfaces of the host are assigned to them in turn"},
+           "Show N devices, and assign the network interfaces of the host to them in turn"},
     Option{"--loopback", "IWARP_LOOPBACK", Group::kProgram,
            one_of<kOnOff, &Settings::list_loopback>(),
            "With --as roce: whether 127.0.0.1 and ::1 are GIDs even if the host has other "
@@ -289,10 +289,10 @@ constexpr std::array kTable{
            "Report each action of CMD that works here but can fail on hardware or in another run, "
            "and where in CMD it happens; with =fail, the exit status is 99 if there was a report"},
     Option{"--adversary", "IWARP_ADVERSARY", Group::kProgram, adversary(),
-           "Make the device do what the standards permit and most devices never do: late "
-           "completions, other orders, Writes that become visible octet by octet. A seed chooses; "
-           "with FIRST..LAST, CMD runs once for each seed until it fails, and the freedoms that "
-           "the failure needs are determined"},
+           "Make the device use freedoms that the standards grant but most devices never use: it "
+           "delays and reorders completions, and makes Writes visible octet by octet. The seed "
+           "selects the delays and orders. With FIRST..LAST, CMD runs once for each seed until it "
+           "fails, and iwarp then finds the freedoms that cause the failure"},
     Option{"", "IWARP_ADVERSARY_RECORD", Group::kProgram, file<&Settings::adversary_record>(), ""},
     Option{"", "IWARP_CAREFUL_REPORTS", Group::kProgram, file<&Settings::careful_reports>(), ""},
     Option{"--fault", "IWARP_FAULT", Group::kProgram, file<&Settings::fault>().opened_late(),

@@ -187,7 +187,7 @@ class Taker {
   std::optional<std::string> text(const std::string& path) {
     auto node = take(path);
     if (!node) return std::nullopt;
-    if (node->kind != Node::Kind::kText) fail(path, "must be a text");
+    if (node->kind != Node::Kind::kText) fail(path, "must be a string");
     if (node->text.size() > kMaxName) {
       fail(path, "must have at most " + std::to_string(kMaxName) + " bytes");
     }
@@ -224,7 +224,7 @@ class Taker {
     });
   }
   void finish() const {
-    if (!nodes_.empty()) fail(nodes_.begin()->first, "is not a key of a profile");
+    if (!nodes_.empty()) fail(nodes_.begin()->first, "is not a known key");
   }
 
  private:
@@ -250,8 +250,7 @@ void read_device(Taker& file, Profile& out) {
   out.device_name = needed(file.text("device.name"), "device.name");
   if (!is_name_pattern(out.device_name)) {
     fail("device.name", '"' + out.device_name + "\": must be " + std::string(kDeviceNameRule) +
-                            ", in which {n} stands for a number and {interface} for a network "
-                            "interface");
+                            "; {n} stands for a number and {interface} for a network interface");
   }
   constexpr std::uint64_t kChannelAdapter = 1;
   constexpr std::uint64_t kRnic = 4;
@@ -284,11 +283,12 @@ std::vector<GidRow> read_gids(Taker& file, bool is_rnic) {
     if (known == kGidWords.end()) {
       fail("gids", '"' + word->text +
                        (is_rnic ? "\": must be mac, ipv4-as-mac, ipv4 or ipv6"
-                                : "\": must be link-local, ipv4 or ipv6, followed by v1 or v2"));
+                                : "\": must be link-local, ipv4 or ipv6 followed by v1 or v2, or "
+                                  "assigned-link-local v2"));
     }
     out.push_back(known->row);
   }
-  if (list.kind != Node::Kind::kArray || out.empty()) fail("gids", "must be a list of words");
+  if (list.kind != Node::Kind::kArray || out.empty()) fail("gids", "must be a non-empty list");
   return out;
 }
 

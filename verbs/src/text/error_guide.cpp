@@ -92,7 +92,7 @@ constexpr std::array kRows{
     Row{ddp::kUntaggedVersion, {"the version of DDP is not 1", kPeerProtocol}},
     Row{mpa::kTcpLost,
         {"one end closed TCP while requests were outstanding",
-         "wait for the completions of both ends before disconnecting"}},
+         "disconnect only after the requests of both ends have completed"}},
     Row{mpa::kCrcMismatch, {"an FPDU arrived with a wrong CRC32c", kDamaged}},
     Row{mpa::kMarkerMismatch,
         {"a marker and ULPDU_Length disagree on the start of an FPDU", kDamaged}},

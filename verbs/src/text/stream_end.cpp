@@ -167,7 +167,7 @@ std::string refused_here(const StreamEnd& end) {
   }
   const auto known = guidance(terminate.fault);
   const auto what = describe(rdmap::subject_of(terminate));
-  auto text = what.empty() ? std::string("this end cannot process the data of the peer")
+  auto text = what.empty() ? std::string("this end cannot process the peer's data")
                            : fmt::format("this end refused the peer's {}", what);
   text += fmt::format(": {}", known.meaning);
   if (end.work && end.work->queue == WorkQueue::kReceive) {

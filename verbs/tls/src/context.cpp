@@ -62,8 +62,8 @@ std::string Context::fault() const {
       !options_.certificate.empty() || !options_.key.empty() || !options_.authorities.empty();
   const bool shared = !options_.shared_keys.empty();
   if (shared && (certificates || !options_.peer_names.empty())) {
-    return "a TLS pre-shared key cannot be combined with certificates or peer names (use the key "
-           "alone, or remove it)";
+    return "a TLS pre-shared key cannot be combined with certificates or peer names (set --tls-psk "
+           "alone, or leave it out)";
   }
   if (options_.certificate.empty() != options_.key.empty()) {
     return "TLS requires a certificate together with its private key (set --tls-cert and "

@@ -57,7 +57,7 @@ std::string write_meaning(const ddp::SegmentHeader& h, std::size_t payload, bool
 
 std::string read_request_meaning(bytes::View payload, bool first_frame, const Names& n) {
   const auto request = rdmap::decode_read_request(payload);
-  if (!request) return "an RDMA Read whose request is truncated";
+  if (!request) return "a truncated RDMA Read Request";
   if (request->size == 0 && first_frame) {
     return fmt::format(
         "zero-length RDMA Read as the ready-to-receive message (RTR): it reads nothing, and from "
@@ -119,8 +119,8 @@ std::string atomic_request_meaning(bytes::View payload, const Names& n) {
 std::string atomic_response_meaning(bytes::View payload, const Names& n) {
   const auto r = rdmap::decode_atomic_response(payload);
   if (!r) return "a truncated Atomic Response";
-  return fmt::format("{} learns that the word was {} before; its atomic operation is complete",
-                     n.receiver, r->original);
+  return fmt::format("{}'s atomic operation is complete; the word was {} before", n.receiver,
+                     r->original);
 }
 
 std::string terminate_meaning(bytes::View payload, const Names& n) {
@@ -134,7 +134,7 @@ std::string terminate_meaning(bytes::View payload, const Names& n) {
 
 std::string segment_meaning(const Frame& frame, const Names& n) {
   const auto header = ddp::decode_segment_header(frame.ulpdu);
-  if (!header) return "no effect: the FPDU is too short for a message";
+  if (!header) return "no effect: the ULPDU does not contain a complete DDP header";
   const auto payload = frame.ulpdu.subspan(header->size());
   // Compute the size from the length field, because a capture may lack some octets of the payload.
   const std::size_t size = frame.ulpdu_length - std::min(frame.ulpdu_length, header->size());

@@ -41,7 +41,7 @@ std::expected<MetricsAddress, std::string> parse_metrics_address(std::string_vie
     const auto at = out.path.find("%p");
     if (at != std::string::npos) out.path.replace(at, 2, std::to_string(::getpid()));
     if (unix_address(out.path)) return out;
-    return std::unexpected(fmt::format("the path of a Unix socket must be 1 to {} octets long",
+    return std::unexpected(fmt::format("the path of a Unix socket must be 1 to {} bytes long",
                                        sizeof(sockaddr_un::sun_path) - 1));
   }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out.tcp.port);
