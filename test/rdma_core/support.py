@@ -280,7 +280,7 @@ class Case(unittest.TestCase):
         while requests of the other end are in flight, or while queue pairs that the program did not need still
         look for their peers. With `stops_receiving`, the end may also stop posting receives before it closes."""
         # On a busy machine, a receiver may not run for two seconds.
-        may_say = [r": queue pair \w+: a message from the peer has been waiting for a receive"]
+        may_say = [r": queue pair \w+: a message from the peer has been waiting for two seconds, because no receive is posted"]
         if "CAREFUL_SAID" in os.environ:
             may_say.append(": careful: ")
         ended = r": connection with \S+ ended: "

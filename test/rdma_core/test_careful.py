@@ -91,7 +91,7 @@ class Mistakes(Late):
         for how, rnr_retry, verdict in ((CAREFUL, 0, "an iWARP adapter would have ended the connection"),
                                         (CAREFUL, 7, "an iWARP adapter would have ended the connection"),
                                         (CAREFUL_ROCE, 0,
-                                         "except with this end's rnr_retry_count = 7, which retries without limit ")):
+                                         "unless this end's rnr_retry_count is 7, which means no limit ")):
             with self.subTest(how=how, rnr_retry=rnr_retry):
                 result = self.check(self.late(how, rnr_retry))
                 self.assertEqual([check for check, _ in said(result)], ["receive-too-late"], result)

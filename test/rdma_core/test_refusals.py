@@ -39,7 +39,7 @@ class Refusals(Case):
                              (("ibv_rc_pingpong", "-g", 99), "ibv_query_gid EINVAL"),
                              (("ibv_rc_pingpong", "-g", 1, "-r", 5000000), "ibv_create_cq EINVAL")):
             with self.subTest(words=words):
-                said = re.findall(r"(?m)^iwarp: .*\b(iwarp explain-error .*)\)$", self.refused(*words)[0].err)
+                said = re.findall(r"(?m)^iwarp: .*\bsee (iwarp explain-error .*)\)$", self.refused(*words)[0].err)
                 self.assertEqual(said, [f"iwarp explain-error {error}"])
                 explained = subprocess.run([IWARP, *said[0].split()[1:]], capture_output=True, text=True, timeout=60)
                 self.assertIn(error, explained.stdout)
@@ -70,7 +70,7 @@ class Refusals(Case):
             server = self.check(server.wait(), range(1, 256))
             self.assertIn("Failed to modify QP to RTR", server.err)
             self.assertRegex(server.err, r"(?m)^iwarp: ibv_modify_qp: to RTR: ah_attr\.is_global 0: .* -g 0; "
-                             r"iwarp explain-error ibv_modify_qp EINVAL\)$",
+                             r"see iwarp explain-error ibv_modify_qp EINVAL\)$",
                              str(client))
 
 

@@ -208,7 +208,7 @@ class Loading(Run):
             self.opened(how, self.wheel / plugin, "look", 1)
 
     def test_a_plugin_that_cannot_find_the_device_causes_one_line(self):
-        line = r"^iwarp: {}: \S+/{} finds no device, because it uses \S+/{} \({}\)\n$"
+        line = r"^iwarp: {}: \S+/{} finds no device, because it loads \S+/{} instead of this stack's library \({}\)\n$"
         self.opened("deep", self.wheel / "hashed.so", "look", 0,
                     line.format("dlopen", "hashed.so", self.HASHED, "open the library without RTLD_DEEPBIND"))
         remedy = r"set LD_LIBRARY_PATH=\S+/lib/iwarp"

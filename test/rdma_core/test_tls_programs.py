@@ -184,7 +184,7 @@ class NotInTheClear(Tls):
                                   statuses=(1,))
         self.assertIn("Couldn't create QP", result.err)
         self.assertIn("iwarp: a queue pair of type UD is not supported: TLS is on, but "
-                      "protects only connections (switch TLS off for datagrams; iwarp explain-error ibv_create_qp EOPNOTSUPP)\n", result.err)
+                      "protects only connections (run without --tls to use datagrams; see iwarp explain-error ibv_create_qp EOPNOTSUPP)\n", result.err)
         result = self.run_program("udaddy", "-b", "127.0.0.1", options=options,
                                   statuses=range(1, 256))
         self.assertIn("iwarp: rdma_create_id() for datagrams is not supported: TLS is on",
@@ -204,7 +204,7 @@ class NotInTheClear(Tls):
         self.assert_not_opened(".*/client.key: key values mismatch", *server[:3],
                                folder / "client.key")
         self.assert_not_opened(r"a TLS pre-shared key cannot be combined with certificates or peer names "
-                               r"\(use the key alone, or remove it\)", *server,
+                               r"\(set --tls-psk alone, or leave it out\)", *server,
                                "--tls-psk", folder / "keys")
         self.assert_not_opened(r"TLS requires a certificate together with its private key "
                                r"\(set --tls-cert and --tls-key\)", *server[:2])

@@ -92,8 +92,8 @@ ibv_wc Completions::take_one(Queue& queue) const {
         arrived.begin() + static_cast<std::ptrdiff_t>(queue.dice.below(arrived.size()));
     chosen = std::ranges::find(arrived, source(*any), source);
     if (chosen != arrived.begin() && is_recorded()) {
-      note("the completion " + std::to_string(chosen->wr_id) + " of queue pair " +
-           std::to_string(chosen->qp_num) + " overtakes that of queue pair " +
+      note("the completion with wr_id " + std::to_string(chosen->wr_id) + " of queue pair " +
+           std::to_string(chosen->qp_num) + " overtakes a completion of queue pair " +
            std::to_string(arrived.front().qp_num));
     }
   }
@@ -196,7 +196,8 @@ void Completions::fire(Queue& queue, bool has_cause) {
   if (!has_cause && count_arrived(queue) == queue.before_arming) return;
   verbs::CompletionQueuePort::call_consumer(core);
   if (is_recorded()) {
-    note("completion queue " + std::to_string(queue.cq.abi.handle) + " causes an event late");
+    note("completion queue " + std::to_string(queue.cq.abi.handle) +
+         " delays its completion event");
   }
 }
 

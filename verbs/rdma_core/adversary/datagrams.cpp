@@ -53,7 +53,7 @@ bool Datagrams::takes_over(int fd, const msghdr& message) {
   }
   if (!dice_.one_in(kOneLateIn)) return false;
   if (!held_.keep(fd, message, now() + dice_.up_to(kLatestDatagram))) return false;
-  if (is_recorded()) note("a datagram is late");
+  if (is_recorded()) note("a datagram is delayed");
   is_due_ = true;
   changed_.notify_one();
   return true;

@@ -162,7 +162,7 @@ class AdversaryHooks final : public Hooks {
     }
     std::this_thread::sleep_for(delay);
     if (is_recorded()) {
-      note("events of connections were delayed by " + std::to_string(delay.count()) + " us");
+      note("connection events were delayed by " + std::to_string(delay.count()) + " us");
     }
     return true;
   }

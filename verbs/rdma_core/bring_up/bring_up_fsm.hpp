@@ -36,13 +36,13 @@ inline constexpr std::array kPeerEdges{
     PeerEdge{PeerState::kListens, PeerEvent::kAccept, PeerState::kAccepted, "decision 0028"},
     PeerEdge{PeerState::kReady, PeerEvent::kConnect, PeerState::kConnects, "decision 0028"},
     PeerEdge{PeerState::kReady, PeerEvent::kAccept, PeerState::kAccepted, "decision 0028"},
-    PeerEdge{PeerState::kReady, PeerEvent::kEstablished, PeerState::kConnected, "the connect succeeded before it was cancelled"},
-    PeerEdge{PeerState::kConnects, PeerEvent::kConnectOver, PeerState::kReady, "the connect has ended, and this end may try again"},
+    PeerEdge{PeerState::kReady, PeerEvent::kEstablished, PeerState::kConnected, "the connect attempt succeeded before it was cancelled"},
+    PeerEdge{PeerState::kConnects, PeerEvent::kConnectOver, PeerState::kReady, "the connect attempt has ended, and this end may try again"},
     PeerEdge{PeerState::kConnects, PeerEvent::kAccept, PeerState::kAccepted, "the queue pair connects to itself"},
     PeerEdge{PeerState::kConnects, PeerEvent::kEstablished, PeerState::kConnected, "decision 0028"},
-    PeerEdge{PeerState::kAccepted, PeerEvent::kToRts, PeerState::kAccepted, "the peer connected before the step to RTS"},
+    PeerEdge{PeerState::kAccepted, PeerEvent::kToRts, PeerState::kAccepted, "the peer connected before ibv_modify_qp() to RTS"},
     PeerEdge{PeerState::kAccepted, PeerEvent::kEstablished, PeerState::kConnected, "decision 0028"},
-    PeerEdge{PeerState::kConnected, PeerEvent::kToRts, PeerState::kConnected, "the peer connected before the step to RTS"},
+    PeerEdge{PeerState::kConnected, PeerEvent::kToRts, PeerState::kConnected, "the peer connected before ibv_modify_qp() to RTS"},
     PeerEdge{PeerState::kConnected, PeerEvent::kEstablished, PeerState::kConnected, "the queue pair connects to itself"},
 };
 // clang-format on
@@ -69,7 +69,7 @@ using WaitEdge = bytes::Edge<WaitState, WaitEvent>;
 // clang-format off
 inline constexpr std::array kWaitEdges{
     WaitEdge{WaitState::kNew, WaitEvent::kToRts, WaitState::kAwaits, "timeout and retry_cnt limit the wait"},
-    WaitEdge{WaitState::kNew, WaitEvent::kUnreachable, WaitState::kUnreachable, "the connect failed before ibv_modify_qp() to RTS returned"},
+    WaitEdge{WaitState::kNew, WaitEvent::kUnreachable, WaitState::kUnreachable, "the connect attempt failed before ibv_modify_qp() to RTS returned"},
     WaitEdge{WaitState::kNew, WaitEvent::kLeave, WaitState::kLeft, "no event reports the disconnect to the program"},
     WaitEdge{WaitState::kAwaits, WaitEvent::kToRts, WaitState::kAwaits, "ibv_modify_qp() sets a new timeout"},
     WaitEdge{WaitState::kAwaits, WaitEvent::kUnreachable, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},

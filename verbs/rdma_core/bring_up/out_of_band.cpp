@@ -25,7 +25,7 @@ using verbs::Errc;
 
 constexpr const char* kBringUp = "connecting a queue pair without rdma_cm";
 constexpr const char* kBringUpElsewhere =
-    "with IWARP_OOB=loopback, connecting a queue pair without rdma_cm to a peer on another host";
+    "connecting a queue pair without rdma_cm to a peer on another host";
 constexpr std::uint32_t kPsnMask = 0xFFFFFF;
 // A value of AwaitedPeer::of_peer.rq_psn that accepts any PSN. It is used until the step to RTS.
 // Only in that step does the program set the sq_psn of this end, which the peer's rq_psn must
@@ -188,9 +188,10 @@ int OutOfBand::find_peer(const Port& own, const ibv_qp_attr& attr, std::uint32_t
         attr.dest_qp_num);
   }
   if (peers_ == OutOfBandPeers::kLoopback && !is_on_this_host(route->peer, own)) {
-    return refused(kBringUpElsewhere,
-                   "this setting permits only peers on this host (use rdma_cm, which perftest does "
-                   "with -R, or set IWARP_OOB=on at both ends if both run on this stack)");
+    return refused(
+        kBringUpElsewhere,
+        "IWARP_OOB=loopback permits only peers on this host (use rdma_cm, which perftest does with "
+        "-R, or set IWARP_OOB=on at both ends if both run on this stack)");
   }
   out.route = *route;
   out.of_peer = {

@@ -405,8 +405,8 @@ void Ledger::finish(const Under& under, Site site) {
     const auto at = block.data() - buffer.memory.data();
     report(
         check::kSendChanged, site, under.site,
-        fmt::format("the buffer of a request was changed before the completion was polled, in "
-                    "bytes {} to {} of {} (poll the completion first)",
+        fmt::format("the buffer of a request was changed before the completion was polled: bytes "
+                    "{} to {} of {} changed (poll the completion first)",
                     at, at + static_cast<std::ptrdiff_t>(block.size()) - 1, buffer.memory.size()));
     return;
   }
@@ -421,11 +421,12 @@ void Ledger::compare_rest(const Receive& receive, std::uint32_t length, Site sit
     const auto size = block_of(buffer.memory.size());
     const auto changed = first_changed(buffer, (taken + size - 1) / size);
     if (changed < buffer.sums.size()) {
-      report(check::kReceiveWritten, site, receive.site,
-             fmt::format("a receive buffer was changed after the received message, before the "
-                         "completion was polled: byte_len is {}, and a byte at or after {} changed "
-                         "(poll the completion before you write to the buffer)",
-                         length, before + changed * size));
+      report(
+          check::kReceiveWritten, site, receive.site,
+          fmt::format("a receive buffer was changed beyond the end of the received message before "
+                      "the completion was polled: byte_len is {}, and a byte at offset {} or "
+                      "higher changed (poll the completion before you write to the buffer)",
+                      length, before + changed * size));
       return;
     }
     before += buffer.memory.size();

@@ -85,7 +85,7 @@ void Ledger::owe(const void* cq, Site site) {
   queue.is_reported = true;
   report(check::kCqOverflow, site, nullptr,
          fmt::format("up to {} completions may be added to a completion queue with a capacity of "
-                     "{} (create it with an entry for each outstanding request and receive)",
+                     "{} (create the queue with an entry for each outstanding request and receive)",
                      queue.owed, queue.capacity));
 }
 

@@ -52,7 +52,7 @@ std::string verdict_of(const Patience& patience) {
     return "an iWARP adapter would have ended the connection at once";
   return fmt::format(
       "with a RoCE adapter, the peer's request would have failed by now with RNR_RETRY_EXC_ERR, "
-      "except with {} = 7, which retries without limit",
+      "unless {} is 7, which means no limit",
       patience.retries);
 }
 

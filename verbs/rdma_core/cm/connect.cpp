@@ -373,7 +373,7 @@ int establish(CmId& id) {
   const std::lock_guard lock(id.cm.mutex);
   if (id.abi.qp != nullptr) {
     return refused(EINVAL,
-                   "rdma_create_qp() made the queue pair of the id, so the connection is "
+                   "rdma_create_qp() created the queue pair of the id, so the connection is "
                    "established without this call (do not call rdma_establish())");
   }
   if (id.life.is(IdState::kConnected)) return 0;

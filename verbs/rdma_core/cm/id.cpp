@@ -105,8 +105,8 @@ void note_no_device(CmId& id) {
   [[maybe_unused]] static const int kRegistered = std::atexit([] {
     if (Core::was_tried()) return;
     log_refusal(
-        "the program used no RDMA device, because rdma_bind_addr() assigns none to a loopback "
-        "address, as in the kernel (bind to another address of this host)");
+        "the program used no RDMA device: rdma_bind_addr() assigns no device to an id with a "
+        "loopback address, as in the kernel (bind to another address of this host)");
   });
 }
 
@@ -164,9 +164,9 @@ int create(rdma_event_channel* channel, rdma_cm_id** out, void* context, rdma_po
 /// [RCM-321, RCM-322, RCM-323, RCM-325, RCM-326, RCM-327, RCM-328, RCM-329]
 int migrate(CmId& id, rdma_event_channel* channel) {
   if (channel == nullptr && id.synchronous()) {
-    return refused(
-        EINVAL,
-        "a null channel makes the id synchronous, but it is synchronous already (pass a channel)");
+    return refused(EINVAL,
+                   "channel is null, which would make the id synchronous, but the id already is "
+                   "(pass a channel)");
   }
   acknowledge_last(id);
   auto own = std::move(id.own_channel);

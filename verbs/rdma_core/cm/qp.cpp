@@ -103,10 +103,11 @@ int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
   }
   set_pd(id, attr, IBV_QP_INIT_ATTR_PD);
   if (attr.pd->context->device != id.abi.verbs->device) {
-    return refused(
-        EINVAL,
-        "pd: the protection domain is of {}, but the id is of {} (allocate it with id->verbs)",
-        ibv_get_device_name(attr.pd->context->device), ibv_get_device_name(id.abi.verbs->device));
+    return refused(EINVAL,
+                   "pd belongs to device {}, but the id belongs to device {} (allocate the "
+                   "protection domain with id->verbs)",
+                   ibv_get_device_name(attr.pd->context->device),
+                   ibv_get_device_name(id.abi.verbs->device));
   }
   if (attr.srq == nullptr) attr.srq = id.abi.srq;
   auto& own = id.abi;
@@ -114,7 +115,9 @@ int create_qp(CmId& id, ibv_qp_init_attr_ex& attr) {
     return passed != nullptr && of_id != nullptr && passed != of_id;
   };
   if (contradicts(attr.send_cq, own.send_cq) || contradicts(attr.recv_cq, own.recv_cq)) {
-    return refused(EINVAL, "a completion queue is not the one that is in the id");
+    return refused(EINVAL,
+                   "send_cq or recv_cq differs from the completion queue of the id (pass null, or "
+                   "id->send_cq and id->recv_cq)");
   }
   const bool has_cqs =
       set_cq(id, attr.send_cq, own.send_cq, own.send_cq_channel, attr.cap.max_send_wr) &&

@@ -80,7 +80,7 @@ const char* why_no_datagrams() {
     return "iWARP supports only connections (use --as roce for datagrams)";
   }
   return chosen.tls.wanted()
-             ? "TLS is on, but protects only connections (switch TLS off for datagrams)"
+             ? "TLS is on, but protects only connections (run without --tls to use datagrams)"
              : nullptr;
 }
 

@@ -228,8 +228,7 @@ Why parse_when(Line& line, Rule& rule) {
   if (word == "chance") {
     rule.when = When::kChance;
     const auto percent = line.take();
-    if (!chance(percent, rule.count))
-      return instead_of("a chance in the form 0.1%, from 0.0001% to 100%", percent);
+    if (!chance(percent, rule.count)) return instead_of("a chance from 0.0001% to 100%", percent);
     if (const Why why = parse_event(line, rule); !why.empty()) return why;
     return rule.event == Event::kOctets
                ? "\"chance\" cannot be used with octets (use \"after\" or \"every\")"

@@ -77,8 +77,10 @@ void report_copy(const char* function, const char* path, void* handle, const std
     const char* const ours = library_for(map->l_name);
     if (ours == nullptr || std::string_view(map->l_name) == ours) continue;
     if (reported.exchange(true)) return;
-    warn("other_library", fmt::format("{}: {} finds no device, because it uses {} ({})", function,
-                                      path, map->l_name, remedy));
+    warn("other_library",
+         fmt::format(
+             "{}: {} finds no device, because it loads {} instead of this stack's library ({})",
+             function, path, map->l_name, remedy));
     return;
   }
 }

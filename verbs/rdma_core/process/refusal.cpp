@@ -40,7 +40,8 @@ std::string with_command(std::string why, const char* call, int code) {
   if (!is_explained) return why;
   const bool has_advice = why.ends_with(')');
   if (has_advice) why.pop_back();
-  return fmt::format("{}{}iwarp explain-error {} {})", why, has_advice ? "; " : " (", call, error);
+  return fmt::format("{}{}see iwarp explain-error {} {})", why, has_advice ? "; " : " (", call,
+                     error);
 }
 
 /// Implements refuse() and refused() for features. `code` is the errno of the call, or 0.

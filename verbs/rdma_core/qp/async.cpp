@@ -32,14 +32,15 @@ void report_overflow(Cq& cq, verbs::QpNum of) {
 
 void log_overdue(const Qp& qp) {
   const char* const where = qp.srq != nullptr ? "shared receive queue" : "queue pair";
-  log_event(
-      {.level = verbs::LogLevel::kWarning,
-       .event = "receive_overdue",
-       .message = fmt::format(
-           "queue pair {:#08x}: a message from the peer has been waiting for a receive for two "
-           "seconds (post a receive to the {}; better, post enough receives before the peer sends)",
-           qp.num(), where),
-       .fields = {{"qp", qp.num()}}});
+  log_event({.level = verbs::LogLevel::kWarning,
+             .event = "receive_overdue",
+             .message = fmt::format("queue pair {:#08x}: a message from the peer has been waiting "
+                                    "for two seconds, because no "
+                                    "receive is posted (post a receive to the {}; better, post "
+                                    "enough receives before the peer "
+                                    "sends)",
+                                    qp.num(), where),
+             .fields = {{"qp", qp.num()}}});
 }
 
 // [IBV-606]

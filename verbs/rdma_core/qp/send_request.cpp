@@ -181,7 +181,8 @@ int make_bind(SendWr& out, const ibv_mw& mw, std::uint32_t rkey, const ibv_mw_bi
                    info.mw_access_flags);
   }
   if (info.mr == nullptr && info.length != 0) {
-    return refused(EINVAL, "mr is null, but length is {} (a bind of length 0 unbinds the window)",
+    return refused(EINVAL,
+                   "mr is null, but length is {} (pass a region, or length 0 to unbind the window)",
                    info.length);
   }
   if (mw.type == IBV_MW_TYPE_1 && has(*access, verbs::Access::kZeroBased)) {

@@ -460,7 +460,8 @@ int ibv_modify_qp(ibv_qp* qp, ibv_qp_attr* attr, int mask) {
     const bool drains = (mask & IBV_QP_STATE) != 0 && attr->qp_state == IBV_QPS_SQD;
     if (drains && (self.context.persona == Persona::kIwarp || qp->qp_type == IBV_QPT_UD)) {
       return refused("IBV_QPS_SQD",
-                     "only RC and UC of RoCE can stop a send queue (poll completions instead)");
+                     "the send queue can be drained only with --as roce, on RC and UC queue pairs "
+                     "(poll completions instead)");
     }
     // A PSN has 24 bits. As the kernel does, ignores the upper bits, which some programs set.
     ibv_qp_attr checked = *attr;
