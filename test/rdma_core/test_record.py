@@ -140,7 +140,7 @@ class Record(Case):
     def test_the_exit_status_and_the_text(self):
         self.run_program(*RECORD, "sh", "-c", "exit 3", statuses=(3,), plain=True)
         result = self.run_program(IWARP, "cost", "record", "true", plain=True)
-        self.assertRegex(result.out, r"\A0 connections, at most 0 outstanding.*\noperation .*outstanding\n\Z")
+        self.assertRegex(result.out, r"\Aconnections: 0; outstanding requests per connection: at most 0\noperation .*outstanding\n\Z")
         # An invalid change is refused before the program runs.
         result = self.run_program(IWARP, "cost", "record", "--what-if", "speed=2", "touch",
                                   self.scratch / "ran", plain=True, statuses=(2,))

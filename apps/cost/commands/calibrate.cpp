@@ -178,10 +178,11 @@ class Calibration {
       if (!kernel.supported()) continue;
       const auto passes = bench_passes(kernel, model::kWorkingSets.back());
       crcs_.push_back(fmt::format("{} {:.3f}", kernel.name, passes.crc.value));
-      const auto source = fmt::format("{} over 1448 octets, in 4 MiB", kernel.name);
+      const auto source =
+          fmt::format("{} of 1448 octets at a time, in a buffer of 4 MiB", kernel.name);
       if (&kernel == crc32c::kernels().data()) out["crc_table"] = {passes.crc, source};
       if (kernel.extend != crc32c::active().extend) continue;
-      out["copy_llc"] = {passes.copy, "memcpy of 4 KiB pieces in 4 MiB"};
+      out["copy_llc"] = {passes.copy, "memcpy of 4 KiB at a time, in a buffer of 4 MiB"};
       out["crc"] = {passes.crc, source};
       out["copy_crc"] = {passes.copy_crc, source};
     }
@@ -201,7 +202,8 @@ class Calibration {
     const auto kinds = medians(runs);
     const auto fitted = with_sockets(guess, fit_sockets(kinds, guess));
     const auto error = leave_one_size_out(kinds, guess).mean;
-    fit_ = fmt::format("mean error {:.1f} % on sizes that the fit did not use", 100 * error);
+    fit_ =
+        fmt::format("mean error {:.1f} % on message sizes that the fit did not use", 100 * error);
     Findings out;
     auto keys = kFitted;
     keys.emplace_back("wakeup");

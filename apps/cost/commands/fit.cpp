@@ -131,7 +131,7 @@ std::string gain_text(const std::vector<FitRow>& rows) {
         100 * std::abs(cpu.median / base.median - 1), sure ? "" : " (within the uncertainty)"));
   }
   if (each.empty()) return "";
-  return fmt::format("{}: of the processor time of {}, {}\n",
+  return fmt::format("{}: compared with the processor time of {}, {}\n",
                      gain ? "There is a gain" : "No gain is certain", sockets->way,
                      fmt::join(each, ", "));
 }
@@ -142,7 +142,7 @@ std::string learned_text(const model::CardSamples& samples, const std::vector<Fi
   for (const auto& way : ways) {
     for (const auto& s : way.ignored()) {
       out += fmt::format(
-          "not used: line {}: {:.0f} messages/s of {} differ from the other rows by "
+          "line {} was ignored: its rate of {:.0f} messages/s differs from the other rows of {} by "
           "more than a factor of 3\n",
           s.line, s.rate, s.way);
     }
@@ -193,8 +193,9 @@ std::string summary_text(const char* what, const std::vector<double>& errors) {
   constexpr double kClose = 0.25;
   const auto all = model::summarise(errors);
   const auto close = std::ranges::count_if(errors, [](double e) { return e <= kClose; });
-  return fmt::format("{}: {} of {} within 25 %; mean error {:.0f} %, 90th percentile {:.0f} %\n",
-                     what, close, errors.size(), 100 * all.mean, 100 * all.p90);
+  return fmt::format(
+      "{}: {} of {} predictions within 25 %; mean error {:.0f} %, 90th percentile {:.0f} %\n", what,
+      close, errors.size(), 100 * all.mean, 100 * all.p90);
 }
 
 /// Predicts each row of another file and prints how far the prediction is from it.
@@ -219,7 +220,7 @@ std::string comparison_text(const std::vector<FittedWay>& ways, const model::Car
     }
     out += s.errors > 0 ? "  errors counted\n" : "\n";
   }
-  if (rates.empty()) throw UsageError("--against: no row has a way of the fitted file");
+  if (rates.empty()) throw UsageError("--against: none of its rows has a way that FILE also has");
   return out + "\n" + summary_text("rate", rates) + summary_text("processor time", costs);
 }
 
@@ -229,7 +230,7 @@ std::string prediction_text(const std::vector<FitRow>& rows, const model::CardLo
   auto out = fmt::format(
       "{}; connections: {}; messages in flight on each: {}\n\n{:<33}{:<27}{:>8}{:>10}{}\n",
       format_octets(load.size), load.connections, load.depth, "", "million/s (90 % band)", "Gb/s",
-      "us each", paid ? "    processor us (90 % band)   cores" : "");
+      "latency us", paid ? "    processor us (90 % band)   cores" : "");
   for (const auto& row : rows) out += fit_line(row, load.size);
   return out + "\n" + gain_text(rows);
 }
@@ -258,7 +259,8 @@ int run_fit(const FitOptions& options) {
 
 cli::Command fit_command() {
   auto options = std::make_shared<FitOptions>();
-  cli::Command command("fit", "Learn a card from a measurement of it, and predict other messages");
+  cli::Command command(
+      "fit", "Fit a model to measurements of a card, and predict messages that were not measured");
   command
       .argument("FILE", options->file,
                 "Output of perftest or fio, as text or JSON, or a table with a header")
@@ -270,14 +272,16 @@ cli::Command fit_command() {
   command.number("--depth", "N", options->depth, {1, kMostMessages},
                  "Messages in flight on each connection");
   command.text("--way", "WAY", options->way,
-               "Predict only this way of the file, or write, read, send or atomic");
+               "Predict only this way: one that FILE contains, or write, read, send or atomic, "
+               "which is then predicted from another operation in FILE");
   command.file("--against", "FILE", options->against,
-               "Predict each row of this file, and print how far it is from the prediction");
+               "Predict each row of this file, and print the error of each prediction");
   command.flag("--json", options->json, "Print the predictions as JSON");
   command.notes =
-      "Size, connections and depth default to those of the first row. A table has a header line\n"
-      "with payload_bytes, connections, in_flight, way, and requests_per_s, gbps,\n"
-      "cpu_us_per_request or cores; tabs, commas or blanks separate its columns.";
+      "The defaults of --size, --connections and --depth are the values in the first row of FILE.\n"
+      "A table begins with a line that names its columns: payload_bytes, and requests_per_s, gbps\n"
+      "or cpu_us_per_request. It may also have connections, in_flight, way and cores. Columns are\n"
+      "separated by tabs, commas or blanks.";
   command.shown = {"iwarp cost fit ib_write_bw.txt --size 2K --depth 16",
                    "iwarp cost fit card.tsv --connections 4000 --json",
                    "iwarp cost fit half.tsv --against other-half.tsv"};

@@ -68,9 +68,10 @@ cli::Command command(const char* name, const char* summary, std::vector<std::str
   out.file("--html", "OUT.html", options->html,
            "Write an HTML page to this file; the default is text on standard output")
       .excludes("--json");
-  out.file("--measured", "runs.json", options->measured,
-           "With --html: file of runs that iwarp cost validate --out wrote; also plot the share of "
-           "processor time that these runs spent copying");
+  out.file(
+      "--measured", "runs.json", options->measured,
+      "With --html: also plot the share of processor time that copying took in the runs of this "
+      "file, which iwarp cost validate --out wrote");
   out.shown = std::move(shown);
   out.run = [options](const cli::Given&) { return run_predict(*options); };
   return out;

@@ -202,10 +202,11 @@ Json json_of(const Recording& r) {
 }
 
 std::string text_of(const Recording& r) {
-  auto out = fmt::format("{} connections, at most {} outstanding requests on one of them\n",
+  auto out = fmt::format("connections: {}; outstanding requests per connection: at most {}\n",
                          r.connections, r.depth);
   if (r.missed != 0) {
-    out += fmt::format("{} posts are missing, because their slots were reused at once\n", r.missed);
+    out += fmt::format("posted too fast to be logged, and therefore not listed: {} requests\n",
+                       r.missed);
   }
   out += fmt::format("{:<18}{:>12}{:>12}{:>14}{:>12}{:>16}\n", "operation", "bytes", "count",
                      "in all", "per second", "outstanding");
@@ -259,21 +260,22 @@ int run_record(const std::vector<std::string>& words, QuestionOptions question, 
 cli::Command record_command() {
   auto question = std::make_shared<QuestionOptions>();
   auto json = std::make_shared<bool>(false);
-  cli::Command command("record",
-                       "Run an RDMA program and print what its operations would cost otherwise");
+  cli::Command command(
+      "record",
+      "Run an RDMA program, and predict what its operations would cost on other transports");
   command.usage = "iwarp cost record [OPTION...] CMD [ARG...]";
   command.takes_command = true;
   add_host_options(command, question->host);
   add_change_option(command, question->what_if);
   command.flag("--json", *json, "Print the operations and the prediction as JSON");
   command.notes =
-      "CMD runs under iwarp run; the options of iwarp run are given as variables, for example\n"
-      "IWARP_AS=roce. The prediction is about the mean of the messages that CMD posted, if it "
-      "does\n"
-      "nothing else: --what-if application=2 adds 2 ns of its own work for each byte, and cores=4\n"
-      "processors. Receives and local operations are listed, but the peer's Send includes the\n"
-      "receive. Requests of queue pairs of type UD are not listed. Logging slows CMD down, so it\n"
-      "posts more per second when it is not recorded. The exit status is that of CMD.";
+      "CMD runs under iwarp run; set the options of iwarp run as environment variables, for\n"
+      "example IWARP_AS=roce. The prediction is for the mean of the messages that CMD posts, and\n"
+      "assumes that CMD does nothing but communicate, on one processor: --what-if application=2\n"
+      "adds 2 ns of work for each byte, and --what-if cores=4 adds processors. Receives and local\n"
+      "operations are listed but add no cost: the cost of a Send includes the receive. Requests\n"
+      "on UD queue pairs are not listed. Logging slows CMD down: without it, CMD posts more\n"
+      "requests per second. The exit status is that of CMD.";
   command.shown = {"iwarp cost record rping -c -a 192.0.2.7 -C 100",
                    "iwarp cost record --what-if cores=4,link=200 ib_write_bw -R 192.0.2.7"};
   command.run = [question, json](const cli::Given& given) {

@@ -261,8 +261,8 @@ std::string predictions_text(const std::vector<model::PublishedRow>& rows) {
   const auto tallies = tally(rows);
   const auto& held = tallies.held_out;
   out += fmt::format(
-      "Figures found when the model was done, and compared once: {} of {} agree.\n"
-      "The 90 % bands hold {} of {} published values.\n",
+      "Figures found after the model was finished, and compared only once: {} of {} agree.\n"
+      "The 90 % bands contain {} of {} published values.\n",
       held.hold, held.figures, tallies.inside, tallies[Use::kPrediction].figures);
   return out + "Sources, and how to read the figures\n" + sources;
 }
@@ -272,9 +272,10 @@ std::string published_text(const std::vector<model::PublishedRow>& rows) {
          tolerance_text(rows, Use::kCalibrated, "calibrated: a preset was fitted to them") +
          tolerance_text(rows, Use::kDerived, "derived: sums of published figures") +
          predictions_text(rows) +
-         tolerance_text(rows, Use::kCliff,
-                        fmt::format("cliffs: predicted within a factor of {:g}, or (!) not",
-                                    model::kCriterion.cliff));
+         tolerance_text(
+             rows, Use::kCliff,
+             fmt::format("cliffs: predicted within a factor of {:g}, except those marked !",
+                         model::kCriterion.cliff));
 }
 
 /// Prints the verdict as one line, and returns the exit status.
@@ -341,7 +342,7 @@ cli::Command validate_command() {
                  "Approximate duration of each transfer");
   command.flag("--published-only", options->published_only, "Check only the published figures");
   command.notes =
-      "The costs of sockets are fitted to runs; the costs of iWARP are predicted.\n"
+      "The costs of sockets are fitted to the runs; the costs of iWARP are predicted.\n"
       "Exit status 0: every identity holds and every error is within its bound; 1: an identity\n"
       "does not hold or an error exceeds its bound; 2: identical runs differ too much for a\n"
       "verdict.";

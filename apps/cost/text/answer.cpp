@@ -50,7 +50,8 @@ Workload registered_once(Workload w) {
 std::string workload_text(const Question& q) {
   const auto& w = q.workload;
   auto out = format_octets(w.size);
-  if (q.messages.size() > 1) out += fmt::format(" on average of {} kinds", q.messages.size());
+  if (q.messages.size() > 1)
+    out += fmt::format(" (mean of {} kinds of messages)", q.messages.size());
   if (w.hit_rate < 1 && w.reuse > 1) {
     out += fmt::format(", buffer registered once per {:g} transfers", w.reuse);
   }

@@ -67,21 +67,23 @@ void add_workload_options(cli::Command& command, Question& q) {
                  "Payload rate in Gb/s; the default is the rate of the link");
   command.number("--cores", "N", q.cores, {1, kLargestCores},
                  "Number of processors that each end may use");
-  command.number("--load", "SHARE", q.load, {0, 0.999},
-                 "Rate for the tail of the latency, as a share of what kernel sockets reach");
+  command.number(
+      "--load", "SHARE", q.load, {0, 0.999},
+      "Rate at which the p99 latency is predicted, as a share of the rate that kernel sockets "
+      "reach");
   command.number(
       "--depth", "N", w.depth, {1, kLargestCount},
-      "Messages in flight per connection; by default, as many as keep the slowest resource "
+      "Messages in flight per connection; the default is enough to keep the slowest resource "
       "busy");
   command.number("--qps", "N", w.qps, {1, kLargestCount},
                  "Number of connections; on an RNIC, each has a queue pair");
   command.number("--burst", "N", w.burst, {1, kLargestCount},
-                 "RNIC: messages on a queue pair before the next queue pair's turn");
+                 "RNIC: consecutive messages on one queue pair before another queue pair is used");
   command.number("--regions", "N", w.regions, {1, kLargestCount},
-                 "RNIC: number of memory regions that messages use at random");
+                 "RNIC: number of memory regions; each message uses one of them at random");
   command
       .size("--registered", words->registered, {0, kMostRegistered},
-            "RNIC: registered memory that messages use at random")
+            "RNIC: bytes of registered memory; each message uses a random part")
       .then([&w, words] { w.memory = static_cast<double>(words->registered); });
   command
       .choice("--verb", words->verb, {"send", "write", "read", "atomic"},
@@ -90,7 +92,8 @@ void add_workload_options(cli::Command& command, Question& q) {
   command.number("--reuse", "U", w.reuse, {1, kLargestCount}, "Transfers per buffer registration");
   command.number("--advertise", "V", w.advertise, {1, kLargestCount},
                  "Transfers per STag exchange");
-  flag(command, "--cached", words->cached, "Assume that each registration is found in a cache")
+  flag(command, "--cached", words->cached,
+       "Assume that every registration hits a registration cache")
       .then([&w, words] { w.hit_rate = words->cached ? 1 : 0; });
   flag(command, "--on-demand", w.on_demand,
        "RNIC: do not pin memory; the first of --reuse transfers waits for a page fault");
@@ -104,11 +107,13 @@ void add_workload_options(cli::Command& command, Question& q) {
   command.number("--moderation", "N", w.moderation, {1, kLargestCount},
                  "RNIC with --wait interrupt: completions per interrupt");
   command.number("--signalled", "SHARE", w.signalled, {0, 1},
-                 "RNIC: share of the requests that complete visibly");
+                 "RNIC: share of the requests that are signaled, that is, generate a completion");
   flag(command, "--inline", w.inlined, "RNIC: copy the payload into the work request");
   command.text("--pcie", "genNxM", words->pcie, "PCI Express generation and lanes of the card")
       .check([](const std::string& word) {
-        return parse_pcie(word) ? "" : fmt::format("\"{}\" is not gen1x1 to gen7x32", word);
+        return parse_pcie(word)
+                   ? ""
+                   : fmt::format("\"{}\" is not in the range from gen1x1 to gen7x32", word);
       })
       .then([&q, words] {
         const auto [generation, lanes] = *parse_pcie(words->pcie);
@@ -224,15 +229,16 @@ void add_question_options(cli::Command& command, QuestionOptions& options) {
   add_change_option(command, options.what_if);
   command.begin_group("");
   command.choice("--ways", options.ways, {"usual", "all"},
-                 "Ways that tables and charts show: all adds kernel TLS, MSG_ZEROCOPY and "
-                 "zero-copy receive of io_uring");
+                 "Which ways to move a message the tables and charts show; all adds kernel TLS, "
+                 "MSG_ZEROCOPY and the zero-copy receive of io_uring");
 }
 
 void add_change_option(cli::Command& command, std::string& what_if) {
-  command.text("--what-if", "KEY=VALUE,...", what_if,
-               "Predict a change, too. A key is an option of the workload of iwarp cost predict "
-               "without \"--\", or a parameter: depth=1,wait=interrupt,link=200. on and off switch "
-               "a flag");
+  command.text(
+      "--what-if", "KEY=VALUE,...", what_if,
+      "Also predict the effect of changes. A KEY is a workload option of iwarp cost predict "
+      "without \"--\", or a parameter of the model: depth=1,wait=interrupt,link=200. The "
+      "values of a flag are on and off");
 }
 
 Question question_of(const QuestionOptions& options) {

@@ -33,13 +33,13 @@ std::string limit_of(const Way& way) {
   return out;
 }
 
-/// Returns "98.7 Gb/s (link) with 0.96 us": throughput, its limit and processor time of a way.
-/// `unit` follows the time.
+/// Returns "98.7 Gb/s (limited by the link) with 0.96 us": throughput, its limit and processor time
+/// of a way. `unit` follows the time.
 std::string result(const Way& way, std::string_view unit = "") {
   return fmt::format(
-      "{:.3g} Gb/s ({}) with {}{}{}", way.throughput.gbps, limit_of(way),
+      "{:.3g} Gb/s (limited by the {}) with {}{}{}", way.throughput.gbps, limit_of(way),
       time_text(way.cost.total()), unit,
-      way.standing == model::Standing::kUndecided ? " (within the uncertainty)" : "");
+      way.standing == model::Standing::kUndecided ? " (no certain difference from sockets)" : "");
 }
 
 /// Returns the sizes above a crossover, as part of a sentence.
@@ -64,8 +64,8 @@ std::string time_sentence(const Answer& a) {
     return fmt::format("the {} takes {:.0f} %", to_string(c), 100 * both[c] / both.total());
   };
   auto out = fmt::format(
-      "Sending {} over kernel sockets costs both hosts {} of processor time: {}, {}, and the "
-      "receiver spends {} of it",
+      "Sending {} over kernel sockets costs both hosts together {} of processor time: {}, {}, "
+      "and the receiver spends {} of it",
       format_octets(a.question.workload.size), time_text(both.total()), share(order[0]),
       share(order[1]), time_text(cost.rx.total()));
   if (a.question.application == 0) return out;
@@ -82,8 +82,8 @@ std::string ceiling_sentence(const Answer& a) {
     out += fmt::format(", and {:.3g} Gb/s without the change", a.before.front().throughput.gbps);
   }
   out += a.one_core_more.gbps <= t.gbps
-             ? "; one core more does not help"
-             : fmt::format("; one core more raises that to {:.3g} Gb/s, limited by the {}",
+             ? "; one more core does not help"
+             : fmt::format("; one more core raises this rate to {:.3g} Gb/s, limited by the {}",
                            a.one_core_more.gbps, a.one_core_more.limit);
   if (const auto& rnic = a.way(kOnce); rnic.throughput.limit.ends_with("cache"))
     out += fmt::format("; an RNIC is limited by the {}", limit_of(rnic));
@@ -111,7 +111,8 @@ std::string change_sentence(const Answer& a) {
   const auto [receive, receive_from] = option(Mode::kZeroCopyReceive);
   return out + fmt::format(
                    "; a TOE reaches {}. The processor time of a message is {} with zero-copy send "
-                   "(less than with a copy {}), {} with zero-copy receive (less {}), and {} with "
+                   "(cheaper than a copy: {}), {} with zero-copy receive (cheaper than a copy: "
+                   "{}), and {} with "
                    "kernel TLS",
                    result(a.way(to_string(Mode::kToe))), send, send_from, receive, receive_from,
                    option(Mode::kTls)[0]);
@@ -148,7 +149,7 @@ std::string flip_sentence(const Answer& a) {
     return fmt::format(
         "Nothing is gained: a TOE or an RNIC improves throughput, processor time and latency by at "
         "most {:.1f} %{}",
-        100 * most, a.question.application > 0 ? ", the work of the application included" : "");
+        100 * most, a.question.application > 0 ? ", including the work of the application" : "");
   }
   auto out = fmt::format(
       "An RNIC costs less processor time than sockets {} if each transfer registers its buffers, "
@@ -156,13 +157,13 @@ std::string flip_sentence(const Answer& a) {
       rnic_sizes(a, "processor time, buffers registered each time"),
       rnic_sizes(a, "processor time, buffers registered once"));
   for (const auto& flip : a.flips) {
-    out += fmt::format("; from {} on {}", flip.count,
-                       flip.rnic > 0   ? "its throughput is higher than theirs"
-                       : flip.rnic < 0 ? "its throughput is lower than theirs"
+    out += fmt::format("; from {} on, {}", flip.count,
+                       flip.rnic > 0   ? "an RNIC reaches a higher throughput than sockets"
+                       : flip.rnic < 0 ? "an RNIC reaches a lower throughput than sockets"
                                        : "both reach the same throughput");
   }
   for (const auto& cliff : a.cliffs) {
-    out += fmt::format("; from {} on an RNIC loses a tenth of its throughput to its {}",
+    out += fmt::format("; from {} on, an RNIC loses a tenth of its throughput to misses in its {}",
                        cliff.count, cliff.cache);
   }
   return out;
