@@ -137,7 +137,7 @@ class Log(Case):
         self.assertGreater(len(records(log, killed=True)), 10)
         result = run("explain", log)
         self.assertRegex(result.stdout, r"\n1   \+\d\.\d{6}   \* posted ")
-        self.assertRegex(result.stderr, r"^(|.* left out: record \d+ at octet \d+: truncated\n)$")
+        self.assertRegex(result.stderr, r"^(|.* record \d+ at octet \d+ was left out: truncated\n)$")
 
     def test_a_full_disk_is_one_line(self):
         log = self.scratch / "full.qlog"
@@ -175,12 +175,12 @@ class Foreign(Case):
     def test_a_log_of_another_protocol(self):
         quic = [event("quic:packet_sent", {"header": {"packet_type": "1RTT"}})] * 3
         out, said = self.explain(text_of([HEADER, *quic]), 1)
-        self.assertEqual(said, 'left out: events with a name space other than "iwarp" (3); the first is record 2 at '
+        self.assertEqual(said, 'left out because their name space is not "iwarp": 3 events; the first is record 2 at '
                          f"octet {len(text_of([HEADER]))}: quic:packet_sent\n"
                          "contains no event of an iWARP connection\n")
         self.assertIn("4 records, 0 TCP connections, 0 with MPA, ", out)
         out, said = self.explain(text_of([HEADER, quic[0], STARTED, POSTED]), 0)
-        self.assertIn('left out: events with a name space other than "iwarp" (1); the first is record 2 ', said)
+        self.assertIn('left out because their name space is not "iwarp": 1 events; the first is record 2 ', said)
         self.assertIn("posted RDMA Write wr_id=0x7, 64 octets, peer's STag=0x11223344 TO=0x1000\n", out)
         self.assertIn("connection 1: 192.0.2.1:40000 --> [2001:db8::2]:7174\n", out)
 
@@ -203,7 +203,7 @@ class Foreign(Case):
         for record, why in cases:
             with self.subTest(why=why):
                 out, said = self.explain(good + SEPARATOR + record, 1)
-                self.assertEqual(said, f"left out: record 3 at octet {len(good)}: {why}\n")
+                self.assertEqual(said, f"record 3 at octet {len(good)} was left out: {why}\n")
                 self.assertIn("1 with MPA", out)
 
     def test_members_are_not_believed(self):
@@ -226,7 +226,7 @@ class Foreign(Case):
                ("connection_started", {**STARTED["data"], "local": {"ip": "<b>", "port": 1}}),
                ("connection_started", {**STARTED["data"], "local": {"ip": "192.0.2.1", "port": 70000}})]
         out, said = self.explain(text_of([HEADER, STARTED] + [event(f"iwarp:{n}", d) for n, d in odd]), 1)
-        self.assertEqual(said.count("left out: record "), len(odd), said)
+        self.assertEqual(said.count(" was left out: "), len(odd), said)
         for word in ("script", "<b>", "31m"):
             self.assertNotIn(word, out)
 

@@ -87,9 +87,9 @@ bool QlogReader::finish() {
     complain_(fmt::format("further records left out: {}", left_out_ - kMaxComplaints));
   }
   if (foreign_ != 0) {
-    complain_(
-        fmt::format("left out: events with a name space other than \"iwarp\" ({}); the first is {}",
-                    foreign_, first_foreign_));
+    complain_(fmt::format(
+        "left out because their name space is not \"iwarp\": {} events; the first is {}", foreign_,
+        first_foreign_));
   }
   if (events_ == 0) complain_("contains no event of an iWARP connection");
   return left_out_ == 0 && events_ != 0;
@@ -97,14 +97,14 @@ bool QlogReader::finish() {
 
 void QlogReader::leave_out(const std::string& why) {
   if (++left_out_ <= kMaxComplaints) {
-    complain_(fmt::format("left out: record {} at octet {}: {}", number_, begin_, why));
+    complain_(fmt::format("record {} at octet {} was left out: {}", number_, begin_, why));
   }
 }
 
 void QlogReader::end_record() {
   const bool blank = !too_long_ && is_blank(record_);
   if (!blank && !in_record_) {
-    leave_out("octets before the first record separator (only JSON text sequences are supported)");
+    leave_out("no record separator before it (only JSON text sequences are supported)");
   } else if (!blank) {
     ++number_;
     ++counts_.records;

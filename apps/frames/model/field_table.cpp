@@ -26,9 +26,8 @@ constexpr std::array kFields{
               "Reserved: the sender sets it to zero, the receiver ignores it."},
     FieldInfo{Field::kRevision, "mpa", "Rev", "RFC 5044 7.1.1, RFC 6581 6",
               "1: RFC 5044. 2: the sender of this frame also supports enhanced connection setup."},
-    FieldInfo{
-        Field::kPdLength, "mpa", "PD_Length", "RFC 5044 7.1.1",
-        "The length of the private data, which is the last part of the frame; at most 512 octets."},
+    FieldInfo{Field::kPdLength, "mpa", "PD_Length", "RFC 5044 7.1.1",
+              "The length of the private data at the end of the frame; at most 512 octets."},
     FieldInfo{
         Field::kPeerToPeer, "mpa", "A", "RFC 6581 9",
         "1: the initiator first sends a ready-to-receive message (RTR). Then either end may send."},
@@ -153,13 +152,13 @@ constexpr std::array kFields{
     FieldInfo{Field::kAddOrSwap, "rdmap", "Add or Swap Data", "RFC 7306 5.2.1",
               "FetchAdd: the number to add. CmpSwap: the new value of the word."},
     FieldInfo{Field::kAddOrSwapMask, "rdmap", "Add or Swap Mask", "RFC 7306 5.2.1",
-              "FetchAdd: a 1 marks the highest bit of each part of the word that is added "
-              "separately. CmpSwap: a 1 marks each bit that may change."},
+              "FetchAdd: a 1 marks the highest bit of a field; each field of the word is added "
+              "separately. CmpSwap: a 1 marks a bit that may change."},
     FieldInfo{Field::kCompare, "rdmap", "Compare Data", "RFC 7306 5.2.1",
               "CmpSwap: the word changes only if it equals this value in the bits that the "
               "Compare Mask selects."},
     FieldInfo{Field::kCompareMask, "rdmap", "Compare Mask", "RFC 7306 5.2.1",
-              "CmpSwap: a 1 marks each bit that is compared."},
+              "CmpSwap: a 1 marks a bit that is compared."},
     FieldInfo{Field::kOriginalRequestId, "rdmap", "Original Request Identifier", "RFC 7306 5.2.2",
               "The Request Identifier of the request that this response answers."},
     FieldInfo{Field::kOriginalValue, "rdmap", "Original Remote Data Value", "RFC 7306 5.2.2",
