@@ -127,7 +127,7 @@ class Judging {
  private:
   void decide() {
     if (source_ == exercise_.skeleton)
-      evidence_.emplace_back("unchanged: the file is the skeleton");
+      evidence_.emplace_back("unchanged: the file is still the skeleton");
     if (!build("exercise")) return;
     if (!exercise_.peer.empty() && !build("peer")) {
       throw Error("the reference peer does not compile: " + fmt::format("{}", evidence_.back()));

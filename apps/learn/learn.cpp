@@ -79,7 +79,7 @@ int show_position() {
     fmt::print("\nNext: read {}/README.md, edit exercise.c beside it, and run  iwarp learn check\n",
                (found->folder() / next->folder).string());
   } else {
-    fmt::print("\nAll exercises are passed.\n");
+    fmt::print("\nYou have passed all exercises.\n");
   }
   return 0;
 }
@@ -125,9 +125,10 @@ int run_check(const CheckOptions& options) {
   }
   if (chosen.empty() && space) chosen.push_back(&exercise_or_next(""));
   if (!options.file.empty() && chosen.size() != 1) {
-    throw UsageError("--file needs the number of one exercise");
+    throw UsageError("--file requires the number of exactly one exercise");
   }
-  if (options.watch && chosen.size() != 1) throw UsageError("--watch is for one exercise");
+  if (options.watch && chosen.size() != 1)
+    throw UsageError("--watch requires exactly one exercise");
   report::ReportFiles files(options.json, "");
   std::optional<report::ReportFile> grades;
   if (!options.gradescope.empty()) grades.emplace(options.gradescope);
@@ -145,7 +146,7 @@ int run_check(const CheckOptions& options) {
     for (; watch; result = judged()) {
       report::show(learn::as_text(result));
       if (result.verdict.has_passed) break;
-      report::show("\nWaiting until the file changes (Ctrl-C ends this).\n\n");
+      report::show("\nWaiting until the file changes (press Ctrl-C to stop).\n\n");
       watch->wait();
     }
     if (!watch && !is_quiet) report::show(learn::as_text(result));
@@ -163,12 +164,12 @@ int run_check(const CheckOptions& options) {
 cli::Command start_command() {
   cli::Command command("start", "Make a folder with the exercises");
   auto folder = std::make_shared<std::string>("iwarp-exercises");
-  command.argument("DIR", *folder, "The folder; files that exist in it are not changed")
+  command.argument("DIR", *folder, "The folder; files that already exist in it are not changed")
       .completes(cli::Completion::kDirectory);
   command.run = [folder](const cli::Given& given) {
     const auto around = Workspace::find();
     if (around && !given.has("DIR")) {
-      throw Error(fmt::format("{} contains the exercises already (run iwarp learn)",
+      throw Error(fmt::format("{} already contains the exercises (run iwarp learn)",
                               around->folder().string()));
     }
     const auto space = Workspace::create(*folder);
@@ -189,18 +190,19 @@ cli::Command check_command() {
                     "Numbers of exercises; without N, the first exercise that is not passed yet");
   command.flag("--all", options->all, "Judge all exercises");
   command.flag("--watch", options->watch,
-               "Judge again each time the file changes, until it passes");
+               "Judge the program again each time its file changes, until the program passes");
   command.number(
       "--seeds", "N", options->seeds, {0, 10'000},
-      "Run a program that passes N times more, each time with another seed of the device "
-      "of iwarp run --adversary");
+      "Once the program has passed, run it N more times, each time with a different seed of "
+      "iwarp run --adversary");
   command.file("--file", "FILE", options->file,
-               "Judge FILE as a solution of exercise N, and record nothing");
+               "Judge FILE as the solution of exercise N, without recording the result");
   command.optional_text("--json", "FILE", options->json,
                         "Write the verdicts as JSON to FILE, or to standard output");
   command.file("--gradescope", "FILE", options->gradescope,
-               "Write the verdicts to FILE as results.json of Gradescope, one point per exercise");
-  command.statuses[1] = {"1", "an exercise is not passed, or the command failed"};
+               "Write the verdicts to FILE in the results.json format of Gradescope, one point per "
+               "exercise");
+  command.statuses[1] = {"1", "an exercise was not passed, or the command failed"};
   command.run = [options](const cli::Given&) { return run_check(*options); };
   return command;
 }
@@ -249,8 +251,8 @@ cli::Command learn_command() {
   command.commands = {start_command(), check_command(), hint_command(), show_command()};
   command.run = [](const cli::Given&) { return show_position(); };
   command.notes =
-      "Needs a C compiler and the packages libibverbs-dev and librdmacm-dev, but neither\n"
-      "root nor a network.";
+      "Requires a C compiler and the packages libibverbs-dev and librdmacm-dev, but neither\n"
+      "root privileges nor a network.";
   command.shown = {"iwarp learn start", "iwarp learn check 3 --watch"};
   return command;
 }

@@ -86,7 +86,7 @@ void Workspace::load() {
     }
   } catch (const std::exception&) {
     throw Error(fmt::format(
-        "{}: damaged (delete the file; exercises that were passed must then be checked again)",
+        "{}: damaged (delete this file, and check the exercises again that you have passed)",
         path.string()));
   }
 }

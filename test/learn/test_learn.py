@@ -111,7 +111,7 @@ class Learn(Case):
         self.assertIn("iwarp-exercises, read 01-memory", self.assert_ok(run("learn", "start", cwd=self.dir)))
         self.assertIn("01-memory", self.assert_ok(run("learn", "start", "work", cwd=self.dir)))
         self.assertIn("Next: read", self.assert_ok(run("learn", cwd=folder)))
-        self.assert_fails(run("learn", "start", cwd=folder / "01-memory"), 1, "contains the exercises already")
+        self.assert_fails(run("learn", "start", cwd=folder / "01-memory"), 1, "already contains the exercises")
         source = folder / "01-memory/exercise.c"
         ran = run("learn", "check", cwd=folder / "01-memory")
         self.assertEqual(ran.returncode, 1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peer of exercise 10: offers a table of 64 buckets for Reads, and then judges the values that the
 // program found. While the program reads, one bucket is in the middle of a change, as when a server
-// stores a new value: half of it is new, and the versions at its begin and end differ.
+// stores a new value: half of it is new, and the versions at its beginning and end differ.
 #define LEARN_PEER
 #include "../recorded.h"
 
