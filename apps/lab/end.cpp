@@ -116,7 +116,8 @@ std::expected<verbs::Sge, std::string> End::source(const Action& action) {
   if (action.verb != Verb::kTell) {
     const auto length = action.numbers[0];
     if (length > kWindow) {
-      return std::unexpected(fmt::format("the local buffer has only {} octets", kWindow));
+      return std::unexpected(
+          fmt::format("the length exceeds the local buffer of {} octets", kWindow));
     }
     return piece(action.verb == Verb::kRead ? kSink : kSource, 0, length);
   }
@@ -157,7 +158,7 @@ std::expected<void, std::string> End::post(const Action& action, const End& peer
   if (error) return std::unexpected(error.message());
   auto text = fmt::format("{} posted, request {}", name, posts_.size() - 1);
   if (is_over_ && qp->state() == verbs::QpState::kIdle) {
-    text += ": the request waits for another connection, but a lab session has only one";
+    text += ": the request waits for a new connection, which a lab session cannot make";
   }
   note(Event::Kind::kPost, std::move(text));
   return {};

@@ -72,8 +72,8 @@ Session::Applied Session::deliver(std::size_t octets) {
   const auto left = segment->size - link_.arrived(*segment);
   if (octets > left || (octets == 0) != (left == 0))
     return no(
-        "the action must deliver octets of the next segment that are still in flight: at least "
-        "one, except for a FIN or a reset, which have none");
+        "an action delivers from 1 octet to all octets of the next segment that are still in "
+        "flight, or 0 octets if the segment is a FIN or a reset");
   now_ = std::max(now_, link_.due(*segment) + Link::time_of(octets));
   link_.arrive(*segment, octets);
   return {};

@@ -193,7 +193,7 @@ async function faults(view) {
   same('the states after a damaged frame', states, ['Idle', 'Error']);
   has('no Terminate', await log(view), 'no Terminate was sent, because a responder must not send before');
   await act(view, 'send');
-  has('a post after the end', await log(view), 'the request waits for another connection');
+  has('a post after the end', await log(view), 'the request waits for a new connection');
   await shoot(view, 'first-damaged');
   await begin(view, { crc: 'both' });
   await act(view, 'write');
@@ -213,7 +213,7 @@ async function settings(view) {
   const before = await script(view);
   await view.fill(`${NEAR} input[name=length]`, '99999');
   await act(view, 'write');
-  has('too much', await view.locator('.trouble').innerText(), 'the local buffer has only 512 octets');
+  has('too much', await view.locator('.trouble').innerText(), 'the length exceeds the local buffer of 512 octets');
   same('nothing was posted', await script(view), before);
   await view.fill(`${NEAR} input[name=length]`, '300');
   await act(view, 'write');

@@ -73,7 +73,7 @@ TEST_CASE(
                   side == Side::kNear ? "near" : "far", to_string(end.qp->state()))));
   }
   act(history, "send.a.24");
-  CHECK(last_line(Side::kNear).contains("the request waits for another connection"));
+  CHECK(last_line(Side::kNear).contains("the request waits for a new connection"));
 }
 
 TEST_CASE("lab: each fault causes its Terminate") {
