@@ -131,7 +131,7 @@ std::string help_text(const std::vector<const Command*>& path) {
     out += fmt::format("\n{}:\n{}", heading, rows_of(command, heading));
   }
   if (const auto names = connection_summary(command); names != "  \n") {
-    out += fmt::format("\n{} (explained by iwarp help connection):\n{}", kConnectionGroup, names);
+    out += fmt::format("\n{} options (see iwarp help connection):\n{}", kConnectionGroup, names);
   }
   if (!command.notes.empty()) out += "\n" + command.notes + "\n";
   if (!command.shown.empty()) out += examples_text(command.shown);

@@ -96,7 +96,7 @@ int run_help(const Command& root, const std::string& version, const HelpOptions&
 
 Command help_command(const Command& root, const std::string& version) {
   auto options = std::make_shared<HelpOptions>();
-  Command command("help", "Explain a command or the options of a connection");
+  Command command("help", "Explain a command, or the options that configure a connection");
   auto& words = command
                     .arguments("COMMAND", options->words,
                                "Command to explain, or \"connection\" for the connection options; "

@@ -82,15 +82,17 @@ int run_fault(const FaultOptions& options) {
 cli::Command fault_command() {
   auto options = std::make_shared<FaultOptions>();
   cli::Command command("fault", "Inject faults into a program under iwarp run --fault-socket");
-  command.argument("SOCKET", options->socket, "The PATH given to --fault-socket")
+  command
+      .argument("SOCKET", options->socket,
+                "Socket of the program: the PATH that iwarp run --fault-socket was given")
       .required()
       .completes(cli::Completion::kFile);
-  command.arguments("RULE", options->rules,
-                    "Rules as in a --fault file, each quoted as one argument; without a rule, the "
-                    "command lists the rules in effect");
+  command.arguments(
+      "RULE", options->rules,
+      "Rules in the format of a --fault file, each quoted as one argument; without a rule, the "
+      "command lists the rules in effect");
   command.notes =
-      "A rule says when a fault occurs, which device and queue pair it affects, and which fault it "
-      "is:\n"
+      "A rule says when a fault occurs, on which device and queue pair, and which fault it is:\n"
       "  now | after N EVENTS | every N EVENTS | from N to N EVENTS | chance P% EVENTS |\n"
       "  after TIME | every TIME\n"
       "  device NAME\n"

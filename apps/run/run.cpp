@@ -139,7 +139,8 @@ std::string preload_list(bool is_careful, const fs::path& program) {
   const fs::path folder = library_folder();
   if (folder.string().find_first_of(" :") != std::string::npos) {
     throw Error(folder.string() +
-                ": LD_PRELOAD cannot contain a path with a space or a colon (use another folder)");
+                ": LD_PRELOAD cannot contain a path with a space or a colon (install this stack in "
+                "another folder)");
   }
   std::string list = sanitizer_library();
   if (list.empty()) list = address_sanitizer_of(program);
@@ -292,10 +293,10 @@ int run_run(const cli::Given& given, RunOptions options) {
   if (given.has("--fault")) check_faults(settings.fault, given.words.at("--fault"));
 
   if (given.has("--as") && given.has("--like")) {
-    throw UsageError("--as cannot be combined with --like, which selects the kind of device, too");
+    throw UsageError("--as cannot be combined with --like, which also selects the kind of device");
   }
   if (given.has("--device") && given.has("--devices")) {
-    throw UsageError("--devices cannot be combined with --device, which lists all devices");
+    throw UsageError("--devices cannot be combined with --device, which names each device");
   }
 
   for (const auto& [name, where] : settings.devices) {

@@ -65,9 +65,9 @@ int try_seeds(const Adversary& adversary, const std::string& command, bool is_qu
                  ending.status);
       const Adversary least = shortest(one, run);
       const bool is_luck = least.freedoms == 0;
-      fmt::print(stderr, "iwarp run: shortest form: {}\n",
-                 is_luck ? "no freedom is needed: the command also fails without --adversary"
-                         : "--adversary=" + to_string(least));
+      fmt::print(stderr, "iwarp run: {}\n",
+                 is_luck ? command + " also fails without --adversary"
+                         : "shortest option that still fails: --adversary=" + to_string(least));
       if (!is_luck) print_record(least, run);
       return ending.status;
     }

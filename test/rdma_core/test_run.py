@@ -84,8 +84,8 @@ class Environment(Run):
 
     def test_a_folder_of_ones_own(self):
         self.assert_fails(self.iwarp_run("true", IWARP_LIB_DIR=str(self.scratch)), 1,
-                          rf"^iwarp run: IWARP_LIB_DIR=.*lacks {', '.join(LIBRARIES)} "
-                          r"or another library of this stack \(")
+                          rf"^iwarp run: IWARP_LIB_DIR=.*: not a folder with {', '.join(LIBRARIES)} "
+                          r"and the other libraries of this stack \(")
         built = pathlib.Path(self.variables()["LD_PRELOAD"].split(":")[-1]).parent
         folder = self.scratch / "own"
         shutil.copytree(built, folder)
@@ -98,7 +98,7 @@ class Environment(Run):
         spaced = self.scratch / "a b"
         folder.rename(spaced)
         self.assert_fails(self.iwarp_run("true", IWARP_LIB_DIR=str(spaced)), 1,
-                          r"a space or a colon \(use another folder\)$")
+                          r"a space or a colon \(install this stack in another folder\)$")
 
     def test_a_library_of_careful_mode_only(self):
         """The library must be first in LD_PRELOAD. A build with a sanitizer, which has its own allocator, leaves it

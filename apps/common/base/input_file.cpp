@@ -27,7 +27,8 @@ int copy_of(const std::string& path) {
   ssize_t got = -1;
   while (in && copy && (got = ::read(in.get(), piece.data(), piece.size())) > 0) {
     size += got;
-    if (size > kLargest) throw UsageError(path + ": more than 4 MiB (name a regular file)");
+    if (size > kLargest)
+      throw UsageError(path + ": a pipe may deliver at most 4 MiB (name a regular file)");
     if (::write(copy.get(), piece.data(), static_cast<std::size_t>(got)) != got) break;
   }
   if (got != 0) throw UsageError(path + ": " + errno_text());

@@ -25,10 +25,10 @@ bool holds_libraries(const fs::path& folder) {
 fs::path library_folder() {
   if (const char* chosen = std::getenv("IWARP_LIB_DIR"); chosen != nullptr && *chosen != '\0') {
     if (holds_libraries(chosen)) return fs::absolute(chosen);
-    throw Error(
-        fmt::format("IWARP_LIB_DIR={}: lacks {}, {} or another library of this stack (set "
-                    "IWARP_LIB_DIR to the folder lib/iwarp of a build or an installation)",
-                    chosen, kVerbsLibrary, kCmLibrary));
+    throw Error(fmt::format(
+        "IWARP_LIB_DIR={}: not a folder with {}, {} and the other libraries of this stack (set "
+        "IWARP_LIB_DIR to the folder lib/iwarp of a build or an installation)",
+        chosen, kVerbsLibrary, kCmLibrary));
   }
   const fs::path prefix = own_path().parent_path().parent_path();
   for (const fs::path& folder : {prefix / "lib" / "iwarp", prefix / IWARP_LIBDIR / "iwarp"}) {

@@ -29,8 +29,8 @@ void add_log_options(cli::Command& command, LogOptions& options) {
   command.choice("--log", options.level, {"off", "error", "warning", "info", "debug"},
                  "Log events of this level and of more severe levels to standard output");
   command.choice("--log-format", options.format, {"text", "logfmt", "json"},
-                 "text is easy to read; logfmt (key=value pairs) and json (an object per line) are "
-                 "for programs");
+                 "Format of these events: text for human readers; logfmt (key=value) or json (an "
+                 "object per line) for programs");
 }
 
 void set_log(const LogOptions& options) {

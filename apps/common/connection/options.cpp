@@ -43,7 +43,7 @@ std::string take(const options::Option& option, const cli::Option::Words& words,
   const options::Value& value = option.value;
   const bool is_flag = value.kind == Kind::kFlag;
   if (is_flag && !words.empty() && words.back() != value.title) {
-    return fmt::format("accepts only the value {}, not {}", value.title,
+    return fmt::format("accepts only the value \"{}\", not \"{}\"", value.title,
                        cli::excerpt(words.back()));
   }
   std::string word = is_flag ? "on" : words.empty() ? std::string(value.if_omitted) : words.back();

@@ -133,8 +133,7 @@ class SetupLog {
     const std::string name = to_string(reason);
     auto message = fmt::format("connection setup with {} failed ({}): {}", peer, name, why);
     if (*left_out > 0)
-      message +=
-          fmt::format("; earlier failures for this reason that were not logged: {}", *left_out);
+      message += fmt::format("; earlier failures for the same reason, not logged: {}", *left_out);
     log_event({.level = level_of(reason),
                .event = "setup_failed",
                .message = std::move(message),
