@@ -119,7 +119,8 @@ cli::Command info_command() {
       "--gids", *gids,
       "Print only the GID tables that programs see under iwarp run, with the index of each GID");
   command.texts("--like", "PROFILE", *like,
-                "With --gids: the profiles of iwarp run --like, by default roce and iwarp");
+                "With --gids: print the tables of these profiles of iwarp run --like; the default "
+                "is roce and iwarp");
   auto device = std::make_shared<std::string>();
   command
       .text("--record-device", "DEV", *device,
@@ -128,7 +129,7 @@ cli::Command info_command() {
       .excludes("--gids")
       .excludes("--json");
   command.shown = {"iwarp info --record-device mlx5_0 > card.json  records a card",
-                   "iwarp info --gids --like connectx  shows the GIDs of a device like this card"};
+                   "iwarp info --gids --like connectx  shows the GIDs of a ConnectX card"};
   command.run = [json, gids, like, device](const cli::Given& given) {
     if (given.has("--like") && !*gids) throw UsageError("--like requires --gids");
     if (given.has("--record-device")) {

@@ -60,7 +60,7 @@ class Ibverbs {
   Function find(const char* name) const {
     void* const found = ::dlsym(handle_, name);
     if (found == nullptr) {
-      throw Error(fmt::format("{}: this libibverbs.so.1 has no function \"{}\"", kOption, name));
+      throw Error(fmt::format("{}: libibverbs.so.1 does not export \"{}\"", kOption, name));
     }
     return reinterpret_cast<Function>(found);
   }
@@ -111,7 +111,7 @@ class OpenDevice {
                       "(load the driver of the card and install ibverbs-providers)",
                       kOption, printable(name)));
     }
-    throw Error(fmt::format("{} \"{}\": no such RDMA device (there is {})", kOption,
+    throw Error(fmt::format("{} \"{}\": no such RDMA device (available: {})", kOption,
                             printable(name), names));
   }
   ~OpenDevice() { verbs_.close_device(context_); }
@@ -143,7 +143,7 @@ class OpenDevice {
     const auto node = fmt::format("/dev/infiniband/{}", device->dev_name);
     // libibverbs has looked elsewhere since, so errno does not say why this file cannot be opened.
     const int fd = ::open(node.c_str(), O_RDWR | O_CLOEXEC);
-    const auto why = fd < 0 ? errno_text() : "the driver refuses a context";
+    const auto why = fd < 0 ? errno_text() : "ibv_open_device() failed";
     if (fd >= 0) ::close(fd);
     throw Error(fmt::format(
         "{} \"{}\": cannot open {}: {} (recording needs the right to read and write this file)",

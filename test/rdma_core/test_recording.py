@@ -83,7 +83,7 @@ class Recording(Comparing):
     def test_errors(self):
         record = (support.IWARP, "info", "--record-device")
         other = self.run_program(*record, "mlx5_0", statuses=(1,))
-        self.assertEqual(other.err, 'iwarp info: --record-device "mlx5_0": no such RDMA device (there is "iwarp0")\n')
+        self.assertEqual(other.err, 'iwarp info: --record-device "mlx5_0": no such RDMA device (available: "iwarp0")\n')
         if not pathlib.Path("/sys/class/infiniband").exists():
             none = self.run_program(*record, "mlx5_0", plain=True, statuses=(1,))
             self.assertIn("this machine has no RDMA device", none.err)
