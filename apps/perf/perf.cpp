@@ -189,7 +189,8 @@ std::string test_list() {
 void add_plan_options(cli::Command& command, PerfOptions& options) {
   command.size("--size", options.plan.size, {1, 64 << 20},
                "Bytes per message; the default is 64K for -bw tests and tcp-stream, otherwise 64");
-  command.number("--duration", "SECONDS", options.duration, {0.01, 3600}, "Measured time");
+  command.number("--duration", "SECONDS", options.duration, {0.01, 3600},
+                 "Duration of the measurement");
   command.number("--warm-up", "SECONDS", options.warm_up, {0, 3600},
                  "Time to run before the measurement");
   command.number("--interval", "SECONDS", options.interval, {0, 3600},

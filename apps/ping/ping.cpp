@@ -175,7 +175,7 @@ void ping_loop(const PingOptions& options, Session& session, std::vector<Nanosec
     const auto time = one_ping(exchange, source, sink);
     if (times.size() < 10'000'000) times.push_back(time);
     if (options.verify && !std::ranges::equal(source.octets(), sink.octets())) {
-      throw Error(fmt::format("ping {} returned different data", i));
+      throw Error(fmt::format("ping {}: the returned text differs from the text that was sent", i));
     }
     if (options.verbose) fmt::print("ping data: {}\n", text_in(sink.octets()));
     if (!options.quiet && !options.verbose) {
@@ -271,8 +271,7 @@ int run_ping(const PingOptions& options) {
 cli::Command ping_command() {
   auto options = std::make_shared<PingOptions>();
   cli::Command command(
-      "ping",
-      "Measure the round-trip time: the server reads a text by RDMA Read and writes it back");
+      "ping", "Measure round-trip times: the server reads a text by RDMA Read and writes it back");
   command.argument("HOST", options->host, "HOST, HOST:PORT or [V6]:PORT; the default port is 7174");
   command.number("--count", "N", options->count, {0, 1e15},
                  "Number of pings; 0: until interrupted");
@@ -284,21 +283,23 @@ cli::Command ping_command() {
   command.flag("-q,--quiet", options->quiet, "Print only the summary");
   add_option(command, "IWARP_METRICS", options->common);
   command.begin_group("Server");
-  command.flag("--server", options->server, "Answer the pings of many clients at once");
+  command.flag("--server", options->server,
+               "Run as a server, which answers many clients at the same time");
   command.text("--listen", "ADDR:PORT", options->listen, "Address to listen on");
   command.choice(
       "--go-ahead", options->go_ahead, {"send", "send-se", "send-inv", "send-se-inv"},
-      "Message with which the server answers: a Send, optionally with Solicited Event (se) "
-      "and with Invalidate (inv) of the client's STag; rping expects no Invalidate");
-  command.number("--max-clients", "N", options->max_clients, {1, 1024},
-                 "Maximum number of clients; a further client evicts an idle client or, if there "
-                 "is none, is rejected");
+      "Kind of Send with which the server answers: with Solicited Event (se), with Invalidate "
+      "(inv) of the client's STag, or with both; rping expects no Invalidate");
+  command.number(
+      "--max-clients", "N", options->max_clients, {1, 1024},
+      "Maximum number of clients; a further client evicts an idle client or, if no client is "
+      "idle, is rejected");
   add_log_options(command, options->log);
   add_common_options(command, options->common);
   add_tls_options(command, options->common);
   command.notes = "The protocol is that of rdma-core's rping, so either end may be rping.";
   command.shown = {"iwarp ping --server                 answer on port 7174 until interrupted",
-                   "iwarp ping 192.0.2.7 --verify       ten pings of 64 octets, each compared",
+                   "iwarp ping 192.0.2.7 --verify       check ten pings of 64 octets",
                    "iwarp ping [::1]:7174 --count 0 -v  until interrupted, with the data"};
   command.run = [options](const cli::Given& given) {
     if (given.has("--go-ahead") && !options->server)

@@ -11,7 +11,7 @@ namespace iwarp::apps {
 
 void add_client_options(cli::Command& command, ClientOptions& options) {
   command.number("--timeout", "SECONDS", options.timeout_s, {1, 3600},
-                 "Time limit for the server's next message");
+                 "Longest wait for a message of the server");
   command.flag("-q,--quiet", options.quiet, "Print no progress bar and no report");
   usage::add_cost_option(command, options.cost);
   add_common_options(command, options.common);

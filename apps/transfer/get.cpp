@@ -107,7 +107,7 @@ int run_get(const GetOptions& options) {
   if (messages.expect<Done>().digest != digest) {
     throw Error(
         url->name +
-        ": SHA-256 differs from the server's; the data is invalid and was not saved as a file");
+        ": the SHA-256 of the received data differs from the server's; the file was not saved");
   }
   output->commit();
   const auto bill =
@@ -122,8 +122,7 @@ int run_get(const GetOptions& options) {
 
 cli::Command get_command() {
   auto options = std::make_shared<GetOptions>();
-  cli::Command command("get",
-                       "Fetch a file from the server, which writes it to this end by RDMA Write");
+  cli::Command command("get", "Fetch a file from a server, which sends it by RDMA Write");
   command.argument("URL", options->url, "iwarp://HOST[:PORT]/NAME; the default port is 7480")
       .required();
   command
@@ -132,9 +131,9 @@ cli::Command get_command() {
       .completes(cli::Completion::kFile);
   add_client_options(command, options->client);
   command.notes =
-      "OUT appears only when the file is complete and its SHA-256 matches the server's.\n"
-      "It keeps the permissions of a file that it replaces. If OUT is a device or FIFO,\n"
-      "iwarp get writes the data to OUT while it arrives.";
+      "OUT appears only when the file is complete and its SHA-256 matches the server's. If\n"
+      "OUT replaces a file, it keeps the permissions of that file. If OUT is a device or FIFO,\n"
+      "iwarp get writes the data to OUT while the data arrives.";
   command.shown = {"iwarp get iwarp://192.0.2.7/disk.img            to ./disk.img",
                    "iwarp get iwarp://[::1]:7480/disk.img /srv/     to /srv/disk.img"};
   command.run = [options](const cli::Given&) { return run_get(*options); };

@@ -119,8 +119,7 @@ int run_put(const PutOptions& options) {
 
 cli::Command put_command() {
   auto options = std::make_shared<PutOptions>();
-  cli::Command command("put",
-                       "Store a file on the server, which reads it from this end by RDMA Read");
+  cli::Command command("put", "Store a file on a server, which reads it by RDMA Read");
   command.argument("FILE", options->file, "The file to send")
       .required()
       .completes(cli::Completion::kFile);

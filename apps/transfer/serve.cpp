@@ -142,10 +142,10 @@ cli::Command serve_command() {
       .required()
       .completes(cli::Completion::kDirectory);
   command.text("--listen", "ADDR:PORT", options->listen, "Address to listen on");
-  command.flag("--read-only", options->read_only, "Reject put");
+  command.flag("--read-only", options->read_only, "Reject the files of iwarp put");
   command.number("--max-clients", "N", options->max_clients, {1, 1024},
                  "Maximum number of clients, each with 8 MiB of buffers; a further client evicts "
-                 "an idle client or, if there is none, is rejected");
+                 "an idle client or, if no client is idle, is rejected");
   command.number("--timeout", "SECONDS", options->timeout_s, {1, 3600},
                  "How long a client may be silent before it is disconnected");
   add_option(command, "IWARP_METRICS", options->common);
@@ -153,7 +153,7 @@ cli::Command serve_command() {
   add_common_options(command, options->common);
   add_tls_options(command, options->common);
   command.notes =
-      "There are no users and no passwords: any client that reaches the port can read\n"
+      "The server has neither users nor passwords: any client that reaches the port can read\n"
       "the files of DIR and, without --read-only, replace them. Therefore the default\n"
       "address is reachable only from this machine. With --tls-ca or --tls-psk, clients\n"
       "need a certificate or a key. Files in sub-directories, hidden files and symbolic\n"

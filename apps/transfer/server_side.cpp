@@ -157,7 +157,8 @@ Digest receive_file(MessageStream& messages, BufferRing& ring, std::uint64_t siz
     const auto* finish = std::get_if<Finish>(&std::get<Message>(event));
     if (finish == nullptr) refuse_message(event);
     if (finish->digest != digest) {
-      throw Error("SHA-256 differs from the client's; the file was discarded");
+      throw Error(
+          "the SHA-256 of the received data differs from the client's; the file was discarded");
     }
     return digest;
   }

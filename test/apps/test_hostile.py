@@ -111,7 +111,7 @@ class Hostile(Case):
             ("wrong-offset", "^refused: .*advertised memory for the wrong part of the file"),
             ("short-window", "^refused: .*or of the wrong length"),
             ("early-finish", "^refused: .*unexpected message"),
-            ("wrong-digest", "^refused: .*SHA-256 differs"),
+            ("wrong-digest", "^refused: .*SHA-256 of the received data differs from the client's; the file was discarded"),
             ("too-long", "^gone: .*the peer terminated the stream: "),
             ("dead-stag", "^gone: this end terminated the stream: "),
             ("wrong-bounds", "^gone: this end terminated the stream: "),

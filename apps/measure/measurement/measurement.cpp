@@ -95,8 +95,8 @@ void serve_plan(const ServeOptions& options, Control& control) {
   if (plan.connection.tls.wanted() != options.tls.wanted()) {
     throw Error(options.tls.wanted()
                     ? "this server requires TLS (use --tls)"
-                    : "this server was started without --tls, but the client uses it (start the "
-                      "server with --tls, or the client without it)");
+                    : "the client uses TLS, but this server was started without --tls (start both "
+                      "with --tls, or both without it)");
   }
   plan.connection.tls = options.tls;
   if (options.only != nullptr && options.only != plan.test) {

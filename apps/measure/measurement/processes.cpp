@@ -100,7 +100,7 @@ Json json_apart(const std::function<Json()>& work, unsigned seconds) {
       seconds);
   out.reset();
   auto json = Json::parse(in.get(), nullptr, false);
-  if (!json.is_object()) throw Error("a measuring process ended early");
+  if (!json.is_object()) throw Error("a measurement process ended early");
   if (json.contains("error")) throw Error(json["error"].get<std::string>());
   return json;
 }

@@ -262,7 +262,7 @@ class RdmaServer final : public ServerRole {
     const bool is_send = plan_.is(Operation::kSend) && wc.opcode == verbs::WcOpcode::kRecv;
     const bool is_write = wc.opcode == verbs::WcOpcode::kRecvImmediate;
     if (!is_send && !(is_write && plan_.is_write_ping_pong())) {
-      throw Error("the client sent a kind of message that the test does not use");
+      throw Error("the client sent a message of a kind that this test does not use");
     }
     if (is_send && wc.byte_len != plan_.size) {
       throw Error(fmt::format("the client sent a message of {} bytes instead of {}", wc.byte_len,
@@ -296,7 +296,7 @@ class RdmaServer final : public ServerRole {
         break;
       case Mark::kRound:
         if (signal.count > plan_.depth)
-          throw Error("the client asks to check more messages than --depth allows");
+          throw Error("the client asks the server to check more messages than --depth allows");
         for (auto i = signal.first; i < signal.first + signal.count; ++i) {
           check_pattern(endpoint_.slot(lane, i), lane.index, i);
         }

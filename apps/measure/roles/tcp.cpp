@@ -326,7 +326,8 @@ class TcpServer final : public ServerRole {
         if (plan_.is_latency()) end_.all(lane, bytes::View(message));
         return;
       default:
-        throw Error("the client sent an unknown message (is its iwarp of the same version?)");
+        throw Error(
+            "the client sent an unknown message (do both ends run the same version of iwarp?)");
     }
     end_.all(lane, bytes::View(message.first(1)));
   }
