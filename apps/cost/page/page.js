@@ -81,10 +81,9 @@ function ways() {
 function published() {
   const { criterion, tally, rows } = data.published;
   const of = (t) => `${t.hold} of ${t.figures}`;
-  byId('tally').textContent = `Predictions: ${of(tally.prediction)} agree. A prediction is by a preset, of whose ` +
-    `values none comes from the figure. It agrees when it is within ${percent(criterion.miss)} of the published ` +
-    `value and its band, which holds 90 % of what the uncertainties of the preset allow, is at most a factor of ` +
-    `${criterion.band} wide. Limits that are published instead of values: ${of(tally.limit)} kept. ` +
+  byId('tally').textContent = `Predictions: ${of(tally.prediction)} agree. A prediction uses a preset that does not ` +
+    `depend on the figure. It agrees if it is within ${percent(criterion.miss)} of the published value, and if the ` +
+    `upper end of its 90 % band is at most ${criterion.band} times the lower end. Limits that are published instead of values: ${of(tally.limit)} kept. ` +
     `Cliffs, predicted within a factor of ${criterion.cliff}: ${of(tally.cliff)} agree.`;
   fill('published', ['', 'figure', 'used as', 'published', 'model', 'miss', 'range', 'verdict', 'by', 'mark', 'source'],
     rows.flatMap((row) => row.checks.map((check, i) => [
