@@ -88,8 +88,7 @@ TEST_CASE("a port is bound again while its former connections are open or in TIM
   pair.connect();
 }
 
-TEST_CASE(
-    "a listener on a bound socket accepts connections, and no other socket can listen there") {
+TEST_CASE("a listener on a bound socket accepts, and no other socket can listen there") {
   Pair pair;
   auto socket = must(bind_tcp({"", 0}));
   const auto at = socket.local();
@@ -205,8 +204,7 @@ TEST_CASE("a range of ports is used from the bottom up, until none is left") {
   CHECK_EQ(must(bind_tcp({"127.0.0.1", first}, {.first = 1, .last = 2})).local().port, first);
 }
 
-TEST_CASE(
-    "a connection between two ends on this host has a small send buffer, which does not grow") {
+TEST_CASE("a connection between two ends of a host has a small send buffer, which does not grow") {
   const auto listening = must(bind_tcp(kAnyPort));
   REQUIRE_FALSE(start_listening(listening.fd(), 1));
   const UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));

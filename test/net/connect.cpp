@@ -41,8 +41,7 @@ TEST_CASE("the largest private data is sent, and one octet more is refused [MPA-
   }
 }
 
-TEST_CASE(
-    "every way to connect refuses an IRD or ORD that exceeds its field on the wire [VRB-24]") {
+TEST_CASE("every way to connect refuses an IRD or ORD beyond its field on the wire [VRB-24]") {
   Pair pair;
   constexpr std::uint16_t kTooMany = mpa::kMaxReads + 1;
   const auto error = make_error_code(Errc::kOrdTooLarge);
@@ -64,8 +63,7 @@ TEST_CASE(
   expect(*pair.a.cm, Type::kEstablished);
 }
 
-TEST_CASE(
-    "the initiator sees a dropped request as a reset, and the request cannot be decided later") {
+TEST_CASE("the initiator sees a dropped request as a reset, and it cannot be decided later") {
   Pair pair;
   ConnectOptions options;
   options.fall_back_to_revision_1 = false;
@@ -116,8 +114,7 @@ TEST_CASE("a name that does not exist, and port 0, are reported as unusable addr
            make_error_code(Errc::kAddressInvalid));
 }
 
-TEST_CASE(
-    "names are resolved, IPv6 works, and a listener without an address accepts IPv4 and IPv6") {
+TEST_CASE("names resolve, IPv6 works, and a listener without an address accepts IPv4 and IPv6") {
   {
     Pair pair(1 << 12, {}, {"localhost", 0});
     ConnectOptions options;

@@ -61,9 +61,7 @@ class Child {
 
 }  // namespace
 
-TEST_CASE(
-    "after a fork a connection continues in the parent, and ends there while the child is still "
-    "running") {
+TEST_CASE("a connection continues in the parent of a fork, and ends there while the child runs") {
   Established pair;
   const auto bound = must(bind_tcp({"127.0.0.1", 0}));
   const Child child(

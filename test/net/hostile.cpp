@@ -80,9 +80,7 @@ TEST_CASE(
   expect(*pair.b.cm, Type::kConnectRequest);
 }
 
-TEST_CASE(
-    "a peer that withholds its RTR is evicted for a new peer, and the program is notified "
-    "[SCTP-4]") {
+TEST_CASE("a peer that withholds its RTR is evicted for a new one, and reported [SCTP-4]") {
   Pair pair(1 << 12, {.max_pending_connects = 1});
   auto peer = RawPeer::ask(pair.listener->local().port, asking_for_rtr());
   pair.accept();
@@ -110,9 +108,7 @@ TEST_CASE("a recognized peer is not evicted while its RTR is due [SCTP-4]") {
   expect(*pair.b.cm, Type::kEstablished);
 }
 
-TEST_CASE(
-    "a peer whose Request has arrived is not evicted, even if the Request is still unread "
-    "[SCTP-4]") {
+TEST_CASE("a peer whose Request has arrived is not evicted, even if it is unread [SCTP-4]") {
   std::promise<void> peers_have_asked;
   ListenOptions options;
   // The tap of the first peer's connection blocks the reading thread until the other peers have

@@ -100,8 +100,7 @@ TEST_CASE("the data of completed requests still arrives after their queue pair i
   CHECK_EQ(to_string(pair.b.qp->state()), to_string(QpState::kIdle));
 }
 
-TEST_CASE(
-    "a peer that keeps sending to a destroyed queue pair receives all data that was sent to it") {
+TEST_CASE("a peer that keeps sending to a destroyed queue pair receives all data sent to it") {
   Pair pair;
   auto peer = raw_peer_of(pair);
   pair.a.perform(WrOpcode::kSend, 0, 8);
@@ -142,8 +141,7 @@ TEST_CASE("a queue pair that is destroyed under traffic leaves no objects behind
   }
 }
 
-TEST_CASE(
-    "destroying a device resets undecided requests; a rejection just before it still arrives") {
+TEST_CASE("destroying a device resets undecided requests; a rejection just before still arrives") {
   for (const bool rejects : {true, false}) {
     auto near = open_rnic();
     End a(*near);

@@ -69,8 +69,7 @@ TEST_CASE("peers on this host have no limit per source, but count towards the to
   CHECK(admit_local(1).leave == Ids{first});
 }
 
-TEST_CASE(
-    "1,200 clients of one remote address all get in while half of them owe their RTR [SCTP-4]") {
+TEST_CASE("1,200 clients of one remote address all get in while half owe their RTR [SCTP-4]") {
   const RnicOptions defaults;
   PendingSetups setups({.total = defaults.max_pending_connects,
                         .per_source = defaults.max_pending_per_source,
@@ -85,9 +84,7 @@ TEST_CASE(
   CHECK(setups.size() == 2 * kClients);
 }
 
-TEST_CASE(
-    "a Request that arrives during the eviction of its set-up stops the eviction, and the set-up "
-    "counts") {
+TEST_CASE("a Request that arrives during the eviction of its set-up stops it, and counts") {
   PendingSetups setups({.total = 1, .per_source = 1, .per_listener = 1});
   const Id first = admit(setups, "a", 1);
   const auto verdict = setups.admit({.source = "a", .port = 1});

@@ -115,8 +115,7 @@ TEST_CASE("a poll that finds a message reads the socket once") {
   CHECK_LE(pair.rnic->counters(*pair.b.qp).receive_calls - before, polls + kBegun);
 }
 
-TEST_CASE(
-    "if a program polls two queues of a connection in turn, only one of them reads the socket") {
+TEST_CASE("if a program polls two queues of a connection in turn, only one reads the socket") {
   auto rnic = open_rnic();
   End a(*rnic);
   End b(*rnic);
@@ -160,8 +159,7 @@ TEST_CASE("no thread is woken while a connection is idle") {
   }
 }
 
-TEST_CASE(
-    "a held stream continues when a receive is posted, also in a shared receive queue [VRB-19]") {
+TEST_CASE("a held stream continues when a receive is posted, also in an SRQ [VRB-19]") {
   ListenOptions listen;
   listen.connection.receive_hold = kLimit;
   for (const bool shared : {true, false}) {

@@ -85,8 +85,7 @@ Ends tcp_connection() {
 
 }  // namespace
 
-TEST_CASE(
-    "a rejected end can continue over TCP, and loses no octet that follows the Reply [MPA-91]") {
+TEST_CASE("a rejected end can continue over TCP, and loses no octet after the Reply [MPA-91]") {
   for (const std::size_t behind : {std::size_t{0}, std::size_t{5}, std::size_t{100'000}}) {
     CAPTURE(behind);
     RawListener server;

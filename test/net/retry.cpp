@@ -93,8 +93,7 @@ TEST_CASE("a listener that is replaced by another one on its port causes no peer
   expect(*pair.a.cm, Type::kEstablished);
 }
 
-TEST_CASE(
-    "a peer that is silent for the allowed time is then tried once with revision 1 [EMPA-50]") {
+TEST_CASE("a peer silent for the allowed time is then tried once with revision 1 [EMPA-50]") {
   RawListener server;
   Pair pair;
   pair.start(with_time(1ms), server.address());
@@ -158,9 +157,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "if a peer closes on private data that some peers refuse, the error mentions the private "
-    "data") {
+TEST_CASE("if a peer closes on private data that some peers refuse, the error mentions it") {
   const auto why = [](std::size_t size) {
     RawListener server;
     Pair pair;

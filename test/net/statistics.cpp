@@ -128,8 +128,7 @@ TEST_CASE(
   patient.connect();
 }
 
-TEST_CASE(
-    "a refused Write places no octet, and its Terminate is counted by its code, at either end") {
+TEST_CASE("a refused Write places no octet, and its Terminate is counted by code, at either end") {
   const bytes::Fault dead{bytes::Layer::kDdp, 1, 0x00};
   Established pair;
   const auto before = pair.b.buffer;

@@ -172,9 +172,7 @@ verbs::ConnectionOptions options_with(bool crc, verbs::Placement placement) {
 
 }  // namespace
 
-TEST_CASE(
-    "a Write to unmapped memory, a Read of it or an atomic ends only its own connection "
-    "[RDMAP-92]") {
+TEST_CASE("a Write, Read or atomic of unmapped memory ends only its own connection [RDMAP-92]") {
   for (const Loss how : kAllLosses) {
     for (const WrOpcode opcode : {WrOpcode::kWrite, WrOpcode::kRead, WrOpcode::kFetchAdd}) {
       if (how == Loss::kReadOnly && opcode == WrOpcode::kRead) continue;

@@ -157,9 +157,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a Terminate that arrives after this end's FIN leaves the queue pair reusable [VRB-16] "
-    "[VRB-17]") {
+TEST_CASE("a Terminate after this end's FIN leaves the queue pair reusable [VRB-16] [VRB-17]") {
   Connected pair;
   let_responder_send(pair);
   half_close(pair);

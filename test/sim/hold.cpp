@@ -53,8 +53,7 @@ TEST_CASE("a message that has waited two seconds is reported, once for each conn
   }
 }
 
-TEST_CASE(
-    "a stream that is held for too long ends in 1/2/02, exactly at the limit [DDP-68] [DDP-69]") {
+TEST_CASE("a stream held for too long ends in 1/2/02, exactly at the limit [DDP-68] [DDP-69]") {
   Connected pair({}, holding(5s));
   Region* mine = pair.a->memory(64, kEverything);
   post_send(*pair.a, 1, sge(mine, 0, 10));

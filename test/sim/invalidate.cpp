@@ -136,8 +136,7 @@ TEST_CASE(
   check_refused(pair, *pair.b, "1/1/00");
 }
 
-TEST_CASE(
-    "a Read with Invalidate completes with data, after its sink has become invalid [VRB-48]") {
+TEST_CASE("a Read with Invalidate completes with data, after its sink is invalid [VRB-48]") {
   Connected pair({}, {}, {.seed = 3, .max_segment = 900});
   const auto [mine, theirs] = regions(pair, 5000);
   fill_pattern(theirs);

@@ -91,8 +91,7 @@ TEST_CASE("with LocalErrors::kDepart a local error sends a FIN and nothing else"
   }
 }
 
-TEST_CASE(
-    "if an error stops only the send queue, the stream goes on, also in the other direction") {
+TEST_CASE("if an error stops only the send queue, the stream goes on in both directions") {
   for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
     const ConnectionOptions options{.completions = completions};
     Connected pair(options, options);
@@ -162,9 +161,7 @@ TEST_CASE(
 }
 
 // [IBV-132]
-TEST_CASE(
-    "the sink of a Read or an atomic must be locally writable [EXT-60] [VRB-28] [VRB-30] "
-    "[VRB-54]") {
+TEST_CASE("a Read's or an atomic's sink must be writable [EXT-60] [VRB-28] [VRB-30] [VRB-54]") {
   for (const bool atomic : {false, true}) {
     Connected pair;
     Region* mine = pair.a->memory(64, Access::kNone);
@@ -178,8 +175,7 @@ TEST_CASE(
 }
 
 // [IBV-326, IBV-542]
-TEST_CASE(
-    "a receive is checked only for the octets that are placed, with and without an SRQ [VRB-28]") {
+TEST_CASE("a receive is checked only for octets that are placed, with and without SRQ [VRB-28]") {
   struct Row {
     std::size_t length;
     const char* status;

@@ -197,8 +197,7 @@ bool is_verified(const Way& way) {
 
 }  // namespace
 
-TEST_CASE(
-    "split in two at any octet, the session has the same result [MPA-56] [MPA-61] [MPA-117]") {
+TEST_CASE("split in two at any octet, the session ends the same [MPA-56] [MPA-61] [MPA-117]") {
   for (const Way& way : ways()) {
     const auto stream = record(way);
     const View all(stream);

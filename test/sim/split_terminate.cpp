@@ -98,8 +98,7 @@ TEST_CASE(
   CHECK(blocked.to_send() == mpa::fpdu_size(1000) - Blocked::kLeft);
 }
 
-TEST_CASE(
-    "of two atomics the one with the Terminate's MSN fails; if none has it, the oldest [VRB-54]") {
+TEST_CASE("of two atomics the one with the Terminate's MSN fails; if none, the oldest [VRB-54]") {
   for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
     for (const std::uint32_t msn : {0U, 1U, 2U, 3U, UINT32_MAX}) {
       CAPTURE(static_cast<int>(completions));

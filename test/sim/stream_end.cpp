@@ -213,8 +213,7 @@ TEST_CASE("the overflow of a completion queue is reported by name") {
   }
 }
 
-TEST_CASE(
-    "after a peer is lost, the report has the number of outstanding requests, and the oldest") {
+TEST_CASE("the report of a lost peer has the number of outstanding requests, and the oldest") {
   Connected pair(acknowledged(), acknowledged());
   Region* mine = pair.a->memory(kBytes, kEverything);
   post_send(*pair.a, 6, sge(mine, 0, 8));

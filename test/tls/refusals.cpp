@@ -150,9 +150,7 @@ TEST_CASE("an end with TLS and one without refuse each other, and both programs 
   CHECK_FALSE(pair.b.cm->poll().has_value());
 }
 
-TEST_CASE(
-    "a client whose connection drops after the handshake retries, and TLS is not reported as the "
-    "cause") {
+TEST_CASE("a client whose connection drops after the handshake retries, and does not blame TLS") {
   const Credentials credentials;
   Refusals refusals;
   auto listen = served_by(credentials.serving());
@@ -218,8 +216,7 @@ TEST_CASE("no octet of the program is sent before the peer is verified") {
   }
 }
 
-TEST_CASE(
-    "a peer that stalls the handshake is reset in time, and is evicted like one that stalls MPA") {
+TEST_CASE("a peer that stalls the handshake is reset in time, or evicted, as with MPA") {
   const Credentials credentials;
   auto listen = served_by(credentials.serving());
   SUBCASE("the startup timeout") {

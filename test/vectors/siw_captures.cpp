@@ -80,8 +80,7 @@ Seen look_at(const std::string& name) {
 using Crcs = std::map<CrcVerdict, std::size_t>;
 using Opcodes = std::map<unsigned, std::size_t>;
 
-TEST_CASE(
-    "siw, stock: rping without CRC; stock siw sends the CRC field as zero [MPA-41] [MPA-72]") {
+TEST_CASE("siw, stock: rping without CRC; it sends the CRC field as zero [MPA-41] [MPA-72]") {
   const auto seen = look_at("rping-stock.pcap");
   CHECK(seen.connections == 1);
   CHECK(seen.revision == 2);

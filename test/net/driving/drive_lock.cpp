@@ -224,8 +224,7 @@ struct Scenarios {
 
 }  // namespace
 
-TEST_CASE(
-    "in some interleaving, a lock that is released without checking for new work loses a wake-up") {
+TEST_CASE("in some interleaving, a lock released without a check for new work loses a wake-up") {
   const auto found = explore<BlindLock>(2, Scenarios<BlindLock>::all().front());
   REQUIRE(found.failure.has_value());
   MESSAGE(*found.failure);

@@ -78,8 +78,7 @@ struct Alone {
 
 }  // namespace
 
-TEST_CASE(
-    "small requests that are delayed behind an unpolled one are sent at the next empty poll") {
+TEST_CASE("small requests delayed behind an unpolled one are sent at the next empty poll") {
   Gathering pair(kNever);
   pair.post(1);
   pair.await_arrival(1);

@@ -40,8 +40,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "the closing end does not wait for long for a peer that sends no acknowledgement request") {
+TEST_CASE("the closing end does not wait long for a peer that sends no acknowledgement request") {
   Asked pair;
   carry(*pair.b, *pair.a);  // Carries `b`'s answer to the first acknowledgement request.
   carry(*pair.a, *pair.b);
@@ -82,8 +81,7 @@ TEST_CASE("an end that has received only an RTR closes at once [EMPA-38]") {
   }
 }
 
-TEST_CASE(
-    "a FIN instead of the answer fails the oldest request that the answer would acknowledge") {
+TEST_CASE("a FIN instead of the answer fails the oldest request that it would acknowledge") {
   // The completions of `b` follow RFC 5040, so `b` does not wait for acknowledgement requests when
   // it closes.
   Asked pair(ConnectionOptions{});

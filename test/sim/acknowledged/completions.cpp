@@ -8,9 +8,7 @@ using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT
 
 // [IBV-300]
-TEST_CASE(
-    "a Write completes when the peer has placed it, not when it has been sent [RDMAP-41] "
-    "[VRB-45]") {
+TEST_CASE("a Write completes when the peer has placed it, not when sent [RDMAP-41] [VRB-45]") {
   Connected pair(acknowledged(), {}, {.seed = 5, .max_segment = 700});
   const auto [mine, theirs] = regions(pair, 5000);
   fill_pattern(mine);
@@ -83,16 +81,14 @@ TEST_CASE("the program's own Read or atomic acknowledges the requests before it"
   CHECK(opcodes(pair.to_b).find('1') == opcodes(pair.to_b).rfind('1'));
 }
 
-TEST_CASE(
-    "the program can use the Read depth that it requested; the stack's Reads are additional") {
+TEST_CASE("the program can use the Read depth it requested; the stack's Reads are additional") {
   Pair pair(acknowledged(2), {});
   REQUIRE(pair.establish(8, 8));
   CHECK(pair.a->connection->startup().negotiated().ord == 6);
   CHECK(pair.a->qp->query().ord == 2);
 }
 
-TEST_CASE(
-    "if the peer answers only the requested number of Reads, both kinds of Reads take turns") {
+TEST_CASE("if the peer answers only the requested number of Reads, both kinds take turns") {
   Pair pair(acknowledged(4), {});
   REQUIRE(pair.establish(1, 1));
   CHECK(pair.a->qp->query().ord == 1);
@@ -110,9 +106,7 @@ TEST_CASE(
   CHECK(pair.b->qp->state() == QpState::kRts);
 }
 
-TEST_CASE(
-    "revision 1 negotiates no ORD: the stack sends no more Reads than the program allows "
-    "[RDMAP-83]") {
+TEST_CASE("revision 1 negotiates no ORD: the program limits the stack's Reads [RDMAP-83]") {
   ConnectionOptions options = acknowledged(1);
   options.startup.revision = 1;
   Pair pair(options, {});

@@ -62,8 +62,7 @@ TEST_CASE("with an IRD of 0 an end answers empty Reads, and refuses all other Re
 
 // The MSN in the Terminate also counts the Reads with which this stack requests acknowledgements,
 // and the Read that serves as RTR.
-TEST_CASE(
-    "of several Reads and atomics, the one that the Terminate names fails [VRB-54] [EXT-61]") {
+TEST_CASE("of several Reads and atomics, the one the Terminate names fails [VRB-54] [EXT-61]") {
   for (auto options : {ConnectionOptions{}, acknowledged()}) {
     for (const auto& [rtr, atomic_fails] :
          {std::pair{mpa::Rtr::kWrite, true}, std::pair{mpa::Rtr::kWrite, false},
@@ -129,8 +128,7 @@ TEST_CASE("a local abort flushes all requests, and none fails") {
   CHECK(text(pair.a->completions()) == "1 work request flushed");
 }
 
-TEST_CASE(
-    "unsignaled requests are not waited for, so none of them fails when the peer disconnects") {
+TEST_CASE("unsignaled requests are not waited for, so none fails when the peer disconnects") {
   Connected pair(acknowledged(), {});
   const auto [mine, theirs] = regions(pair, 64);
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
@@ -139,8 +137,7 @@ TEST_CASE(
   CHECK(pair.a->completions().empty());
 }
 
-TEST_CASE(
-    "a peer that sends nothing and acknowledges nothing is given up at the timeout, not before") {
+TEST_CASE("a peer that sends and acknowledges nothing is given up at the timeout, not before") {
   Connected pair(acknowledged(), holding(60s));
   pair.a->qp->set_peer_timeouts({.answer = 2s});
   CHECK_FALSE(pair.a->connection->timeout().has_value());

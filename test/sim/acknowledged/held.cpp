@@ -26,8 +26,7 @@ void post_receives(Pair& pair, const Regions& m, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE(
-    "a Send that waits for its receive does not delay the completions of requests before it") {
+TEST_CASE("a Send that waits for its receive does not delay completions of requests before it") {
   for (const std::size_t segment : {100'000U, 50U}) {
     for (std::uint64_t receives = 0; receives <= 16; ++receives) {
       // If `receives` is odd, the completions of the receiver are as in RFC 5040. This must make no
@@ -142,8 +141,7 @@ TEST_CASE("an acknowledgement is not sent between an Immediate and its Send") {
   CHECK(pair.b->qp->state() == QpState::kRts);
 }
 
-TEST_CASE(
-    "an acknowledgement of requests that were never sent, or are complete, completes nothing") {
+TEST_CASE("an acknowledgement of requests never sent, or complete, completes nothing") {
   Connected pair(acknowledging(), acknowledging());
   const Regions m = regions(pair, 4096);
   post_receives(pair, m, 2);

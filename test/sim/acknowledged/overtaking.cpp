@@ -128,8 +128,7 @@ TEST_CASE("a Terminate overtakes a waiting message only if requests of this end 
   }
 }
 
-TEST_CASE(
-    "the Terminate for a message without a receive echoes it, and not a later answer [DDP-68]") {
+TEST_CASE("the Terminate for a message without a receive echoes it, not a later answer [DDP-68]") {
   Overtaken pair(holding(5s));
   post_read(*pair.a, 1, sge(pair.mine, 0, kPayload), remote(pair.theirs));
   CHECK(completed(pair) == "1 success");

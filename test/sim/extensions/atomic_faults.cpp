@@ -187,9 +187,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "agreement belongs to a connection: the next one of the same queue pair negotiates again "
-    "[EXT-1]") {
+TEST_CASE("each connection of a queue pair negotiates its own agreement [EXT-1]") {
   Connected pair({}, without_extensions());
   CHECK_FALSE(pair.a->qp->query().extensions);
   CHECK(!pair.a->qp->disconnect());

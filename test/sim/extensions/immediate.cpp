@@ -5,9 +5,7 @@
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT
 
-TEST_CASE(
-    "an Immediate arrives in the completion of a receive and touches no buffer [EXT-49] [EXT-50] "
-    "[EXT-52]") {
+TEST_CASE("an Immediate completes a receive and touches no buffer [EXT-49] [EXT-50] [EXT-52]") {
   Connected pair;
   Region* inbox = pair.b->memory(64, Access::kLocalWrite);
   post_recv(*pair.b, 10, sge(inbox, 0, 64));

@@ -85,9 +85,7 @@ TEST_CASE("a local close completes when the peer's direction ends without the an
   CHECK(all_zero(pair.inbox));
 }
 
-TEST_CASE(
-    "an announced receive of a shared queue is flushed with its stream, and the others stay "
-    "posted") {
+TEST_CASE("an announced receive of a shared queue is flushed with its stream, the rest not") {
   verbs::SharedReceiveQueue srq(1, {}, nullptr);
   REQUIRE(!srq.post_recv({.wr_id = 9}));
   verbs::QpInit init;
@@ -98,8 +96,7 @@ TEST_CASE(
   CHECK(srq.size() == 1);
 }
 
-TEST_CASE(
-    "memory of the announced receive is deregistered: the stream ends, and no octet is placed") {
+TEST_CASE("memory of the announced receive is deregistered: the stream ends, no octet is placed") {
   Announced pair;
   const auto payload = std::vector<std::byte>(16, std::byte{7});
   destroy(*pair.b, pair.inbox);
@@ -119,8 +116,7 @@ TEST_CASE("another announcement instead of the Send is 0/2/06 [RDMAP-97]") {
   pair.check_flushed();
 }
 
-TEST_CASE(
-    "the source is deregistered while the Send waits behind its Immediate: the Send is not sent") {
+TEST_CASE("a Send whose source is deregistered while it waits behind its Immediate is not sent") {
   auto one_by_one = agreed_without_crc();
   one_by_one.transmit_batch = 1;  // Frames the Send only after the Immediate has been sent.
   Connected pair(one_by_one, agreed_without_crc());

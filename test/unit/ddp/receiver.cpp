@@ -71,9 +71,7 @@ TEST_CASE("tagged segments between those of an untagged message do not affect it
             bytes::to_hex(pattern(1, 62), 0));
 }
 
-TEST_CASE(
-    "a queue without a buffer holds the stream until begin() is called again [DDP-68, "
-    "DDP-69]") {
+TEST_CASE("a queue without a buffer holds the stream until the next begin() [DDP-68, DDP-69]") {
   Bench bench;
   bench.sink.buffer_ready = false;
   const auto octets = segment(untagged(0, 1), pattern(5));

@@ -50,8 +50,7 @@ TEST_CASE("the table of DDP's Terminate codes [DDP-83]") {
   CHECK(triplet(kUntaggedVersion) == "1/2/06");
 }
 
-TEST_CASE(
-    "a message must be shorter than 2^32 octets, however large its buffer is [DDP-38, DDP-71]") {
+TEST_CASE("a message must be shorter than 2^32 octets in any buffer [DDP-38, DDP-71]") {
   Bench bench;
   std::byte first{};
   // The receiver never accesses this memory: only its arithmetic is tested.
@@ -111,8 +110,7 @@ TEST_CASE("the version is checked before the sink is called [DDP-20, DDP-83]") {
   CHECK(bench.sink.log.empty());
 }
 
-TEST_CASE(
-    "a ULPDU too short for its header is DDP's local catastrophic error at every octet [DDP-7]") {
+TEST_CASE("a ULPDU cut anywhere in its header is DDP's local catastrophic error [DDP-7]") {
   for (const auto& whole : {segment(tagged(1, 1)), segment(untagged(0, 1))}) {
     for (std::size_t n = 0; n < whole.size(); ++n) {
       Bench bench;

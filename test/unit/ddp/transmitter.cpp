@@ -101,8 +101,7 @@ TEST_CASE("the longest message reaches 2^32 - 1 octets [DDP-38, DDP-41]") {
   CHECK(last.header.mo == 0xFFFFFFFF - last.length);
 }
 
-TEST_CASE(
-    "each queue numbers its messages from 1, and tagged messages have no number [DDP-31, DDP-32]") {
+TEST_CASE("each queue numbers its messages from 1, tagged messages have none [DDP-31, DDP-32]") {
   Transmitter transmitter;
   const auto msn_of_next = [&](Qn qn) {
     transmitter.start({.tagged = false, .qn = qn, .length = 300});

@@ -251,8 +251,7 @@ struct ReadBack final : trace::PacketSink {
   frames::Connections connections;
 };
 
-TEST_CASE(
-    "datagrams that a tap writes can be read back from the capture, whichever end sent them") {
+TEST_CASE("datagrams of a tap can be read back from the capture, whichever end sent them") {
   Listener seen;
   const auto sink = std::make_shared<ReadBack>(seen);
   trace::CaptureDatagrams tap(sink);

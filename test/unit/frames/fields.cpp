@@ -210,8 +210,7 @@ TEST_CASE("a use of memory after its invalidation is recognized, also with TOs n
   CHECK(region.invalidated == 4);
 }
 
-TEST_CASE(
-    "both ends follow the state tables from startup to the close [MPA-86] [RDMAP-89] [VRB-5]") {
+TEST_CASE("both ends follow the state tables from startup to close [MPA-86] [RDMAP-89] [VRB-5]") {
   frames::Ends ends;
   std::vector<std::size_t> steps;
   explain_each(every_kind(),
@@ -226,8 +225,7 @@ TEST_CASE(
   CHECK(ends.of(Side::kNear).qp == verbs::QpState::kError);
 }
 
-TEST_CASE(
-    "a close without Terminate after a damaged FPDU is an error of the end that received it") {
+TEST_CASE("a close without Terminate after a damaged FPDU is an error of its receiver") {
   frames::Ends ends;
   auto whole = WireScript::started();
   explain_each(whole, [&](const frames::Explained& e) { ends.see(e); });

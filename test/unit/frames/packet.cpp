@@ -76,9 +76,7 @@ TEST_CASE("packets that are not TCP are recognized") {
   CHECK(kind() == PacketKind::kOther);
 }
 
-TEST_CASE(
-    "an IPv4 length of 0 means that the packet extends to the end of the capture (segmentation "
-    "offload)") {
+TEST_CASE("an IPv4 packet of length 0 extends to the end of the capture (segmentation offload)") {
   auto packet = MadePacket{}(counting(20));
   packet[16] = packet[17] = std::byte{0};
   TcpSegment s;

@@ -164,9 +164,7 @@ TEST_CASE("an STag is traced back to the payload that advertised it, in either b
   }
 }
 
-TEST_CASE(
-    "private data may advertise an STag, and a later message may advertise it again after an "
-    "invalidation") {
+TEST_CASE("private data may advertise an STag, and a later message again after an invalidation") {
   const std::uint32_t stag = 0x5e2d8400;
   std::array<std::byte, 4> octets;
   bytes::store_be(octets.data(), stag);

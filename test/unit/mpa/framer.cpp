@@ -46,8 +46,7 @@ std::vector<std::uint64_t> cookies(Framer& framer) {
 
 }  // namespace
 
-TEST_CASE(
-    "each FPDU holds exactly one ULPDU, and a small FPDU is sent as one piece [MPA-3] [MPA-55]") {
+TEST_CASE("each FPDU holds one ULPDU, and a small FPDU is sent as one piece [MPA-3] [MPA-55]") {
   Framer framer({});
   const Octets ulpdu = random_octets(64, 1);
   ReferenceStream reference(false, true);

@@ -139,8 +139,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a rejection carries no tag, and all of its private data belongs to the ULP [MPA-91, MPA-96]") {
+TEST_CASE("a rejection carries no tag, and all its private data is the ULP's [MPA-91, MPA-96]") {
   for (const auto& [what, request, reply] : kTags) {
     for (const std::string& why : {std::string("no"), std::string(), std::string("not ") + reply}) {
       CAPTURE(why);
@@ -155,9 +154,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a peer that does not know the tag sees 8 more octets of private data, and its Reply has no "
-    "tag") {
+TEST_CASE("a peer without the tag sees 8 more octets of private data, and its Reply has no tag") {
   for (const auto& tags : kTags) {
     CAPTURE(tags.request);
     // As responder, a peer that does not know the tag passes it to its ULP, as part of the private
@@ -179,8 +176,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a tag that does not answer that of the Request belongs to the ULP and agrees to nothing") {
+TEST_CASE("a tag that does not answer that of the Request is the ULP's and agrees to nothing") {
   struct Row {
     const char* what;
     Extensions asked;

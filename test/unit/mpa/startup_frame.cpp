@@ -40,8 +40,7 @@ TEST_CASE("every field of the enhanced word has its bits [EMPA-15]") {
   }
 }
 
-TEST_CASE(
-    "an incomplete frame asks for more octets, but never for octets after its end [MPA-100]") {
+TEST_CASE("an incomplete frame asks for more octets, but for none after its end [MPA-100]") {
   const auto whole = hex(kFrameA);
   for (std::size_t n = 0; n < whole.size(); ++n) {
     const auto result = decode_startup_frame(FrameKind::kRequest, bytes::View(whole).first(n));

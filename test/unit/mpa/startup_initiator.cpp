@@ -44,8 +44,7 @@ TEST_CASE(
   CHECK(text(sent) == kFrameA);
 }
 
-TEST_CASE(
-    "after worked frame B, full operation starts with a Write RTR [MPA-89, MPA-92, EMPA-38]") {
+TEST_CASE("after worked frame B, operation starts with a Write RTR [MPA-89, MPA-92, EMPA-38]") {
   const auto end = answered(peer_to_peer(Rtr::kWrite, {true, true, false}), hex(kFrameB));
   CHECK(end.state() == StartupState::kFullOperation);
   CHECK_FALSE(end.failure());

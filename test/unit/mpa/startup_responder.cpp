@@ -66,8 +66,7 @@ TEST_CASE(
   check_failed(after(options, frame(FrameKind::kRequest, 0x50, 1, Octets(4))), kBadStartupFrame);
 }
 
-TEST_CASE(
-    "an enhanced rejection carries the responder's enhanced word [EMPA-13, EMPA-25, EMPA-45]") {
+TEST_CASE("an enhanced rejection has the responder's enhanced word [EMPA-13, EMPA-25, EMPA-45]") {
   const StartupOptions options{
       .rtr_supported = {.write = false, .read = true, .send = true}, .ird = 3, .ord = 5};
   auto end = after(options, hex(kFrameA));
@@ -104,8 +103,7 @@ TEST_CASE(
         StartupState::kAwaitDecision);
 }
 
-TEST_CASE(
-    "the whole startup has one deadline, even if octets arrive one at a time [MPA-99, MPA-102]") {
+TEST_CASE("the whole startup has one deadline, even if octets come one by one [MPA-99, MPA-102]") {
   const StartupOptions options{.timeout = 5s};
   const auto request = hex(kFrameA);
   auto end = listening(options);

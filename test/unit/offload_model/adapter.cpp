@@ -144,8 +144,7 @@ TEST_CASE("a Read asks first, its initiator pays, and an atomic is a small Read"
   CHECK(rate(Verb::kRead) == Approx(1000 / (latency(Verb::kRead) + latency(Verb::kSend))));
 }
 
-TEST_CASE(
-    "a page fault costs an interrupt and the mapping, divided by the transfers that reuse it") {
+TEST_CASE("a page fault costs an interrupt and the mapping, over the transfers that reuse it") {
   auto p = free_of_cost();
   p.interrupt = 100;
   p.register_fixed = 1000;

@@ -146,8 +146,7 @@ CardSamples echo() {
   return out;
 }
 
-TEST_CASE(
-    "a card gains with many small messages in flight, and not with one, nor with large ones") {
+TEST_CASE("a card gains with many small messages in flight, not with one, nor with large ones") {
   const auto ways = fit_ways(echo(), {});
   REQUIRE(ways.size() == 2);
   const auto cpu = [&](const CardLoad& load) {

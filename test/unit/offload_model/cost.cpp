@@ -131,8 +131,7 @@ TEST_CASE("markers cost their own processing, their octets, and a copy of the pa
   CHECK(cost.rx.total() == Approx(wire.markers * 5 + 50'000));
 }
 
-TEST_CASE(
-    "aligned FPDUs of 1448 octets use 92.8 % of the link for payload, with 78 octets of framing") {
+TEST_CASE("aligned FPDUs of 1448 octets use 92.8 % of the link, with 78 octets of framing") {
   auto p = free_of_cost();
   p.frame_overhead = 90;
   const Workload one{.size = 1428};
@@ -153,9 +152,7 @@ TEST_CASE("an FPDU is a multiple of four octets, with its CRC") {
   }
 }
 
-TEST_CASE(
-    "a TOE removes the costs of packets, acknowledgements and checksums, but not of calls and "
-    "copies") {
+TEST_CASE("a TOE saves the costs of packets, ACKs and checksums, but not of calls and copies") {
   auto p = free_of_cost();
   const Workload w{.size = 65536};
   p.segment_tx = p.segment_rx = p.packet_tx = p.packet_rx = p.ack = p.checksum = 100;

@@ -94,8 +94,7 @@ TEST_CASE("the ledger of a run: each count times its cost, in the right componen
   CHECK(ledger[Component::kPost] == 77);
 }
 
-TEST_CASE(
-    "pieces: one per call, more if a call transfers more than one piece, none for zero octets") {
+TEST_CASE("pieces: one per call, more if a call transfers more than one, none for zero octets") {
   CHECK(segments_of(1000, 10, 65536) == 10);
   CHECK(segments_of(1 << 20, 4, 65536) == 16);
   CHECK(segments_of(0, 3, 65536) == 0);

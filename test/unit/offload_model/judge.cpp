@@ -62,9 +62,7 @@ Machine machine() {
 
 }  // namespace
 
-TEST_CASE(
-    "the fit recovers the costs of sockets, and predicts a size that was left out if the law "
-    "holds") {
+TEST_CASE("the fit recovers the costs of sockets, and predicts a size left out if the law holds") {
   auto sockets = std::vector<Record>{run("sockets", 64, 4096), run("sockets", 4096, 4096),
                                      run("sockets", 65536, 262144), run("sockets", 65536, 2048),
                                      run("sockets", 1048576, 8192)};

@@ -88,8 +88,7 @@ TEST_CASE("invalid files are refused with the key and the unit") {
   CHECK(error_of(file_with(R"("mss": {"value": 0, "unit": "octets"})")).contains("not be 0"));
 }
 
-TEST_CASE(
-    "a value that a measured host lacks comes from the preset, marked as such, never as zero") {
+TEST_CASE("a value that a measured host lacks comes from the preset, marked so, never as zero") {
   const auto base = preset("100g").value();
   const auto set = parse_parameters(
       file_with(

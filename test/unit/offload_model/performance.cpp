@@ -128,8 +128,7 @@ TEST_CASE("the program's own work counts towards the limit of the processors, no
   CHECK(throughput(Mode::kRnic, p, {.size = 65536}, 1, 0.1).limit == "link");
 }
 
-TEST_CASE(
-    "if the program works gamma times as long as it communicates, the gain is below 1/gamma") {
+TEST_CASE("if a program works gamma times as long as it communicates, the gain is below 1/gamma") {
   const auto p = preset_parameters("100g");
   const Workload w{.size = 65536, .hit_rate = 1};
   const auto communication = message_cost(Mode::kSockets, p, w).rx.total() / w.size;
@@ -188,8 +187,7 @@ TEST_CASE("a queue obeys Little's law, and has the closed forms for one server a
   CHECK(std::isinf(queue_of(1, 4, kService).p99_ns));
 }
 
-TEST_CASE(
-    "under load, a message waits for what limits the throughput, and polling burns processors") {
+TEST_CASE("under load, a message waits for what limits throughput, and polling burns processors") {
   auto p = free_of_cost();
   p.copy_rx = 8;
   const Workload w{.size = 65536};
@@ -262,9 +260,7 @@ TEST_CASE("with a cached registration the RNIC is always cheaper") {
   }
 }
 
-TEST_CASE(
-    "an RNIC is better for every size above its crossover, and for none below the first "
-    "crossover") {
+TEST_CASE("an RNIC is better above its crossover, and nowhere below the first crossover") {
   for (const auto& name : preset_names()) {
     const auto p = preset_parameters(name.c_str());
     for (const auto& better :

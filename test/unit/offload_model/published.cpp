@@ -65,8 +65,7 @@ TEST_CASE("no prediction uses a value that was chosen to match its figure") {
   }
 }
 
-TEST_CASE(
-    "the number at which throughput falls is within a factor of 1.5 on at least three curves") {
+TEST_CASE("the number where throughput falls is within a factor of 1.5 on at least three curves") {
   CHECK(tally(rows())[Use::kCliff].hold >= 3);
   for (const auto& row : rows()) {
     if (row.use != Use::kCliff) continue;
@@ -92,8 +91,7 @@ TEST_CASE("figures are classified by what they prove, and counted by class") {
   CHECK(tallies.inside < predictions.figures);
 }
 
-TEST_CASE(
-    "a match must be near and narrow: a wide band is no match, however well its middle fits") {
+TEST_CASE("a match must be near and narrow: a wide band is none, however well its middle fits") {
   Check check{.published = 100, .model = 125, .band = {90, 125, 170}};
   CHECK(check.miss() == Approx(0.25));
   CHECK(check.agrees());

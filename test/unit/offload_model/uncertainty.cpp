@@ -71,8 +71,7 @@ TEST_CASE(
   CHECK(standing(crossover, crossover.high) == Standing::kBetter);
 }
 
-TEST_CASE(
-    "if a size is decided for the preset's band, the host's own values agree with the decision") {
+TEST_CASE("if a size is decided for the preset's band, the host's own values agree with it") {
   for (const auto& name : preset_names()) {
     const auto set = preset(name).value();
     const auto p = set.resolve();

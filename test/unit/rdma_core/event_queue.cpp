@@ -61,8 +61,7 @@ TEST_CASE("moved events arrive at the other queue, and the others stay") {
   CHECK_FALSE(readable(from.fd()));
 }
 
-TEST_CASE(
-    "an event that is withdrawn from a thread that is about to read it leaves no count behind") {
+TEST_CASE("an event withdrawn from a thread that is about to read it leaves no count behind") {
   bool is_moved = false;
   SUBCASE("removed") {}
   SUBCASE("moved to another queue") { is_moved = true; }

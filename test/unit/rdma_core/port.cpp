@@ -74,9 +74,7 @@ TEST_CASE("as RoCE there is no LID, and each GID is an address of a known interf
   CHECK(port.gids.front().interface == ::if_nametoindex(port.interface.c_str()));
 }
 
-TEST_CASE(
-    "as RoCE, loopback addresses have GIDs if there are no others, or after all others on "
-    "request") {
+TEST_CASE("as RoCE, loopback addresses have GIDs if there are no others, or last on request") {
   const Port port = port_as(Persona::kRoce);
   const Port with_loopback = port_as(Persona::kRoce, true);
   const unsigned loopback = ::if_nametoindex(kLoopback);
@@ -110,9 +108,7 @@ TEST_CASE("as RoCE, the GIDs of an interface are adjacent, IPv4 before IPv6") {
   }
 }
 
-TEST_CASE(
-    "a group is joined on each interface that has an address of its family and supports "
-    "multicast") {
+TEST_CASE("a group is joined on each interface with multicast and an address of its family") {
   const ibv_gid v4{.raw = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 192, 0, 2, 1}};
   const ibv_gid v6{.raw = {0x20, 0x01, 0x0D, 0xB8}};
   Port port;

@@ -25,8 +25,7 @@ TEST_CASE("a thread whose polls find completions does not yield, however often i
   }
 }
 
-TEST_CASE(
-    "after a yield to a thread that soon yields back, the next yield comes after a few polls") {
+TEST_CASE("after a yield to a thread that soon yields back, the next comes after a few polls") {
   YieldPolicy yield_policy;
   CHECK(polls_until_yield(yield_policy) == YieldPolicy::kMany);
   yield_policy.yielded(YieldPolicy::kNobody);

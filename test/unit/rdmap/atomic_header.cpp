@@ -54,8 +54,7 @@ TEST_CASE("Atomic Responses have the fields of frames K and K2 [EXT-37]") {
   }
 }
 
-TEST_CASE(
-    "the 28 bits before the AOpCode are ignored; only AOpCodes 0 and 2 exist [EXT-22, EXT-27]") {
+TEST_CASE("the 28 bits before the AOpCode are ignored; only 0 and 2 exist [EXT-22, EXT-27]") {
   const auto frame = extension("J");
   for (unsigned opcode = 0; opcode < 16; ++opcode) {
     Octets octets(rdmap_payload_of(frame).begin(), rdmap_payload_of(frame).end());

@@ -76,9 +76,7 @@ TEST_CASE(
   CHECK_FALSE(bench.next());
 }
 
-TEST_CASE(
-    "an Atomic Request may come in several segments, but neither shorter than its header nor "
-    "longer [EXT-62]") {
+TEST_CASE("an Atomic Request may come in segments, but neither shorter nor longer [EXT-62]") {
   const auto whole = add_one(1);
   for (std::size_t cut = 0; cut <= kAtomicRequestSize; ++cut) {
     AtomicResponder bench;
@@ -139,8 +137,7 @@ struct AtomicRequester : Bench {
   }
 };
 
-TEST_CASE(
-    "frame J is sent, and frame K completes it [EXT-18, EXT-24, EXT-28, EXT-32, EXT-36, EXT-47]") {
+TEST_CASE("frame K completes frame J [EXT-18, EXT-24, EXT-28, EXT-32, EXT-36, EXT-47]") {
   AtomicRequester bench;
   bench.add(0xCAFE0001, 5);
   CHECK(bench.next_text() == text(with_msn(extension("J"), 1)));

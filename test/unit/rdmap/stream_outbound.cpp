@@ -46,9 +46,7 @@ TEST_CASE(
   CHECK_FALSE(bench.next());
 }
 
-TEST_CASE(
-    "a Send with Invalidate carries the STag, the other Sends carry zero [RDMAP-4, RDMAP-10, "
-    "RDMAP-57]") {
+TEST_CASE("a Send with Invalidate has the STag, others have 0 [RDMAP-4, RDMAP-10, RDMAP-57]") {
   Bench bench;
   for (const auto opcode : {Opcode::kSendInvalidate, Opcode::kSend, Opcode::kSendSolicited,
                             Opcode::kSendSolicitedInvalidate}) {
@@ -111,9 +109,7 @@ TEST_CASE("responses and requests alternate at message boundaries") {
   CHECK((order == "222332223322233" || order == "332223322233222"));
 }
 
-TEST_CASE(
-    "an empty Read is answered before the ULP's messages, whether a response or a request is due "
-    "next") {
+TEST_CASE("an empty Read is answered before the ULP's messages, whatever is due next") {
   for (const bool after_one : {false, true}) {
     Bench bench;
     if (after_one) {

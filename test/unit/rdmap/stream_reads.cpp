@@ -103,8 +103,7 @@ struct Requester : Bench {
   }
 };
 
-TEST_CASE(
-    "frame H completes the Read that frame G requests [RDMAP-44, RDMAP-68, RDMAP-77, RDMAP-79]") {
+TEST_CASE("frame H completes the Read of frame G [RDMAP-44, RDMAP-68, RDMAP-77, RDMAP-79]") {
   Requester bench;
   CHECK_FALSE(bench.feed(message("H")));
   CHECK(bench.ulp.take_log() == Log{"read 42"});

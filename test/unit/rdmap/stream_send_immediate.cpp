@@ -59,9 +59,7 @@ TEST_CASE("a Send and the Immediate before it consume one receive and are one me
   }
 }
 
-TEST_CASE(
-    "if the ends agreed on it, a Write of no octets may acknowledge requests that precede a "
-    "waiting Send") {
+TEST_CASE("if agreed, an empty Write may acknowledge requests that precede a waiting Send") {
   const auto empty_write = [](std::uint32_t stag, std::uint64_t to) {
     return segment(tagged_header(Opcode::kWrite, stag, to));
   };
@@ -105,8 +103,7 @@ TEST_CASE("an end that did not agree to the extension gives all eight octets to 
   CHECK(bench.ulp.received[1].immediate == 0);
 }
 
-TEST_CASE(
-    "an Immediate that announces no Send is a message of its own, whatever its other octets are") {
+TEST_CASE("an Immediate that announces no Send is a message of its own, with any octets") {
   for (const std::uint64_t low : {0x00000000ULL, 0x80000000ULL, 0xC0000001ULL, 0x40000000ULL}) {
     Together bench;
     CHECK_FALSE(bench.feed(immediate_frame(1, kValue | low)));

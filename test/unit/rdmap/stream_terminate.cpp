@@ -96,8 +96,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a segment is dropped if its stream ends before the payload has arrived [RDMAP-89, DDP-8]") {
+TEST_CASE("a segment is dropped if its stream ends before its payload arrives [RDMAP-89, DDP-8]") {
   Bench bench;
   bench.ulp.requests = {{.opcode = Opcode::kReadRequest,
                          .length = 8,

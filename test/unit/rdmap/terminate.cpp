@@ -98,8 +98,7 @@ TEST_CASE(
   CHECK(encoded(make_terminate(kInvalidStag, std::nullopt)).size() == 4);
 }
 
-TEST_CASE(
-    "of a segment too short for its header, only the length is repeated [RDMAP-19, RDMAP-20]") {
+TEST_CASE("of a segment cut in its header, only the length is repeated [RDMAP-19, RDMAP-20]") {
   const TerminatedSegment s{.segment_length = 9};
   CHECK(text(encoded(make_terminate(ddp::kDdpCatastrophic, s))) == "10008000 0009");
   const auto back = decode_terminate(hex("10008000 0009"));
@@ -136,9 +135,7 @@ TEST_CASE("a control word that RFC 5040 defines is never read as siw's") {
   }
 }
 
-TEST_CASE(
-    "a truncated Terminate gives the fields that are present, and nothing without a whole control "
-    "word") {
+TEST_CASE("a truncated Terminate gives the fields it has, and none without a whole control word") {
   for (const auto* name : {"L", "M", "N5"}) {
     const auto whole = payload_of(name);
     const auto complete = decode_terminate(whole);
@@ -231,9 +228,7 @@ TEST_CASE("without a usable repeated header, some DDP errors still identify the 
   CHECK(subject_of(short_one).segment->length == 0);
 }
 
-TEST_CASE(
-    "every assigned code has an explanation, and no other code has one [RDMAP-16, REG-1, REG-2, "
-    "REG-3]") {
+TEST_CASE("every assigned code has an explanation, no other has [RDMAP-16, REG-1, REG-2, REG-3]") {
   CHECK(std::string(explain(Layer::kRdma, 1, 0x09)) == "STag cannot be invalidated");
   CHECK(std::string(explain(Layer::kRdma, 2, 0x09)) == "STag cannot be invalidated");
   CHECK(std::string(explain(Layer::kRdma, 0, 0x77)) == "local catastrophic error");

@@ -224,8 +224,7 @@ TEST_CASE("a file that cannot be created is refused with one line that names it"
         "cannot write the capture file /nowhere/at/all.pcap: No such file or directory");
 }
 
-TEST_CASE(
-    "if the file cannot grow any more, the capture ends with a message and nothing else changes") {
+TEST_CASE("if the file cannot grow, the capture ends with a message and nothing else changes") {
   const TemporaryFile file;
   const auto capture = create(file);
   CaptureTap tap(capture, kV4);

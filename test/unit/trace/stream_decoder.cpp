@@ -16,8 +16,7 @@ using trace::CrcVerdict;
 using trace::FrameKind;
 using trace::Side;
 
-TEST_CASE(
-    "every frame of a script is decoded as it was sent, for each choice of M and C [MPA-70]") {
+TEST_CASE("every frame of a script is decoded as sent, for each choice of M and C [MPA-70]") {
   for (const bool near_markers : {false, true}) {
     for (const bool far_markers : {false, true}) {
       for (const bool crc : {false, true}) {
@@ -43,8 +42,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "offset counts from the start of the TCP stream, position from the start of full operation") {
+TEST_CASE("offset counts from the start of the TCP stream, position from that of full operation") {
   Observer observer;
   observer.see(short_session({false, true, true}));
   CHECK(observer.found[0].frame.offset == 0);
@@ -101,8 +99,7 @@ TEST_CASE("a wrong length ends the decoding of that direction only, if it can be
   }
 }
 
-TEST_CASE(
-    "with CRC off, markers that point elsewhere show that the FPDU boundaries are lost [MPA-58]") {
+TEST_CASE("with CRC off, markers that point elsewhere show lost FPDU boundaries [MPA-58]") {
   auto script = short_session({false, true, false});
   // Changes the length from 714 to 1022, so that the FPDU contains one marker more.
   script.sent[4].octets[0] = std::byte{3};
@@ -155,9 +152,7 @@ TEST_CASE("the wait for a Reply is limited: at the limit it continues, one more 
   CHECK(observer.decoder.held(Side::kNear) == 0);
 }
 
-TEST_CASE(
-    "octets that are not an MPA frame are reported from the first one on, and so is the answer to "
-    "them") {
+TEST_CASE("octets that are no MPA frame are reported from the first on, and so is their answer") {
   Observer observer;
   const auto script = short_session({});
   observer.see(true, script.sent[0].octets);
@@ -209,8 +204,7 @@ TEST_CASE("if a stream ends inside a frame, the received part of the frame is re
   CHECK(observer.found.size() == 5);
 }
 
-TEST_CASE(
-    "if one direction ends without a startup frame, the octets that wait for it are released") {
+TEST_CASE("if one direction ends without a startup frame, octets that wait for it are released") {
   const auto script = short_session({});
   Observer observer;
   observer.see(true, script.sent[0].octets);

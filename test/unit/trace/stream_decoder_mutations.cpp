@@ -52,8 +52,7 @@ TEST_CASE("every vector that is split in two at any octet gives the same frame")
   }
 }
 
-TEST_CASE(
-    "with any bit of any vector flipped, the FPDU is never good and no octet is lost [MPA-43]") {
+TEST_CASE("with any bit of any vector flipped, the FPDU is bad and no octet is lost [MPA-43]") {
   for (auto& script : scripts()) {
     const std::size_t good = script.sent.size() - 3;
     auto& last = script.sent.back().octets;

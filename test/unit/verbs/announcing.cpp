@@ -61,8 +61,7 @@ TEST_CASE("while flushed completions wait, errors pass, but nothing overtakes th
   CHECK(f.announced == Ids{1, 2, 3, 4});
 }
 
-TEST_CASE(
-    "if the peer is gone, the oldest waiting request fails as unanswered and is announced first") {
+TEST_CASE("if the peer is gone, the oldest request fails as unanswered and is announced first") {
   GateFixture f;
   f.announce(Announce::kAnswered);
   f.complete(1, WcStatus::kSuccess);
@@ -80,8 +79,7 @@ TEST_CASE(
                                   WcStatus::kWrFlush, WcStatus::kWrFlush});
 }
 
-TEST_CASE(
-    "receives without a waiting request stay flushed, and a failed request keeps its status") {
+TEST_CASE("receives without a waiting request stay flushed, a failed request keeps its status") {
   GateFixture f;
   f.announce(Announce::kNothing);
   f.complete(1, WcStatus::kWrFlush, WcOpcode::kRecv);

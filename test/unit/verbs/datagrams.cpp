@@ -189,9 +189,7 @@ TEST_CASE("each kind of wrong address has a counter, and consumes no receive") {
   CHECK(end.dropped(DatagramDrop::kNotReceiving) == 1);
 }
 
-TEST_CASE(
-    "a datagram whose shared receive another queue pair consumed waits for the next receive, in "
-    "order") {
+TEST_CASE("a datagram whose shared receive was consumed waits for the next receive, in order") {
   SharedReceiveQueue queue(kDomain, {}, {});
   End end(kOwn, 1024, &queue);
   CHECK(end.qp.deliver_waiting());

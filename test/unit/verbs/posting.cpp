@@ -131,9 +131,7 @@ TEST_CASE("ORD may be lowered, but not raised above the negotiated value [VRB-25
   CHECK(nobody.use_count() == 1);
 }
 
-TEST_CASE(
-    "a queue pair with a shared receive queue has no other, and keeps its objects in use [VRB-19] "
-    "[VRB-4]") {
+TEST_CASE("a queue pair with an SRQ has no other, and keeps its objects in use [VRB-19] [VRB-4]") {
   SharedReceiveQueue srq(kPd, {}, nullptr);
   QpInit init;
   init.srq = &srq;

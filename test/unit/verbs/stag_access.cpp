@@ -8,8 +8,7 @@ namespace iwarp::verbs {
 namespace {
 
 // [IBV-130, IBV-131, IBV-132, IBV-133, IBV-134, IBV-135]
-TEST_CASE(
-    "each right grants exactly its own kind of access [VRB-30] [RDMAP-111] [SEC-18] [EXT-67]") {
+TEST_CASE("each right grants exactly its kind of access [VRB-30] [RDMAP-111] [SEC-18] [EXT-67]") {
   struct Row {
     Access needed;
     bool remote;

@@ -52,8 +52,7 @@ TEST_CASE(
   CHECK(table.ask(remote_write(), stag_of(region), 0, 20) == "granted");
 }
 
-TEST_CASE(
-    "a window is bound by the addresses of its region, and uses the same addresses [VRB-36]") {
+TEST_CASE("a window is bound by the addresses of its region, and uses the same [VRB-36]") {
   for (const std::uint64_t iova : {std::uint64_t{0}, std::uint64_t{0x5000}, UINT64_MAX - 199}) {
     CAPTURE(iova);
     Table table;

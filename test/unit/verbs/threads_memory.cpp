@@ -91,8 +91,7 @@ TEST_CASE(
   peer.join();
 }
 
-TEST_CASE(
-    "an entry that is pinned while invalid stays invalid and unchanged until it is unpinned") {
+TEST_CASE("an entry that is pinned while invalid stays invalid and unchanged until unpinned") {
   Table table;
   Region* region = table.add(Access::kNone, 0, kPd, Region::Kind::kFastRegion);
   std::array<std::byte, 64> small{};

@@ -50,8 +50,7 @@ TEST_CASE("a consumer that arms, polls and sleeps misses no completion [VRB-52]"
   CHECK_FALSE(cq.overflowed());
 }
 
-TEST_CASE(
-    "receives that two threads post to a datagram queue pair in Error are each flushed once") {
+TEST_CASE("receives that two threads post to a UD queue pair in Error are each flushed once") {
   constexpr std::uint64_t kEach = 5'000;
   StagTable stags(4, [] { return 1U; });
   CompletionQueue sends(4, [] {});

@@ -12,9 +12,7 @@ namespace {
 
 using Invalidated = StagTable::Invalidated;
 
-TEST_CASE(
-    "each registered stream is notified once, however often it registered, and departed streams "
-    "are not") {
+TEST_CASE("each stream is notified once, however often it registered, departed streams are not") {
   Waiters waiters;
   const auto one = std::make_shared<CountingDriver>();
   const auto two = std::make_shared<CountingDriver>();
@@ -31,8 +29,7 @@ TEST_CASE(
   CHECK(one->resumed == 2);
 }
 
-TEST_CASE(
-    "a stream that waits to invalidate is notified when the last grant ends, not before [SEC-14]") {
+TEST_CASE("a stream that waits to invalidate is notified when the last grant ends [SEC-14]") {
   Table table;
   const auto driver = std::make_shared<CountingDriver>();
   Region* region = table.add();
