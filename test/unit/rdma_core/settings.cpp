@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <map>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,14 @@ struct Read {
   std::vector<std::string> complaints;
 };
 
-Read read(const std::map<std::string, std::string>& variables) {
+/// Reads the settings from variables such as "CRC=off OOB=on", whose names lack their IWARP_.
+Read read(const std::string& environment) {
+  std::map<std::string, std::string> variables;
+  std::istringstream words(environment);
+  for (std::string word; words >> word;) {
+    const auto end = word.find('=');
+    variables["IWARP_" + word.substr(0, end)] = word.substr(end + 1);
+  }
   Read out;
   out.settings = read_settings(
       [&](const char* name) {
@@ -33,7 +41,7 @@ Read read(const std::map<std::string, std::string>& variables) {
 }  // namespace
 
 TEST_CASE("without variables the defaults suit programs that use rdma_cm") {
-  const auto [s, complaints] = read({});
+  const auto [s, complaints] = read("");
   CHECK(complaints.empty());
   CHECK(s.connection.startup.revision == 2);
   CHECK(s.connection.startup.crc);
@@ -57,43 +65,23 @@ TEST_CASE("without variables the defaults suit programs that use rdma_cm") {
 
 TEST_CASE("by default, programs written for RoCE get completions that the peer has acknowledged") {
   using verbs::Completions;
-  CHECK(read({{"IWARP_AS", "roce"}}).settings.connection.completions == Completions::kAcknowledged);
-  CHECK(read({{"IWARP_AS", "iwarp"}}).settings.connection.completions == Completions::kSent);
-  CHECK(
-      read({{"IWARP_AS", "roce"}, {"IWARP_COMPLETIONS", "sent"}}).settings.connection.completions ==
-      Completions::kSent);
+  CHECK(read("AS=roce").settings.connection.completions == Completions::kAcknowledged);
+  CHECK(read("AS=iwarp").settings.connection.completions == Completions::kSent);
+  CHECK(read("AS=roce COMPLETIONS=sent").settings.connection.completions == Completions::kSent);
 }
 
 TEST_CASE("by default, a RoCE adapter also connects queue pairs of other hosts") {
-  CHECK(read({}).settings.out_of_band == OutOfBandPeers::kLoopback);
-  CHECK(read({{"IWARP_AS", "roce"}}).settings.out_of_band == OutOfBandPeers::kOn);
-  CHECK(read({{"IWARP_AS", "roce"}, {"IWARP_OOB", "loopback"}}).settings.out_of_band ==
-        OutOfBandPeers::kLoopback);
+  CHECK(read("").settings.out_of_band == OutOfBandPeers::kLoopback);
+  CHECK(read("AS=roce").settings.out_of_band == OutOfBandPeers::kOn);
+  CHECK(read("AS=roce OOB=loopback").settings.out_of_band == OutOfBandPeers::kLoopback);
 }
 
 TEST_CASE("each variable changes its setting") {
-  const auto [s, complaints] = read({{"IWARP_CRC", "off"},
-                                     {"IWARP_MARKERS", "on"},
-                                     {"IWARP_MPA_REV", "2-only"},
-                                     {"IWARP_RTR", "read"},
-                                     {"IWARP_FPDU", "max"},
-                                     {"IWARP_PLACEMENT", "direct"},
-                                     {"IWARP_EXTENSIONS", "off"},
-                                     {"IWARP_COMPLETIONS", "acked"},
-                                     {"IWARP_CONGESTION", "cubic"},
-                                     {"IWARP_FIRST_FPDU_DELAY", "100"},
-                                     {"IWARP_GATHER_DELAY", "20"},
-                                     {"IWARP_RECEIVE_HOLD", "0"},
-                                     {"IWARP_PORT_RANGE", "20000-20999"},
-                                     {"IWARP_PORT_OFFSET", "64511"},
-                                     {"IWARP_OOB", "on"},
-                                     {"IWARP_TRACE", "a.pcap"},
-                                     {"IWARP_LOG", "connections"},
-                                     {"IWARP_LOG_FORMAT", "json"},
-                                     {"IWARP_METRICS", "unix:/run/%p.sock"},
-                                     {"IWARP_AS", "roce"},
-                                     {"IWARP_LOOPBACK", "on"},
-                                     {"IWARP_PRESENCE", "off"}});
+  const auto [s, complaints] = read(
+      "CRC=off MARKERS=on MPA_REV=2-only RTR=read FPDU=max PLACEMENT=direct EXTENSIONS=off "
+      "COMPLETIONS=acked CONGESTION=cubic FIRST_FPDU_DELAY=100 GATHER_DELAY=20 RECEIVE_HOLD=0 "
+      "PORT_RANGE=20000-20999 PORT_OFFSET=64511 OOB=on TRACE=a.pcap LOG=connections "
+      "LOG_FORMAT=json METRICS=unix:/run/%p.sock AS=roce LOOPBACK=on PRESENCE=off");
   CHECK(complaints.empty());
   CHECK_FALSE(s.connection.startup.crc);
   CHECK(s.connection.startup.markers);
@@ -121,50 +109,26 @@ TEST_CASE("each variable changes its setting") {
 }
 
 TEST_CASE("revision 1 has no RTR, whatever IWARP_RTR is") {
-  CHECK(read({{"IWARP_MPA_REV", "1"}}).settings.connection.startup.rtr == mpa::Rtr::kNone);
-  CHECK(read({{"IWARP_MPA_REV", "1"}, {"IWARP_RTR", "send"}}).settings.connection.startup.rtr ==
-        mpa::Rtr::kNone);
+  CHECK(read("MPA_REV=1").settings.connection.startup.rtr == mpa::Rtr::kNone);
+  CHECK(read("MPA_REV=1 RTR=send").settings.connection.startup.rtr == mpa::Rtr::kNone);
 }
 
 TEST_CASE("%p in the name of the trace is the process id") {
-  const auto s = read({{"IWARP_TRACE", "job-%p.pcap"}}).settings;
-  CHECK(s.trace == "job-" + std::to_string(getpid()) + ".pcap");
+  CHECK(read("TRACE=job-%p.pcap").settings.trace == "job-" + std::to_string(getpid()) + ".pcap");
 }
 
 TEST_CASE("an invalid value changes nothing, and the message names the variable and the value") {
-  const std::vector<std::pair<std::string, std::string>> nonsense{
-      {"IWARP_CRC", "maybe"},
-      {"IWARP_MARKERS", "On"},
-      {"IWARP_MPA_REV", "3"},
-      {"IWARP_RTR", "fast"},
-      {"IWARP_FPDU", "127"},
-      {"IWARP_FPDU", "64769"},
-      {"IWARP_FPDU", "1k"},
-      {"IWARP_PLACEMENT", "none"},
-      {"IWARP_EXTENSIONS", "on"},
-      {"IWARP_CONGESTION", "a_name_that_is_too_long"},
-      {"IWARP_FIRST_FPDU_DELAY", "4001"},
-      {"IWARP_GATHER_DELAY", "1001"},
-      {"IWARP_RECEIVE_HOLD", "-1"},
-      {"IWARP_RECEIVE_HOLD", "10s"},
-      {"IWARP_PORT_RANGE", "20000"},
-      {"IWARP_PORT_RANGE", "200-100"},
-      {"IWARP_PORT_RANGE", "0-70000"},
-      {"IWARP_PORT_OFFSET", "64512"},
-      {"IWARP_PORT_OFFSET", "-1"},
-      {"IWARP_OOB", "yes"},
-      {"IWARP_AS", "infiniband"},
-      {"IWARP_AS", "RoCE"},
-      {"IWARP_LOOPBACK", "127.0.0.1"},
-      {"IWARP_PRESENCE", "maybe"},
-      {"IWARP_LOG", "loud"},
-      {"IWARP_LOG_FORMAT", "xml"}};
-  for (const auto& [name, value] : nonsense) {
-    CAPTURE(name);
-    CAPTURE(value);
-    const auto [s, complaints] = read({{name, value}});
+  std::istringstream nonsense(
+      "CRC=maybe MARKERS=On MPA_REV=3 RTR=fast FPDU=127 FPDU=64769 FPDU=1k PLACEMENT=none "
+      "EXTENSIONS=on CONGESTION=a_name_that_is_too_long FIRST_FPDU_DELAY=4001 GATHER_DELAY=1001 "
+      "RECEIVE_HOLD=-1 RECEIVE_HOLD=10s PORT_RANGE=20000 PORT_RANGE=200-100 PORT_RANGE=0-70000 "
+      "PORT_OFFSET=64512 PORT_OFFSET=-1 OOB=yes AS=infiniband AS=RoCE LOOPBACK=127.0.0.1 "
+      "PRESENCE=maybe LOG=loud LOG_FORMAT=xml");
+  for (std::string variable; nonsense >> variable;) {
+    CAPTURE(variable);
+    const auto [s, complaints] = read(variable);
     REQUIRE(complaints.size() == 1);
-    CHECK(complaints[0].starts_with(name + "=" + value + " is not "));
+    CHECK(complaints[0].starts_with("IWARP_" + variable + " is not "));
     CHECK(s.connection.startup.crc);
     CHECK(s.connection.max_ulpdu == 0);
     CHECK(s.connection.receive_hold == std::chrono::seconds(10));
@@ -177,7 +141,7 @@ TEST_CASE("an invalid value changes nothing, and the message names the variable 
 }
 
 TEST_CASE("the smallest and the largest frame size are accepted") {
-  CHECK(read({{"IWARP_FPDU", "128"}}).settings.connection.max_ulpdu == 128);
-  CHECK(read({{"IWARP_FPDU", "64768"}}).settings.connection.max_ulpdu == 64768);
-  CHECK(read({{"IWARP_FPDU", "emss"}}).settings.connection.max_ulpdu == 0);
+  CHECK(read("FPDU=128").settings.connection.max_ulpdu == 128);
+  CHECK(read("FPDU=64768").settings.connection.max_ulpdu == 64768);
+  CHECK(read("FPDU=emss").settings.connection.max_ulpdu == 0);
 }
