@@ -3,10 +3,8 @@
 // model that follows the pseudocode of RFC 7306 section 5.1.
 #include "iwarp/rdmap/atomic_header.hpp"
 
-#include <bit>
 #include <random>
 
-#include "iwarp/rdmap/describe.hpp"
 #include "support.hpp"
 
 namespace iwarp::rdmap {
@@ -81,10 +79,7 @@ TEST_CASE("a truncated request is 0/2/FF, whatever its AOpCode") {
 
 TEST_CASE("a FetchAdd is sent with Compare Data 0 and Compare Mask all ones [EXT-23]") {
   const AtomicRequest request{.compare = 5, .compare_mask = 6};
-  Octets octets(kAtomicRequestSize);
-  bytes::Writer writer{bytes::Span(octets)};
-  encode(request, writer);
-  CHECK(text(bytes::View(octets).subspan(36)) == "00000000 00000000 ffffffff ffffffff");
+  CHECK(text(bytes::View(encoded(request)).subspan(36)) == "00000000 00000000 ffffffff ffffffff");
 }
 
 // Reference ---------------------------------------------------------------------------------------

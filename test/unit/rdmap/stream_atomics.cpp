@@ -11,14 +11,7 @@ using namespace test;
 constexpr std::uint32_t kStag = 0x11223344;
 
 Octets atomic_request(std::uint32_t msn, const AtomicRequest& request) {
-  Octets header(kAtomicRequestSize);
-  bytes::Writer writer{bytes::Span(header)};
-  encode(request, writer);
-  return segment({.last = true,
-                  .rsvd_ulp = control_octet(Opcode::kAtomicRequest),
-                  .qn = kReadRequestQueue,
-                  .msn = Msn{msn}},
-                 header);
+  return segment(untagged_header(msn, Opcode::kAtomicRequest), encoded(request));
 }
 Octets add_one(std::uint32_t msn, std::uint64_t to = 0x1000) {
   return atomic_request(msn,
@@ -33,11 +26,7 @@ Octets read_word(std::uint32_t msn) {
 Octets atomic_response(std::uint32_t msn, std::uint32_t id, std::size_t size = 12) {
   Octets payload(size);
   if (size >= 4) bytes::store_be(payload.data(), id);
-  return segment({.last = true,
-                  .rsvd_ulp = control_octet(Opcode::kAtomicResponse),
-                  .qn = kAtomicResponseQueue,
-                  .msn = Msn{msn}},
-                 payload);
+  return segment(untagged_header(msn, Opcode::kAtomicResponse), payload);
 }
 
 // Responder ---------------------------------------------------------------------------------------
@@ -50,12 +39,6 @@ struct AtomicResponder : Bench {
   }
   void set(std::uint64_t value) { bytes::store_be(ulp.arena.data(), value); }
   std::uint64_t word() const { return bytes::load_be<std::uint64_t>(ulp.arena.data()); }
-  /// Sends the next Read or Atomic Response and returns the value in it.
-  std::uint64_t next_value() {
-    const auto octets = next();
-    REQUIRE(octets);
-    return bytes::load_be<std::uint64_t>(octets->data() + octets->size() - 8);
-  }
 };
 
 TEST_CASE(
@@ -132,8 +115,7 @@ struct AtomicRequester : Bench {
          .cookie = cookie});
   }
   void read() {
-    ulp.requests.push_back(
-        {.opcode = Opcode::kReadRequest, .length = 0, .sink_stag = Stag{9}, .cookie = 7});
+    ulp.requests.push_back({.opcode = Opcode::kReadRequest, .sink_stag = Stag{9}, .cookie = 7});
   }
 };
 

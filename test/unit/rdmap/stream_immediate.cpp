@@ -15,7 +15,7 @@ struct Agreed : Bench {
 };
 
 Octets immediate(std::uint32_t msn, std::size_t size, std::uint32_t invalidate = 0) {
-  return segment(send_header(msn, Opcode::kImmediate, invalidate), pattern(size, 1));
+  return segment(untagged_header(msn, Opcode::kImmediate, invalidate), pattern(size, 1));
 }
 
 TEST_CASE("an Immediate is sent as frame I [EXT-3, EXT-49, EXT-52]") {
@@ -41,9 +41,9 @@ TEST_CASE("a message that begins as a Send and ends as an Immediate, or the reve
     Agreed bench;
     const auto a = send_first ? Opcode::kSend : Opcode::kImmediate;
     const auto b = send_first ? Opcode::kImmediate : Opcode::kSend;
-    auto first = send_header(1, a);
+    auto first = untagged_header(1, a);
     first.last = false;
-    auto second = send_header(1, b);
+    auto second = untagged_header(1, b);
     second.mo = 4;
     CHECK_FALSE(bench.feed(segment(first, pattern(4))));
     CHECK(bench.feed(segment(second, pattern(4))) == kUnexpectedOpcode);

@@ -35,7 +35,7 @@ TEST_CASE(
     bench.ulp.receives = {bench.ulp.memory(0, 8)};
     // Sets the STag field for every opcode. The receiver ignores the field unless the opcode
     // invalidates an STag.
-    CHECK_FALSE(bench.feed(segment(send_header(++msn, row.opcode, 0xA1B2C3), pattern(3))));
+    CHECK_FALSE(bench.feed(segment(untagged_header(++msn, row.opcode, 0xA1B2C3), pattern(3))));
     const auto& got = bench.ulp.received.back();
     CHECK(got.opcode == row.opcode);
     CHECK(got.solicited == row.solicited);
@@ -70,33 +70,28 @@ TEST_CASE(
     CHECK(bench.ulp.log.empty());
     // Only the first message could be an RTR, so the next empty Send is a normal message.
     bench.ulp.receives = {bench.ulp.memory(0, 8)};
-    CHECK_FALSE(bench.feed(segment(send_header(2))));
+    CHECK_FALSE(bench.feed(segment(untagged_header(2))));
     CHECK(bench.ulp.received.size() == 1);
   }
 }
 
 TEST_CASE("an empty Send is a message if no RTR is expected, or if it follows another segment") {
-  Bench plain;
-  plain.ulp.receives = {plain.ulp.memory(0, 8)};
-  CHECK_FALSE(plain.feed(message("C1")));
-  CHECK(plain.ulp.received.size() == 1);
-
-  Bench later({.rtr_send_expected = true});
-  later.ulp.receives = {later.ulp.memory(0, 8)};
-  CHECK_FALSE(later.feed(message("C")));
-  CHECK_FALSE(later.feed(message("C1")));
-  CHECK(later.ulp.received.size() == 1);
-
-  Bench full({.rtr_send_expected = true});
-  full.ulp.receives = {full.ulp.memory(0, 8)};
-  CHECK_FALSE(full.feed(message("D")));
-  CHECK(full.ulp.received.size() == 1);
+  struct Row {
+    bool expected;
+    std::vector<const char*> messages;
+  };
+  for (const Row& row : {Row{false, {"C1"}}, Row{true, {"C", "C1"}}, Row{true, {"D"}}}) {
+    Bench bench({.rtr_send_expected = row.expected});
+    bench.ulp.receives = {bench.ulp.memory(0, 8)};
+    for (const auto* name : row.messages) CHECK_FALSE(bench.feed(message(name)));
+    CHECK(bench.ulp.received.size() == 1);
+  }
 }
 
 TEST_CASE("an empty first segment without L is the start of a message, not an RTR") {
   Bench bench({.rtr_send_expected = true});
   bench.ulp.receives = {bench.ulp.memory(0, 8)};
-  auto header = send_header(1);
+  auto header = untagged_header(1);
   header.last = false;
   CHECK_FALSE(bench.feed(segment(header)));
   header.last = true;

@@ -8,24 +8,6 @@ namespace {
 
 using namespace test;
 
-Request send(Opcode opcode, bytes::View payload, std::uint64_t cookie = 0) {
-  return {.opcode = opcode,
-          .length = static_cast<std::uint32_t>(payload.size()),
-          .payload = {payload},
-          .cookie = cookie};
-}
-
-Request read(bytes::Span sink, std::uint64_t cookie = 0) {
-  return {.opcode = Opcode::kReadRequest,
-          .length = static_cast<std::uint32_t>(sink.size()),
-          .stag = Stag{0x11223344},
-          .to = TaggedOffset{0x1000},
-          .sink_stag = Stag{0x55667788},
-          .sink_to = TaggedOffset{0x2000},
-          .sink = sink,
-          .cookie = cookie};
-}
-
 TEST_CASE(
     "a Send, a Write and a Read Request are encoded as frames D, F and G [RDMAP-1, RDMAP-2, "
     "RDMAP-3, RDMAP-8, RDMAP-9, RDMAP-10, RDMAP-11, RDMAP-12, RDMAP-23, RDMAP-27, RDMAP-30, "

@@ -85,14 +85,7 @@ TEST_CASE(
 
 struct Requester : Bench {
   Requester() {
-    ulp.requests.push_back({.opcode = Opcode::kReadRequest,
-                            .length = 64,
-                            .stag = Stag{0x11223344},
-                            .to = TaggedOffset{0x1000},
-                            .sink_stag = Stag{0x55667788},
-                            .sink_to = TaggedOffset{0x2000},
-                            .sink = ulp.memory(100, 64),
-                            .cookie = 42});
+    ulp.requests.push_back(read(ulp.memory(100, 64), 42));
     REQUIRE(drain() == "1");
     ulp.log.clear();
   }

@@ -32,7 +32,7 @@ struct Together : Bench {
 Octets immediate_frame(std::uint32_t msn, std::uint64_t value, Opcode opcode = Opcode::kImmediate) {
   Octets payload(kImmediateSize);
   bytes::store_be(payload.data(), value);
-  return segment(send_header(msn, opcode), payload);
+  return segment(untagged_header(msn, opcode), payload);
 }
 
 Octets announcement(std::uint32_t msn = 1) { return immediate_frame(msn, kAnnouncement); }
@@ -44,7 +44,7 @@ TEST_CASE("a Send and the Immediate before it consume one receive and are one me
       CHECK_FALSE(bench.feed(announcement()));
       CHECK(bench.stream.awaits_send());
       CHECK(bench.ulp.received.empty());
-      CHECK_FALSE(bench.feed(segment(send_header(2, opcode), pattern(size, 3))));
+      CHECK_FALSE(bench.feed(segment(untagged_header(2, opcode), pattern(size, 3))));
       CHECK_FALSE(bench.stream.awaits_send());
       CHECK(bench.ulp.log == Log{"receive", "receive again", fmt::format("send {}", size)});
       REQUIRE(bench.ulp.received.size() == 1);
@@ -80,12 +80,12 @@ TEST_CASE("the Send may come in many segments, and the Send after it is a messag
   CHECK_FALSE(bench.feed(announcement()));
   const auto data = pattern(12, 9);
   for (std::uint32_t at = 0; at < 12; at += 3) {
-    auto header = send_header(2);
+    auto header = untagged_header(2);
     header.mo = at;
     header.last = at == 9;
     CHECK_FALSE(bench.feed(segment(header, bytes::View(data).subspan(at, 3))));
   }
-  CHECK_FALSE(bench.feed(segment(send_header(3), pattern(4))));
+  CHECK_FALSE(bench.feed(segment(untagged_header(3), pattern(4))));
   CHECK_FALSE(bench.feed(immediate_frame(4, 77)));
   REQUIRE(bench.ulp.received.size() == 3);
   CHECK(bench.ulp.received[0].immediate == kAnnouncement);
@@ -97,7 +97,7 @@ TEST_CASE("the Send may come in many segments, and the Send after it is a messag
 TEST_CASE("an end that did not agree to the extension gives all eight octets to the program") {
   Together bench(false);
   CHECK_FALSE(bench.feed(announcement()));
-  CHECK_FALSE(bench.feed(segment(send_header(2), pattern(5))));
+  CHECK_FALSE(bench.feed(segment(untagged_header(2), pattern(5))));
   REQUIRE(bench.ulp.received.size() == 2);
   CHECK(bench.ulp.received[0].immediate == kAnnouncement);
   CHECK(bench.ulp.received[1].immediate == 0);
@@ -118,7 +118,7 @@ TEST_CASE("answers to requests, and a Terminate, may come between the Immediate 
   REQUIRE(bench.next());
   CHECK_FALSE(bench.feed(announcement()));
   CHECK_FALSE(bench.feed(segment(tagged_header(Opcode::kReadResponse, 8, 0), pattern(4))));
-  CHECK_FALSE(bench.feed(segment(send_header(2), pattern(5))));
+  CHECK_FALSE(bench.feed(segment(untagged_header(2), pattern(5))));
   CHECK(bench.ulp.received.size() == 1);
   CHECK_FALSE(bench.feed(announcement(3)));
   CHECK_FALSE(bench.feed(terminate_frame("N7")));
@@ -133,9 +133,10 @@ TEST_CASE("any other message between the Immediate and its Send is 0/2/06, and i
       {"a Write", segment(tagged_header(Opcode::kWrite, 0x11, 0), pattern(8))},
       {"an empty Write", segment(tagged_header(Opcode::kWrite, 0, 0))},
       {"a Read Request", read_request(1, {.size = 8, .source_stag = Stag{0x22}})},
-      {"a Send with Invalidate", segment(send_header(2, Opcode::kSendInvalidate, 5), pattern(4))},
+      {"a Send with Invalidate",
+       segment(untagged_header(2, Opcode::kSendInvalidate, 5), pattern(4))},
       {"a solicited one that invalidates",
-       segment(send_header(2, Opcode::kSendSolicitedInvalidate, 5), pattern(4))},
+       segment(untagged_header(2, Opcode::kSendSolicitedInvalidate, 5), pattern(4))},
       {"an Atomic Request", [] {
          auto octets = extension("J");
          octets[13] = std::byte{1};
@@ -157,7 +158,7 @@ TEST_CASE("any other message between the Immediate and its Send is 0/2/06, and i
 TEST_CASE("another message between the segments of an announced Send is 0/2/06 as well") {
   Together bench;
   CHECK_FALSE(bench.feed(announcement()));
-  auto first = send_header(2);
+  auto first = untagged_header(2);
   first.last = false;
   CHECK_FALSE(bench.feed(segment(first, pattern(4))));
   CHECK(bench.feed(segment(tagged_header(Opcode::kWrite, 0x11, 0), pattern(8))) ==
@@ -168,7 +169,7 @@ TEST_CASE("another message between the segments of an announced Send is 0/2/06 a
 TEST_CASE("the receive limits the length of an announced Send as of any other [RDMAP-51]") {
   Together bench;
   CHECK_FALSE(bench.feed(announcement()));
-  CHECK(bench.feed(segment(send_header(2), pattern(17))) == ddp::kUntaggedTooLong);
+  CHECK(bench.feed(segment(untagged_header(2), pattern(17))) == ddp::kUntaggedTooLong);
   CHECK(bench.ulp.received.empty());
   CHECK(bench.ulp.arena[16] == std::byte{0xEE});
 }
@@ -184,7 +185,7 @@ TEST_CASE("an announcing Immediate without a receive is 1/2/02, or waits if Send
   // One receive takes both the Immediate and the Send.
   held.ulp.receives = {held.ulp.memory(0, 16)};
   CHECK_FALSE(held.feed(octets));
-  CHECK_FALSE(held.feed(segment(send_header(2), pattern(5))));
+  CHECK_FALSE(held.feed(segment(untagged_header(2), pattern(5))));
   CHECK(held.ulp.received.size() == 1);
 }
 

@@ -61,9 +61,7 @@ TEST_CASE(
   Bench bench;
   const auto payload = pattern(1000);
   bench.ulp.readable = {{.stag = 1, .to = 0, .at = 0, .length = 100}};
-  bench.ulp.requests = {
-      {.opcode = Opcode::kSend, .length = 1000, .payload = {bytes::View(payload)}},
-      {.opcode = Opcode::kWrite}};
+  bench.ulp.requests = {send(Opcode::kSend, payload), {.opcode = Opcode::kWrite}};
   CHECK_FALSE(bench.feed(read_request(1, {.size = 10, .source_stag = Stag{1}})));
   bench.next(128);
   bench.stream.terminate(kLocalCatastrophic, false);
@@ -81,8 +79,7 @@ TEST_CASE(
     Bench bench;
     const auto payload = pattern(1000);
     bench.ulp.readable = {{.stag = 1, .to = 0, .at = 0, .length = 400}};
-    bench.ulp.requests = {
-        {.opcode = Opcode::kSend, .length = 1000, .payload = {bytes::View(payload)}}};
+    bench.ulp.requests = {send(Opcode::kSend, payload)};
     bench.next(128);  // the first segment of the Send, which the Terminate interrupts
     CHECK_FALSE(bench.feed(read_request(1, {.size = 10, .source_stag = Stag{1}})));
     CHECK_FALSE(bench.feed(read_request(2, {.size = 300, .source_stag = Stag{1}})));
@@ -98,14 +95,10 @@ TEST_CASE(
 
 TEST_CASE("a segment is dropped if its stream ends before its payload arrives [RDMAP-89, DDP-8]") {
   Bench bench;
-  bench.ulp.requests = {{.opcode = Opcode::kReadRequest,
-                         .length = 8,
-                         .sink_stag = Stag{5},
-                         .sink = bench.ulp.memory(0, 8),
-                         .cookie = 1}};
+  bench.ulp.requests = {read(bench.ulp.memory(0, 8), 1)};
   CHECK(bench.drain() == "1");
   bench.ulp.log.clear();
-  const auto octets = segment(tagged_header(Opcode::kReadResponse, 5, 0), pattern(8));
+  const auto octets = segment(tagged_header(Opcode::kReadResponse, 0x55667788, 0x2000), pattern(8));
   REQUIRE(bench.stream.begin(bytes::View(octets).first(18), octets.size()));
   bench.stream.terminate(kLocalCatastrophic, false);
   CHECK(bench.stream.end());

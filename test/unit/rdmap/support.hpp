@@ -85,12 +85,12 @@ inline std::pair<Octets, Octets> split(bytes::View whole, std::size_t cut) {
   header.mo = static_cast<std::uint32_t>(cut);
   return {first, segment(header, payload.subspan(cut))};
 }
-inline ddp::SegmentHeader send_header(std::uint32_t msn, Opcode opcode = Opcode::kSend,
-                                      std::uint32_t invalidate = 0) {
+inline ddp::SegmentHeader untagged_header(std::uint32_t msn, Opcode opcode = Opcode::kSend,
+                                          std::uint32_t invalidate = 0) {
   return {.last = true,
           .rsvd_ulp = control_octet(opcode),
           .rsvd_ulp_rest = invalidate,
-          .qn = kSendQueue,
+          .qn = info(opcode).qn,
           .msn = Msn{msn}};
 }
 inline ddp::SegmentHeader tagged_header(Opcode opcode, std::uint32_t stag, std::uint64_t to,
@@ -101,15 +101,36 @@ inline ddp::SegmentHeader tagged_header(Opcode opcode, std::uint32_t stag, std::
           .stag = Stag{stag},
           .to = TaggedOffset{to}};
 }
+/// Encodes a ReadRequest, an AtomicRequest or a Terminate.
+template <typename Header>
+Octets encoded(const Header& header) {
+  Octets out(kMaxTerminateSize);
+  bytes::Writer writer{bytes::Span(out)};
+  encode(header, writer);
+  REQUIRE(writer.ok());
+  out.resize(writer.size());
+  return out;
+}
 inline Octets read_request(std::uint32_t msn, const ReadRequest& request) {
-  Octets header(kReadRequestSize);
-  bytes::Writer writer{bytes::Span(header)};
-  encode(request, writer);
-  return segment({.last = true,
-                  .rsvd_ulp = control_octet(Opcode::kReadRequest),
-                  .qn = kReadRequestQueue,
-                  .msn = Msn{msn}},
-                 header);
+  return segment(untagged_header(msn, Opcode::kReadRequest), encoded(request));
+}
+
+/// Returns requests of the ULP. A Read has the fields of frame G.
+inline Request send(Opcode opcode, bytes::View payload, std::uint64_t cookie = 0) {
+  return {.opcode = opcode,
+          .length = static_cast<std::uint32_t>(payload.size()),
+          .payload = {payload},
+          .cookie = cookie};
+}
+inline Request read(bytes::Span sink, std::uint64_t cookie = 0) {
+  return {.opcode = Opcode::kReadRequest,
+          .length = static_cast<std::uint32_t>(sink.size()),
+          .stag = Stag{0x11223344},
+          .to = TaggedOffset{0x1000},
+          .sink_stag = Stag{0x55667788},
+          .sink_to = TaggedOffset{0x2000},
+          .sink = sink,
+          .cookie = cookie};
 }
 
 class ScriptedUlp final : public Ulp {

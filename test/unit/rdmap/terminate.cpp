@@ -9,14 +9,6 @@ namespace {
 
 using namespace test;
 
-Octets encoded(const Terminate& t) {
-  std::array<std::byte, kMaxTerminateSize> out;
-  bytes::Writer writer{out};
-  encode(t, writer);
-  REQUIRE(writer.ok());
-  return {writer.written().begin(), writer.written().end()};
-}
-
 Octets payload_of(const std::string& name) {
   const auto ulpdu = terminate_frame(name);
   return {ulpdu.begin() + ddp::kUntaggedHeaderSize, ulpdu.end()};
@@ -250,21 +242,22 @@ TEST_CASE("every assigned code has an explanation, no other has [RDMAP-16, REG-1
 }
 
 TEST_CASE("the table of RDMAP's Terminate codes [RDMAP-16]") {
-  const auto triplet = [](const Fault& f) {
-    return fmt::format("{}/{}/{:02x}", static_cast<int>(f.layer), f.type, f.code);
-  };
-  CHECK(triplet(kLocalCatastrophic) == "0/0/00");
-  CHECK(triplet(kInvalidStag) == "0/1/00");
-  CHECK(triplet(kBounds) == "0/1/01");
-  CHECK(triplet(kAccessRights) == "0/1/02");
-  CHECK(triplet(kNotAssociated) == "0/1/03");
-  CHECK(triplet(kWrap) == "0/1/04");
-  CHECK(triplet(kCannotInvalidate) == "0/1/09");
-  CHECK(triplet(kVersionInvalid) == "0/2/05");
-  CHECK(triplet(kUnexpectedOpcode) == "0/2/06");
-  CHECK(triplet(kStreamCatastrophic) == "0/2/07");
-  CHECK(triplet(kGlobalCatastrophic) == "0/2/08");
-  CHECK(triplet(kOperationUnspecified) == "0/2/ff");
+  const std::pair<Fault, const char*> codes[] = {{kLocalCatastrophic, "0/0/00"},
+                                                 {kInvalidStag, "0/1/00"},
+                                                 {kBounds, "0/1/01"},
+                                                 {kAccessRights, "0/1/02"},
+                                                 {kNotAssociated, "0/1/03"},
+                                                 {kWrap, "0/1/04"},
+                                                 {kCannotInvalidate, "0/1/09"},
+                                                 {kVersionInvalid, "0/2/05"},
+                                                 {kUnexpectedOpcode, "0/2/06"},
+                                                 {kStreamCatastrophic, "0/2/07"},
+                                                 {kGlobalCatastrophic, "0/2/08"},
+                                                 {kOperationUnspecified, "0/2/ff"}};
+  for (const auto& [fault, code] : codes) {
+    CHECK(fmt::format("{}/{}/{:02x}", static_cast<int>(fault.layer), fault.type, fault.code) ==
+          code);
+  }
 }
 
 TEST_CASE("the description of a Terminate names its segment") {
