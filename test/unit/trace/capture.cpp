@@ -2,14 +2,11 @@
 // Tests CaptureFile and CaptureTap: libpcap can read their files, and they contain the packets that
 // a TCP would send.
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -227,19 +224,10 @@ TEST_CASE("a file that cannot be created is refused with one line that names it"
 TEST_CASE("if the file cannot grow, the capture ends with a message and nothing else changes") {
   const TemporaryFile file;
   const auto capture = create(file);
-  CaptureTap tap(capture, kV4);
+  CaptureTap capture_tap(capture, kV4);
   auto script = WireScript::started();
   for (std::uint32_t i = 1; i <= 20; ++i) script.send(true, i, counting(1000));
-
-  rlimit before{};
-  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
-  const rlimit small{.rlim_cur = 8192, .rlim_max = before.rlim_max};
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
-  for (const auto& sent : script.sent) tap.octets(sent.outbound, sent.octets, later(0));
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
-
+  with_file_limit(8192, [&] { tap(capture_tap, script); });
   CHECK(capture->error() == "cannot write the capture file " + file.path() + ": File too large");
   CHECK(std::filesystem::file_size(file.path()) == 8192);
 }

@@ -2,9 +2,7 @@
 // Tests QlogFile and QlogTap: the file contains only complete records, even after a crash of the
 // process or an error of the disk.
 #include <doctest/doctest.h>
-#include <sys/resource.h>
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -129,16 +127,10 @@ TEST_CASE("if the disk is full, the log ends with a message and contains whole r
   const TemporaryFile file;
   const auto log = create(file.path());
   QlogTap tap(log, kEnds);
-  rlimit before{};
-  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
-  const rlimit small{.rlim_cur = 4000, .rlim_max = before.rlim_max};
-  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
-  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
   const auto script = short_session({});
-  for (const auto& sent : script.sent) tap.octets(sent.outbound, sent.octets, later(0));
-  setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, handler);
-
+  with_file_limit(4000, [&] {
+    for (const auto& sent : script.sent) tap.octets(sent.outbound, sent.octets, later(0));
+  });
   CHECK(log->error() == "cannot write the qlog file " + file.path() + ": File too large");
   CHECK(std::filesystem::file_size(file.path()) < 4000);
   CHECK(records(file.path()).size() > 3);

@@ -24,8 +24,7 @@ TEST_CASE("every frame of a script is decoded as sent, for each choice of M and 
         CAPTURE(far_markers);
         CAPTURE(crc);
         const auto script = short_session({near_markers, far_markers, crc});
-        Observer observer;
-        observer.see(script);
+        Observer observer(script);
         REQUIRE(observer.found.size() == script.sent.size());
         for (std::size_t i = 0; i < script.sent.size(); ++i) {
           const auto& found = observer.found[i];
@@ -43,8 +42,7 @@ TEST_CASE("every frame of a script is decoded as sent, for each choice of M and 
 }
 
 TEST_CASE("offset counts from the start of the TCP stream, position from that of full operation") {
-  Observer observer;
-  observer.see(short_session({false, true, true}));
+  Observer observer(short_session({false, true, true}));
   CHECK(observer.found[0].frame.offset == 0);
   const auto& first = observer.found[2].frame;
   CHECK(first.offset == 24);  // The first FPDU follows the Request and its private data.
@@ -55,8 +53,7 @@ TEST_CASE("offset counts from the start of the TCP stream, position from that of
 }
 
 TEST_CASE("markers are removed from the ULPDU and listed [MPA-27] [MPA-28]") {
-  Observer observer;
-  observer.see(short_session({false, true, true}));
+  Observer observer(short_session({false, true, true}));
   CHECK(observer.found[2].frame.fpduptrs == std::vector<std::uint16_t>{0});
   const auto& write = observer.found[4];
   CHECK(write.frame.fpduptrs.size() == 1);
@@ -67,8 +64,7 @@ TEST_CASE("markers are removed from the ULPDU and listed [MPA-27] [MPA-28]") {
 TEST_CASE("a flipped payload bit causes one bad CRC and nothing else") {
   auto script = short_session({false, false, true});
   script.sent[5].octets[100] ^= std::byte{1};
-  Observer observer;
-  observer.see(script);
+  Observer observer(script);
   CHECK(observer.count(CrcVerdict::kBad) == 1);
   CHECK(observer.found[5].frame.crc == CrcVerdict::kBad);
   CHECK(observer.count(CrcVerdict::kGood) == 9);
@@ -78,16 +74,14 @@ TEST_CASE("a flipped payload bit causes one bad CRC and nothing else") {
 TEST_CASE("with CRC off a flipped bit is not detected, just as at a peer [MPA-41]") {
   auto script = short_session({false, false, false});
   script.sent[5].octets[100] ^= std::byte{1};
-  Observer observer;
-  observer.see(script);
+  Observer observer(script);
   CHECK(observer.count(CrcVerdict::kNotUsed) == 10);
 }
 
 TEST_CASE("a wrong length ends the decoding of that direction only, if it can be detected") {
   auto script = short_session({false, false, true});
   script.sent[4].octets[1] ^= std::byte{0x40};  // Makes the length field too small by 64.
-  Observer observer;
-  observer.see(script);
+  Observer observer(script);
   CHECK(observer.count(FrameKind::kUndecodable) > 0);
   CHECK(observer.stream(Side::kNear) == stream_of(script, true));
   CHECK(observer.stream(Side::kFar) == stream_of(script, false));
@@ -104,8 +98,7 @@ TEST_CASE("with CRC off, markers that point elsewhere show lost FPDU boundaries 
   // Changes the length from 714 to 1022, so that the FPDU contains one marker more.
   script.sent[4].octets[0] = std::byte{3};
   script.sent[4].octets[1] = std::byte{0xFE};
-  Observer observer;
-  observer.see(script);
+  Observer observer(script);
   observer.decoder.ended(Side::kNear);
   CHECK(observer.count(FrameKind::kUndecodable) > 0);
   CHECK(observer.found[4].why == "no FPDU begins here: frame boundaries are lost");
@@ -120,8 +113,7 @@ TEST_CASE("a wrong marker in an FPDU with a good CRC is reported, and decoding c
   const std::uint32_t crc = crc32c::compute(fpdu);
   for (unsigned i = 0; i < 4; ++i) fpdu.push_back(static_cast<std::byte>(crc >> (8 * i)));
   script.sent.push_back({true, fpdu});
-  Observer observer;
-  observer.see(script);
+  Observer observer(script);
   REQUIRE(observer.found.size() == 3);
   CHECK(observer.found[2].frame.crc == CrcVerdict::kGood);
   CHECK_FALSE(observer.found[2].frame.markers_agree);
@@ -169,8 +161,7 @@ TEST_CASE("after a rejection the stream is no longer iWARP") {
   WireScript script({});
   script.request();
   script.reply(true);
-  Observer observer;
-  observer.see(script);
+  Observer observer(script);
   observer.see(true, *bytes::from_hex("00"));
   observer.see(false, *bytes::from_hex("00"));
   REQUIRE(observer.found.size() == 4);
@@ -218,8 +209,7 @@ TEST_CASE("the largest possible FPDU, with markers, is one frame [MPA-3]") {
   for (const std::size_t payload : {mpa::kMaxMulpdu - 14, mpa::kMaxMulpdu - 15}) {
     auto script = WireScript::started({false, true, true});
     script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(payload));
-    Observer observer;
-    observer.see(script);
+    Observer observer(script);
     REQUIRE(observer.found.size() == 3);
     CHECK(observer.found[2].ulpdu.size() == payload + 14);
     CHECK(observer.found[2].frame.crc == CrcVerdict::kGood);

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,7 @@ class Observer {
  public:
   explicit Observer(const trace::DecoderOptions& options = {})
       : decoder([this](const trace::Frame& frame) { add(frame); }, options) {}
+  explicit Observer(const WireScript& script) : Observer() { see(script); }
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
 
@@ -111,6 +114,19 @@ inline Octets stream_of(const WireScript& script, bool outbound) {
 inline const trace::CaptureClock kClock{
     .wall = std::chrono::system_clock::time_point(std::chrono::seconds(1'700'000'000)),
     .steady = mpa::TimePoint(std::chrono::seconds(50))};
+
+/// Calls `write` while no file may grow beyond `size` octets.
+template <typename Write>
+void with_file_limit(rlim_t size, Write write) {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small{.rlim_cur = size, .rlim_max = before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  write();
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+}
 
 inline mpa::TimePoint later(int nanos) { return kClock.steady + std::chrono::nanoseconds(nanos); }
 
