@@ -65,9 +65,7 @@ TEST_CASE("every way to connect refuses an IRD or ORD beyond its field on the wi
 
 TEST_CASE("the initiator sees a dropped request as a reset, and it cannot be decided later") {
   Pair pair;
-  ConnectOptions options;
-  options.fall_back_to_revision_1 = false;
-  pair.start(options);
+  pair.start({.fall_back_to_revision_1 = false});
   auto event = expect(*pair.b.cm, Type::kConnectRequest);
   event.request->drop();
   CHECK_EQ(event.request->reject(), make_error_code(Errc::kWrongState));

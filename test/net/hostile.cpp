@@ -186,9 +186,7 @@ TEST_CASE("set-ups leave the program a reserve of descriptors [SCTP-4]") {
 TEST_CASE(
     "peers that send a Request and disconnect fill the backlog of a sleeping program, but no more, "
     "and the rest are counted [SEC-21]") {
-  ListenOptions options;
-  options.backlog = 3;
-  Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
+  Pair pair({.backlog = 3});
   std::vector<RawPeer> peers;
   for (int i = 0; i < 3; ++i) {
     peers.push_back(RawPeer::ask(pair.listener->local().port));
@@ -208,9 +206,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a rejecting end closes when its peer closes, or after a timeout") {
-  ListenOptions options;
-  options.connection.close_timeout = 20ms;
-  Pair pair(1 << 12, {}, {"127.0.0.1", 0}, options);
+  Pair pair({.connection = {.close_timeout = 20ms}});
   auto peer = RawPeer::ask(pair.listener->local().port);
   REQUIRE_FALSE(expect(*pair.b.cm, Type::kConnectRequest).request->reject(octets("no")));
   const auto reply = peer.receive(22);

@@ -20,7 +20,6 @@
 using namespace iwarp;
 using namespace iwarp::net;
 using verbs::QpState;
-using verbs::WcStatus;
 
 namespace {
 
@@ -80,9 +79,7 @@ TEST_CASE("the data of completed requests still arrives after their queue pair i
   // These messages fit in this end's send buffer. While the peer's program posts no receives, the
   // peer and its kernel cannot buffer all of them.
   constexpr std::size_t kMessages = 6;
-  ListenOptions listen;
-  listen.connection.receive_hold = kLimit;
-  Pair pair(kMessage, {}, {"127.0.0.1", 0}, listen);
+  Pair pair(kMessage, {}, {"127.0.0.1", 0}, {.connection = {.receive_hold = kLimit}});
   {
     auto near = open_rnic();
     End a(*near, kMessage, 1);
@@ -121,9 +118,7 @@ TEST_CASE("a queue pair destroyed in the middle of a message resets its connecti
 
 TEST_CASE("an initiator with first_fpdu_delay sends when the delay after the Reply has passed") {
   Pair pair;
-  ConnectOptions options;
-  options.connection.first_fpdu_delay = 20ms;
-  auto peer = raw_peer_of(pair, options);
+  auto peer = raw_peer_of(pair, {.connection = {.first_fpdu_delay = 20ms}});
   REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 8));
   // Nothing else is posted, polled or received, so only the worker's timer can send this message.
   CHECK_EQ(bytes::load_be<std::uint16_t>(peer.receive(32).data()), 18 + 8);
@@ -148,9 +143,8 @@ TEST_CASE("destroying a device resets undecided requests; a rejection just befor
     auto far = open_rnic();
     CmChannel channel;
     auto listener = must(far->listen({"127.0.0.1", 0}, {}, channel));
-    ConnectOptions options;
-    options.fall_back_to_revision_1 = false;
-    REQUIRE_FALSE(near->connect(*a.qp, listener->local(), options, *a.cm));
+    REQUIRE_FALSE(
+        near->connect(*a.qp, listener->local(), {.fall_back_to_revision_1 = false}, *a.cm));
     auto event = expect(channel, Type::kConnectRequest);
     if (rejects) {
       REQUIRE_FALSE(event.request->reject(octets("no")));

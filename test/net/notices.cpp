@@ -70,12 +70,9 @@ TEST_CASE("a program that sleeps in wait() gets no event for an empty queue") {
 }
 
 TEST_CASE("a worker answers the peer before it notifies the program, which may then exit") {
-  ConnectOptions connect;
-  connect.connection.completions = verbs::Completions::kAcknowledged;
-  ListenOptions listen;
-  listen.connection.completions = verbs::Completions::kAcknowledged;
-  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
-  pair.connect(connect);
+  const verbs::ConnectionOptions acknowledged{.completions = verbs::Completions::kAcknowledged};
+  Pair pair({.connection = acknowledged});
+  pair.connect({.connection = acknowledged});
   for (int i = 0; i < 5; ++i) {
     pair.b.post_recv(0, 64);
     pair.b.cq->arm(verbs::Notify::kNext);

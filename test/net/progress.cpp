@@ -160,10 +160,8 @@ TEST_CASE("no thread is woken while a connection is idle") {
 }
 
 TEST_CASE("a held stream continues when a receive is posted, also in an SRQ [VRB-19]") {
-  ListenOptions listen;
-  listen.connection.receive_hold = kLimit;
   for (const bool shared : {true, false}) {
-    Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
+    Pair pair({.connection = {.receive_hold = kLimit}});
     const auto srq = must(pair.rnic->create_srq(*pair.b.pd, {}));
     if (shared) {
       pair.b.qp = must(pair.rnic->create_qp(
@@ -182,11 +180,9 @@ TEST_CASE("a held stream continues when a receive is posted, also in an SRQ [VRB
 }
 
 TEST_CASE("a held stream ends when its peer resets it") {
-  ListenOptions listen;
-  listen.connection.receive_hold = std::chrono::hours(1);
   for (const bool polled : {false, true}) {
     CAPTURE(polled);
-    Established pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
+    Established pair({.connection = {.receive_hold = 1h}});
     pair.a.perform(WrOpcode::kSend, 0, 512);
     if (polled) poll_empty(pair.b, 500);
     REQUIRE_FALSE(pair.a.qp->abort());

@@ -194,9 +194,7 @@ TEST_CASE("a Reply that TCP does not accept at once is still sent, and TCP is cl
 }
 
 TEST_CASE("a rejection that TCP never accepts ends after a timeout") {
-  ListenOptions options;
-  options.connection.close_timeout = std::chrono::milliseconds(50);
-  Asked asked(options);
+  Asked asked({.connection = {.close_timeout = 50ms}});
   const auto full = full_sockets();
   CHECK_EQ(asked.reject_and_keep(), make_error_code(Errc::kBusy));
   CHECK(asked.peer.wait_for_end());
@@ -216,9 +214,7 @@ TEST_CASE("rejected peers that do not close do not hold a descriptor each") {
     const std::filesystem::directory_iterator all("/proc/self/fd");
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
   };
-  ListenOptions options;
-  options.connection.close_timeout = 1h;
-  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, options);
+  Pair pair({.connection = {.close_timeout = 1h}});
   constexpr std::size_t kStrangers = 200;
   std::vector<RawPeer> strangers;
   const auto before = descriptors_now();

@@ -35,9 +35,7 @@ test::ReplacedSocketOps refusing_connects(int times) {
 }
 
 ConnectOptions with_time(std::chrono::milliseconds time = kLimit) {
-  ConnectOptions options;
-  options.retry_refused_for = time;
-  return options;
+  return {.retry_refused_for = time};
 }
 
 std::uint8_t revision(bytes::View request) { return std::to_integer<std::uint8_t>(request[17]); }
@@ -161,10 +159,8 @@ TEST_CASE("if a peer closes on private data that some peers refuse, the error me
   const auto why = [](std::size_t size) {
     RawListener server;
     Pair pair;
-    ConnectOptions options;
-    options.private_data = pattern(size, 3);
-    options.fall_back_to_revision_1 = false;
-    pair.start(options, server.address());
+    pair.start({.private_data = pattern(size, 3), .fall_back_to_revision_1 = false},
+               server.address());
     auto peer = server.accept();
     peer.receive_request();
     peer.close();

@@ -26,18 +26,11 @@ void check_failed(const SetupStatistics& side, SetupFailure why) {
   CHECK_EQ(side.begun, side.established + 1);
 }
 
-std::uint64_t sent(const Statistics& s, const bytes::Fault& fault) {
+TerminateCount count_of(const Statistics& s, const bytes::Fault& fault) {
   for (const auto& one : s.terminates) {
-    if (one.fault == fault) return one.sent;
+    if (one.fault == fault) return one;
   }
-  return 0;
-}
-
-std::uint64_t received(const Statistics& s, const bytes::Fault& fault) {
-  for (const auto& one : s.terminates) {
-    if (one.fault == fault) return one.received;
-  }
-  return 0;
+  return {};
 }
 
 ListenOptions with_short_limits() {
@@ -92,9 +85,7 @@ TEST_CASE("a failed set-up has a reason: unreachable, rejected, abandoned, reset
   expect(*pair.a.cm, Type::kRejected);
   CHECK_EQ(failed_by(pair.rnic->statistics().active, SetupFailure::kRejected), 1);
   CHECK_EQ(failed_by(pair.rnic->statistics().passive, SetupFailure::kRejected), 1);
-  ConnectOptions once;
-  once.fall_back_to_revision_1 = false;
-  pair.start(once);
+  pair.start({.fall_back_to_revision_1 = false});
   expect(*pair.b.cm, Type::kConnectRequest).request->drop();
   expect(*pair.a.cm, Type::kConnectFailed);
   const auto now = pair.rnic->statistics();
@@ -107,7 +98,7 @@ TEST_CASE("a failed set-up has a reason: unreachable, rejected, abandoned, reset
 TEST_CASE(
     "silent peers and peers that do not speak MPA are disconnected and counted separately, and the "
     "listener continues [MPA-66] [MPA-99] [MPA-111]") {
-  Pair pair(1 << 12, {}, {"127.0.0.1", 0}, with_short_limits());
+  Pair pair(with_short_limits());
   auto silent = RawPeer::connect(pair.listener->local().port);
   silent.wait_for_end();
   CHECK_FALSE(pair.b.cm->poll().has_value());
@@ -139,17 +130,15 @@ TEST_CASE("a refused Write places no octet, and its Terminate is counted by code
   REQUIRE(pair.a.qp->query().terminate_received.has_value());
   CHECK_EQ(pair.a.qp->query().terminate_received->fault, dead);
   CHECK_EQ(pair.b.buffer, before);
-  REQUIRE(comes_true([&] { return received(pair.rnic->statistics(), dead) == 1; }));
+  REQUIRE(comes_true([&] { return count_of(pair.rnic->statistics(), dead).received == 1; }));
   const auto now = pair.rnic->statistics();
-  CHECK_EQ(sent(now, dead), 1);
-  CHECK_EQ(received(now, dead), 1);
+  CHECK_EQ(count_of(now, dead).sent, 1);
+  CHECK_EQ(count_of(now, dead).received, 1);
   CHECK_EQ(now.terminates.size(), 1);
 }
 
 TEST_CASE("a Send without a receive is counted as a hold, once") {
-  ListenOptions options;
-  options.connection.receive_hold = kLimit;
-  Established pair(1 << 12, {}, {"127.0.0.1", 0}, options);
+  Established pair({.connection = {.receive_hold = kLimit}});
   CHECK_FALSE(verbs::QueuePairPort::receive_awaited_since(*pair.b.qp));
   REQUIRE_FALSE(pair.a.post(WrOpcode::kSend, 0, 64));
   REQUIRE(comes_true([&] { return pair.rnic->statistics().receive_holds == 1; }));

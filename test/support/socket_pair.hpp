@@ -183,6 +183,7 @@ struct Pair {
         a(*rnic, size, 1),
         b(*rnic, size, 2),
         listener(must(rnic->listen(at, listen, *b.cm))) {}
+  explicit Pair(const ListenOptions& listen) : Pair(1 << 16, {}, {"127.0.0.1", 0}, listen) {}
 
   /// Connects a to b.
   void connect(const ConnectOptions& options = {}) {
@@ -209,11 +210,8 @@ struct Pair {
 
 /// A Pair that is connected.
 struct Established : Pair {
-  explicit Established(std::size_t size = 1 << 16, const RnicOptions& options = {},
-                       const Address& at = {"127.0.0.1", 0}, const ListenOptions& listen = {})
-      : Pair(size, options, at, listen) {
-    connect();
-  }
+  explicit Established(std::size_t size = 1 << 16) : Pair(size) { connect(); }
+  explicit Established(const ListenOptions& listen) : Pair(listen) { connect(); }
 };
 
 /// Exchanges `rounds` Sends in each direction. `wait` returns the next completion of the given end.

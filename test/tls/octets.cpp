@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
-#include <thread>
 
 #include "replaced_socket_ops.hpp"
 #include "support_tls.hpp"
@@ -97,9 +95,7 @@ TEST_CASE("polling and sleeping programs are both served over TLS") {
 }
 
 TEST_CASE("a held stream continues with the data that TLS has already read") {
-  ListenOptions listen;
-  listen.connection.receive_hold = kLimit;
-  Connected connected({}, listen);
+  Connected connected({}, {.connection = {.receive_hold = kLimit}});
   End& a = connected.pair.a;
   End& b = connected.pair.b;
   constexpr int kSends = 40;

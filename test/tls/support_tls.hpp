@@ -30,38 +30,24 @@ struct Credentials {
   Issued client = authority.issue("client");
 
   TlsOptions with(const Issued& own) const {
-    return {.certificate = own.certificate,
-            .key = own.key,
-            .authorities = authority.file(),
-            .peer_names = {},
-            .shared_keys = {}};
+    return {.certificate = own.certificate, .key = own.key, .authorities = authority.file()};
   }
   TlsOptions serving() const { return with(server); }
   TlsOptions asking() const { return with(client); }
 };
 
 inline TlsOptions only_authorities(const Authority& authority) {
-  TlsOptions out;
-  out.authorities = authority.file();
-  return out;
+  return {.authorities = authority.file()};
 }
 
-inline TlsOptions only_shared_key(std::string file) {
-  TlsOptions out;
-  out.shared_keys = std::move(file);
-  return out;
-}
+inline TlsOptions only_shared_key(std::string file) { return {.shared_keys = std::move(file)}; }
 
 inline net::ListenOptions served_by(const TlsOptions& options) {
-  net::ListenOptions out;
-  out.carrier = good(listening(options));
-  return out;
+  return {.carrier = good(listening(options))};
 }
 
 inline net::ConnectOptions asked_by(const TlsOptions& options) {
-  net::ConnectOptions out;
-  out.carrier = good(connecting(options));
-  return out;
+  return {.carrier = good(connecting(options))};
 }
 
 inline net::Pair pair_served_by(const net::ListenOptions& options, std::size_t size = 1 << 16) {

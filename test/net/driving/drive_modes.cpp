@@ -215,9 +215,7 @@ TEST_CASE("of many connections on one queue, each is served, and each wakes a sl
 }
 
 TEST_CASE("a held stream continues while its program sleeps on the socket") {
-  ListenOptions listen;
-  listen.connection.receive_hold = kLimit;
-  Established pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
+  Established pair({.connection = {.receive_hold = kLimit}});
   const Epoll of_b(*pair.b.channel);
   for (int i = 0; i < 300; ++i) {
     pair.a.perform(WrOpcode::kSend, 0, 512);
@@ -230,13 +228,9 @@ TEST_CASE("a held stream continues while its program sleeps on the socket") {
 TEST_CASE(
     "a Send completes although the program posts its next receive only then, whichever thread "
     "reads the socket") {
-  ListenOptions listen;
-  listen.connection.completions = verbs::Completions::kAcknowledged;
-  listen.connection.receive_hold = kLimit;
-  ConnectOptions connect;
-  connect.connection.completions = verbs::Completions::kAcknowledged;
-  Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
-  pair.connect(connect);
+  constexpr auto kAcknowledged = verbs::Completions::kAcknowledged;
+  Pair pair({.connection = {.completions = kAcknowledged, .receive_hold = kLimit}});
+  pair.connect({.connection = {.completions = kAcknowledged}});
   const Epoll of_b(*pair.b.channel);
   const std::array<std::function<verbs::WorkCompletion()>, 3> waits{
       [&] { return pair.b.spin(); }, [&] { return pair.b.completion(); },
@@ -261,10 +255,8 @@ TEST_CASE(
 }
 
 TEST_CASE("a FIN behind a message that waits for a receive is not lost") {
-  ListenOptions listen;
-  listen.connection.receive_hold = kLimit;
   for (const bool polls : {false, true}) {
-    Established pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
+    Established pair({.connection = {.receive_hold = kLimit}});
     pair.a.perform(WrOpcode::kSend, 0, 512);
     REQUIRE_FALSE(pair.a.qp->disconnect());
     verbs::WorkCompletion wc;
@@ -281,8 +273,7 @@ TEST_CASE("while idle, a program asleep in its epoll set is not woken") {
   const Epolls epolls(pair);
   ping_pong(pair, 100, [&](End& end) { return asleep_in(epolls.of(end), end); });
   verbs::WorkCompletion wc;
-  Pair others;  // `others` uses another device. While it exchanges messages, `pair` is idle.
-  others.connect();
+  Established others;  // Uses another device. While it exchanges messages, `pair` is idle.
   const auto limit = std::chrono::steady_clock::now() + kLimit;
   for (bool is_at_rest = false; !is_at_rest;) {
     REQUIRE(std::chrono::steady_clock::now() < limit);
@@ -365,12 +356,8 @@ TEST_CASE("a readable descriptor has an event, level-triggered and edge-triggere
   for (const std::uint32_t events : std::array<std::uint32_t, 2>{EPOLLIN, EPOLLIN | EPOLLET}) {
     for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
       CAPTURE(events);
-      ListenOptions listen;
-      listen.connection.completions = completions;
-      ConnectOptions connect;
-      connect.connection.completions = completions;
-      Pair pair(1 << 16, {}, {"127.0.0.1", 0}, listen);
-      pair.connect(connect);
+      Pair pair({.connection = {.completions = completions}});
+      pair.connect({.connection = {.completions = completions}});
       const Epolls epolls(pair, events);
       ping_pong(pair, 1000,
                 [&](End& end) { return told_once(epolls.of(end), end, events != EPOLLIN); });

@@ -23,10 +23,7 @@ struct Gathering : Pair {
   explicit Gathering(verbs::Duration delay,
                      verbs::Completions completions = verbs::Completions::kSent)
       : Pair(1 << 16) {
-    ConnectOptions options;
-    options.connection.gather_delay = delay;
-    options.connection.completions = completions;
-    connect(options);
+    connect({.connection = {.completions = completions, .gather_delay = delay}});
   }
   void post(int count, std::size_t size = 64) {
     for (int i = 0; i < count; ++i) {
