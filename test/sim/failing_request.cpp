@@ -32,11 +32,7 @@ struct Scene {
     post_read(a, 3, sge(sink, 0, kSize), remote(source), flags);
     post_fetch_add(a, 4, sge(old, 0, 8), remote(counter), 1, flags);
     const std::array parts{sge(sink, 0, 100), sge(sink, 200, 100)};
-    post(a, {.wr_id = 5,
-             .opcode = WrOpcode::kRead,
-             .flags = flags,
-             .sgl = parts,
-             .remote = remote(source)});
+    post(a, 5, WrOpcode::kRead, flags, {.sgl = parts, .remote = remote(source)});
     post_local_invalidate(a, 6, stag_of(unused), flags);
     post_write_immediate(a, 7, sge(mine, 0, 8), remote(target), 5);
   }
@@ -102,14 +98,7 @@ const std::array kWrongHere{
     Wrong{"Send from a region that request 6 invalidates",
           [](Scene& s) { post_send(s.a, 8, sge(s.unused, 0, 8)); }, "local protection error"},
     Wrong{"bind of a region as a window",
-          [](Scene& s) {
-            post(s.a, {.wr_id = 8,
-                       .opcode = WrOpcode::kBindWindow,
-                       .bind = {.window = stag_of(s.mine),
-                                .region = stag_of(s.old),
-                                .address = s.old->address,
-                                .length = 8}});
-          },
+          [](Scene& s) { post_bind(s.a, 8, s.mine, 0, s.old, 0, 8, Access::kNone); },
           "memory window bind error"},
     Wrong{"local invalidate of no region",
           [](Scene& s) { post_local_invalidate(s.a, 8, Stag{0x5500}); },

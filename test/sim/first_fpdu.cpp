@@ -8,10 +8,7 @@ namespace iwarp::test {
 namespace {
 
 ConnectionOptions with_time(mpa::Rtr rtr = mpa::Rtr::kNone) {
-  ConnectionOptions options;
-  options.first_fpdu_delay = 100ms;
-  options.startup.rtr = rtr;
-  return options;
+  return with_rtr(rtr, {.first_fpdu_delay = 100ms});
 }
 
 TEST_CASE("an initiator with the option sends nothing after the Reply until the delay has passed") {

@@ -8,12 +8,6 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-ConnectionOptions asking_for(mpa::Rtr rtr) {
-  ConnectionOptions o;
-  o.startup.rtr = rtr;
-  return o;
-}
-
 /// Checks that the setup of `end` fails 2 s from now, not before, and is reported once.
 void check_times_out(End& end, verbs::SocketAction action) {
   REQUIRE(end.connection->timeout() == end.now + 2s);
@@ -65,7 +59,7 @@ TEST_CASE(
   };
   for (const Row& row :
        {Row{mpa::Rtr::kWrite, 0}, Row{mpa::Rtr::kRead, 1}, Row{mpa::Rtr::kSend, 3}}) {
-    Pair pair(asking_for(row.rtr), {});
+    Pair pair(with_rtr(row.rtr), {});
     const auto [mine, inbox] = regions(pair, 64);
     post_recv(*pair.b, 10, sge(inbox, 0, 64));
     post_send(*pair.a, 1, sge(mine, 0, 33));
@@ -89,7 +83,7 @@ TEST_CASE(
 TEST_CASE(
     "an agreed RTR that does not arrive ends the set-up at the timeout, counted from the Reply "
     "[MPA-102]") {
-  ConnectionOptions options = asking_for(mpa::Rtr::kWrite);
+  ConnectionOptions options = with_rtr(mpa::Rtr::kWrite);
   options.startup.timeout = 2s;
   Pair pair(options, options);
   REQUIRE(pair.a->connection->connect({}, pair.a->now));

@@ -141,11 +141,8 @@ TEST_CASE("a Read with Invalidate completes with data, after its sink is invalid
   const auto [mine, theirs] = regions(pair, 5000);
   fill_pattern(theirs);
   const Sge sink = sge(mine, 0, 5000);
-  post(*pair.a, {.wr_id = 1,
-                 .opcode = WrOpcode::kReadInvalidate,
-                 .flags = SendFlags::kSignaled,
-                 .sgl = {&sink, 1},
-                 .remote = remote(theirs)});
+  post(*pair.a, 1, WrOpcode::kReadInvalidate, SendFlags::kSignaled,
+       {.sgl = {&sink, 1}, .remote = remote(theirs)});
   for (int i = 0; i < 1000; ++i) {
     const auto done = pair.a->completions();
     if (!done.empty()) {

@@ -186,10 +186,7 @@ TEST_CASE("a receive is checked only for octets that are placed, with and withou
           Row{25, "local protection error"}, Row{100, "local protection error"}}) {
       CAPTURE(length);
       verbs::SharedReceiveQueue srq(1, {}, nullptr);
-      verbs::QpInit init;
-      if (shared) init.srq = &srq;
-      const ConnectionOptions small{.max_ulpdu = 128};
-      Connected pair(small, {}, {}, {}, init);
+      Connected pair({.max_ulpdu = 128}, {}, {}, {}, {.srq = shared ? &srq : nullptr});
       const auto [mine, inbox] = regions(pair, 100, 24);
       fill_pattern(mine);
       // The first element is good, the second one goes beyond the region, and the third one has no

@@ -29,10 +29,8 @@ struct Memory {
 };
 
 ConnectionOptions small_segments(bool crc, bool markers) {
-  ConnectionOptions o;
-  o.startup.crc = crc;
+  auto o = with_crc(crc, {.max_ulpdu = 256});
   o.startup.markers = markers;
-  o.max_ulpdu = 256;
   return o;
 }
 

@@ -9,12 +9,7 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-ConnectionOptions large(bool crc) {
-  ConnectionOptions o;
-  o.startup.crc = crc;
-  o.max_ulpdu = 60'000;
-  return o;
-}
+ConnectionOptions large(bool crc) { return with_crc(crc, {.max_ulpdu = 60'000}); }
 
 void step_until(Pair& pair, auto&& condition) {
   for (int i = 0; i < 100'000 && !condition(); ++i) pair.step();

@@ -40,12 +40,7 @@ struct Blocked {
     bytes::Writer writer{Span(message)};
     rdmap::encode({.fault = rdmap::kLocalCatastrophic, .segment = {}}, writer);
   }
-  static ConnectionOptions options() {
-    ConnectionOptions out;
-    out.startup.crc = false;
-    out.max_ulpdu = 1000;
-    return out;
-  }
+  static ConnectionOptions options() { return with_crc(false, {.max_ulpdu = 1000}); }
   std::size_t to_send() {
     return bytes::total_size(pair.a->connection->transmit_plan(64, pair.a->now));
   }
@@ -103,9 +98,8 @@ TEST_CASE("of two atomics the one with the Terminate's MSN fails; if none, the o
     for (const std::uint32_t msn : {0U, 1U, 2U, 3U, UINT32_MAX}) {
       CAPTURE(static_cast<int>(completions));
       CAPTURE(msn);
-      auto options = Blocked::options();
+      auto options = with_rtr(mpa::Rtr::kWrite, Blocked::options());
       options.completions = completions;
-      options.startup.rtr = mpa::Rtr::kWrite;
       Connected pair(options, Blocked::options());
       const auto [mine, theirs] = regions(pair, 8);
       for (const std::uint64_t id : {1U, 2U}) {

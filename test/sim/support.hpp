@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <span>
 #include <string>
@@ -57,6 +56,20 @@ inline ConnectionOptions with_ord(std::uint16_t ord) {
   return out;
 }
 
+/// Return the options with one change to MPA's part of them.
+inline ConnectionOptions with_crc(bool crc, ConnectionOptions o = {}) {
+  o.startup.crc = crc;
+  return o;
+}
+inline ConnectionOptions with_rtr(mpa::Rtr rtr, ConnectionOptions o = {}) {
+  o.startup.rtr = rtr;
+  return o;
+}
+inline ConnectionOptions without_extensions(ConnectionOptions o = {}) {
+  o.startup.extensions = false;
+  return o;
+}
+
 /// Returns options of an end whose requests complete when the peer has acknowledged them.
 inline ConnectionOptions acknowledged(std::uint16_t ord = 16, std::uint16_t ird = 16) {
   ConnectionOptions o;
@@ -73,10 +86,9 @@ inline ConnectionOptions holding(mpa::Duration hold, ConnectionOptions o = {}) {
 }
 
 /// Returns options of an end that offers Send with Immediate.
-inline ConnectionOptions together() {
-  ConnectionOptions out;
-  out.startup.send_immediate = true;
-  return out;
+inline ConnectionOptions together(ConnectionOptions o = {}) {
+  o.startup.send_immediate = true;
+  return o;
 }
 
 /// A pair of connections in RTS.
@@ -148,94 +160,76 @@ inline RemoteAddress wrong_key(RemoteAddress at, std::uint32_t difference = 0x10
 }
 
 inline void post(End& end, const SendWr& wr) { REQUIRE(!end.qp->post_send(wr)); }
+/// Posts `wr` after adding what requests of most kinds have.
+inline void post(End& end, std::uint64_t id, WrOpcode opcode, SendFlags flags, SendWr wr) {
+  wr.wr_id = id;
+  wr.opcode = opcode;
+  wr.flags = flags;
+  post(end, wr);
+}
 
 inline void post_write(End& end, std::uint64_t id, const Sge& from, RemoteAddress to,
                        SendFlags flags = SendFlags::kSignaled) {
-  post(end,
-       {.wr_id = id, .opcode = WrOpcode::kWrite, .flags = flags, .sgl = {&from, 1}, .remote = to});
+  post(end, id, WrOpcode::kWrite, flags, {.sgl = {&from, 1}, .remote = to});
 }
 inline void post_read(End& end, std::uint64_t id, const Sge& to, RemoteAddress from,
                       SendFlags flags = SendFlags::kSignaled) {
-  post(end,
-       {.wr_id = id, .opcode = WrOpcode::kRead, .flags = flags, .sgl = {&to, 1}, .remote = from});
+  post(end, id, WrOpcode::kRead, flags, {.sgl = {&to, 1}, .remote = from});
 }
 inline void post_send(End& end, std::uint64_t id, const Sge& from,
                       SendFlags flags = SendFlags::kSignaled) {
-  post(end, {.wr_id = id, .opcode = WrOpcode::kSend, .flags = flags, .sgl = {&from, 1}});
+  post(end, id, WrOpcode::kSend, flags, {.sgl = {&from, 1}});
 }
 inline void post_send_invalidate(End& end, std::uint64_t id, const Sge& from, Stag stag) {
-  post(end, {.wr_id = id,
-             .opcode = WrOpcode::kSendInvalidate,
-             .flags = SendFlags::kSignaled,
-             .sgl = {&from, 1},
-             .invalidate = stag});
+  post(end, id, WrOpcode::kSendInvalidate, SendFlags::kSignaled,
+       {.sgl = {&from, 1}, .invalidate = stag});
 }
 inline void post_local_invalidate(End& end, std::uint64_t id, Stag stag,
                                   SendFlags flags = SendFlags::kSignaled) {
-  post(end,
-       {.wr_id = id, .opcode = WrOpcode::kLocalInvalidate, .flags = flags, .invalidate = stag});
+  post(end, id, WrOpcode::kLocalInvalidate, flags, {.invalidate = stag});
 }
 inline void post_fast_register(End& end, std::uint64_t id, const Region* what, std::uint8_t key,
                                const Region* memory, Access access = kEverything) {
-  post(end, {.wr_id = id,
-             .opcode = WrOpcode::kFastRegister,
-             .flags = SendFlags::kSignaled,
-             .registration = {.stag = stag_of(what),
-                              .key = key,
-                              .address = memory->address,
-                              .length = memory->length,
-                              .access = access}});
+  const verbs::Registration registration{.stag = stag_of(what),
+                                         .key = key,
+                                         .address = memory->address,
+                                         .length = memory->length,
+                                         .access = access};
+  post(end, id, WrOpcode::kFastRegister, SendFlags::kSignaled, {.registration = registration});
 }
 inline void post_bind(End& end, std::uint64_t id, const Region* what, std::uint8_t key,
                       const Region* memory, std::size_t offset, std::size_t length, Access access) {
-  post(end, {.wr_id = id,
-             .opcode = WrOpcode::kBindWindow,
-             .flags = SendFlags::kSignaled,
-             .bind = {.window = stag_of(what),
-                      .key = key,
-                      .region = stag_of(memory),
-                      .address = memory->address + offset,
-                      .length = length,
-                      .access = access}});
+  const verbs::WindowBind bind{.window = stag_of(what),
+                               .key = key,
+                               .region = stag_of(memory),
+                               .address = memory->address + offset,
+                               .length = length,
+                               .access = access};
+  post(end, id, WrOpcode::kBindWindow, SendFlags::kSignaled, {.bind = bind});
 }
 inline void post_fetch_add(End& end, std::uint64_t id, const Sge& old, RemoteAddress at,
                            std::uint64_t add, SendFlags flags = SendFlags::kSignaled) {
-  post(end, {.wr_id = id,
-             .opcode = WrOpcode::kFetchAdd,
-             .flags = flags,
-             .sgl = {&old, 1},
-             .remote = at,
-             .atomic = {.add_or_swap = add}});
+  post(end, id, WrOpcode::kFetchAdd, flags,
+       {.sgl = {&old, 1}, .remote = at, .atomic = {.add_or_swap = add}});
 }
 inline void post_cmp_swap(End& end, std::uint64_t id, const Sge& old, RemoteAddress at,
                           std::uint64_t compare, std::uint64_t swap) {
-  post(end, {.wr_id = id,
-             .opcode = WrOpcode::kCmpSwap,
-             .flags = SendFlags::kSignaled,
-             .sgl = {&old, 1},
-             .remote = at,
-             .atomic = {.add_or_swap = swap, .compare = compare}});
+  post(end, id, WrOpcode::kCmpSwap, SendFlags::kSignaled,
+       {.sgl = {&old, 1}, .remote = at, .atomic = {.add_or_swap = swap, .compare = compare}});
 }
 inline void post_immediate(End& end, std::uint64_t id, std::uint64_t immediate,
                            SendFlags flags = SendFlags::kSignaled) {
-  post(end, {.wr_id = id, .opcode = WrOpcode::kImmediate, .flags = flags, .immediate = immediate});
+  post(end, id, WrOpcode::kImmediate, flags, {.immediate = immediate});
 }
 inline void post_write_immediate(End& end, std::uint64_t id, const Sge& from, RemoteAddress to,
                                  std::uint64_t immediate, SendFlags flags = SendFlags::kSignaled) {
-  post(end, {.wr_id = id,
-             .opcode = WrOpcode::kWriteImmediate,
-             .flags = flags,
-             .sgl = {&from, 1},
-             .remote = to,
-             .immediate = immediate});
+  post(end, id, WrOpcode::kWriteImmediate, flags,
+       {.sgl = {&from, 1}, .remote = to, .immediate = immediate});
 }
 inline void post_send_immediate(End& end, std::uint64_t id, std::span<const Sge> from,
                                 std::uint32_t immediate, SendFlags flags = SendFlags::kSignaled) {
-  post(end, {.wr_id = id,
-             .opcode = WrOpcode::kSendImmediate,
-             .flags = flags,
-             .sgl = from,
-             .immediate = std::uint64_t{immediate} << 32});
+  post(end, id, WrOpcode::kSendImmediate, flags,
+       {.sgl = from, .immediate = std::uint64_t{immediate} << 32});
 }
 /// Posts an atomic or a Read. The peer executes and answers both in order.
 inline void post_answered(End& end, bool atomic, std::uint64_t id, const Sge& to,

@@ -16,12 +16,7 @@ struct Unreliable : Connected {
     verbs::make_unreliable(*a->qp);
     verbs::make_unreliable(*b->qp);
   }
-  static ConnectionOptions options(bool crc) {
-    ConnectionOptions out = holding(1s);
-    out.completions = verbs::Completions::kAcknowledged;
-    out.startup.crc = crc;
-    return out;
-  }
+  static ConnectionOptions options(bool crc) { return with_crc(crc, holding(1s, acknowledged())); }
 };
 
 }  // namespace

@@ -71,8 +71,7 @@ TEST_CASE("an end that has nothing to acknowledge closes at once") {
 TEST_CASE("an end that has received only an RTR closes at once [EMPA-38]") {
   for (const auto rtr : {mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
     CAPTURE(static_cast<int>(rtr));
-    auto options = acknowledged();
-    options.startup.rtr = rtr;
+    const auto options = with_rtr(rtr, acknowledged());
     Connected pair(options, options);
     CHECK_FALSE(pair.b->connection->awaits_ack_request(pair.b->now));
     REQUIRE(!pair.b->qp->disconnect());

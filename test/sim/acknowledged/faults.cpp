@@ -22,9 +22,7 @@ TEST_CASE(
 TEST_CASE("a Send without a receive fails, identified by its MSN [DDP-31] [RDMAP-20]") {
   for (const auto rtr : {mpa::Rtr::kNone, mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
     CAPTURE(static_cast<int>(rtr));
-    ConnectionOptions options = acknowledged();
-    options.startup.rtr = rtr;
-    Connected pair(options, {});
+    Connected pair(with_rtr(rtr, acknowledged()), {});
     const auto [mine, theirs] = regions(pair, 64);
     for (const std::uint64_t id : {10U, 11U, 12U}) post_recv(*pair.b, id, sge(theirs, 0, 64));
     post_send(*pair.a, 1, sge(mine, 0, 8));
@@ -41,9 +39,7 @@ TEST_CASE("a Send without a receive fails, identified by its MSN [DDP-31] [RDMAP
 }
 
 TEST_CASE("with an IRD of 0 an end answers empty Reads, and refuses all other Reads and atomics") {
-  ConnectionOptions reads_first;
-  reads_first.startup.rtr = mpa::Rtr::kRead;
-  for (const auto& options : {acknowledged(), ConnectionOptions{}, reads_first}) {
+  for (const auto& options : {acknowledged(), ConnectionOptions{}, with_rtr(mpa::Rtr::kRead)}) {
     for (const bool atomic : {true, false}) {
       Pair pair(options, options);
       REQUIRE(pair.establish(0, 16));
@@ -63,15 +59,14 @@ TEST_CASE("with an IRD of 0 an end answers empty Reads, and refuses all other Re
 // The MSN in the Terminate also counts the Reads with which this stack requests acknowledgements,
 // and the Read that serves as RTR.
 TEST_CASE("of several Reads and atomics, the one the Terminate names fails [VRB-54] [EXT-61]") {
-  for (auto options : {ConnectionOptions{}, acknowledged()}) {
+  for (const auto& options : {ConnectionOptions{}, acknowledged()}) {
     for (const auto& [rtr, atomic_fails] :
          {std::pair{mpa::Rtr::kWrite, true}, std::pair{mpa::Rtr::kWrite, false},
           std::pair{mpa::Rtr::kRead, true}, std::pair{mpa::Rtr::kRead, false}}) {
       CAPTURE(static_cast<int>(options.completions));
       CAPTURE(static_cast<int>(rtr));
       CAPTURE(atomic_fails);
-      options.startup.rtr = rtr;
-      Connected pair(options, {});
+      Connected pair(with_rtr(rtr, options), {});
       const auto [mine, theirs] = regions(pair, 64);
       const auto ask = [&, atomic = atomic_fails](std::uint64_t id, std::size_t at) {
         post_answered(*pair.a, atomic, id, sge(mine, 0, 8), remote(theirs, at));

@@ -10,11 +10,7 @@ namespace {
 
 constexpr std::size_t kPayload = 40'000;
 
-ConnectionOptions overtaken() {
-  auto out = holding(60s, acknowledged());
-  out.startup.send_immediate = true;
-  return out;
-}
+ConnectionOptions overtaken() { return together(holding(60s, acknowledged())); }
 
 /// A pair whose end `a` has not posted the receive for a Send of `b`, which has request number 50
 /// and has arrived.
@@ -39,9 +35,7 @@ struct Overtaken : Connected {
 TEST_CASE("requests of every kind complete while a message of the peer waits [RDMAP-79]") {
   for (const std::size_t segment : {100'000U, 50U}) {
     for (const bool crc : {true, false}) {
-      auto options = overtaken();
-      options.startup.crc = crc;
-      Overtaken pair(options, segment);
+      Overtaken pair(with_crc(crc, overtaken()), segment);
       Region* const target = pair.b->memory(kPayload, kEverything);
       for (std::uint64_t id = 0; id < 2; ++id) post_recv(*pair.b, id, sge(target, 0, 64));
       post_read(*pair.a, 1, sge(pair.mine, 0, kPayload), remote(pair.theirs));
@@ -138,9 +132,7 @@ TEST_CASE("the Terminate for a message without a receive echoes it, not a later 
 }
 
 TEST_CASE("a fault in an answer ends the stream, although an earlier message waits [RDMAP-46]") {
-  auto options = overtaken();
-  options.startup.crc = false;
-  Overtaken pair(options);
+  Overtaken pair(with_crc(false, overtaken()));
   ddp::SegmentHeader header{.tagged = true, .last = true, .stag = Stag{1}};
   header.rsvd_ulp = rdmap::control_octet(rdmap::Opcode::kReadResponse);
   const auto strange = fpdu(header, {});

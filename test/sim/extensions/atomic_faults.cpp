@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::size_t kBlock = 64;
 
-ConnectionOptions without_extensions() {
-  ConnectionOptions o;
-  o.startup.extensions = false;
-  return o;
-}
-
 // Creates a region whose first octet has an odd address and TO 0.
 Region* odd_base(End& end, std::size_t by) {
   const Region* block = end.memory(kBlock, kEverything);
@@ -168,11 +162,8 @@ TEST_CASE(
       post_recv(*pair.b, 9, sge(theirs, 0, 8));
       const Sge local = sge(mine, 0, 8);
       post_write(*pair.a, 1, local, remote(theirs));
-      post(*pair.a, {.wr_id = 2,
-                     .opcode = opcode,
-                     .flags = SendFlags::kSignaled,
-                     .sgl = {&local, opcode == WrOpcode::kImmediate ? 0U : 1U},
-                     .remote = remote(theirs)});
+      post(*pair.a, 2, opcode, SendFlags::kSignaled,
+           {.sgl = {&local, opcode == WrOpcode::kImmediate ? 0U : 1U}, .remote = remote(theirs)});
       post_write(*pair.a, 3, local, remote(theirs));
       pair.establish();
       const auto done = text(pair.a->completions());

@@ -34,9 +34,7 @@ TEST_CASE(
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{40'000}}) {
     for (const bool crc : {true, false}) {
       CAPTURE(size);
-      ConnectionOptions options;
-      options.startup.crc = crc;
-      options.max_ulpdu = 1024;
+      const auto options = with_crc(crc, {.max_ulpdu = 1024});
       Connected pair(options, options, {.seed = 5, .max_segment = 700});
       const auto [mine, theirs] = regions(pair, 40'000);
       fill_pattern(mine);

@@ -50,9 +50,7 @@ TEST_CASE("a Send with Immediate is one completion at both ends, of any length")
 TEST_CASE(
     "a Send with Immediate cannot be sent to a peer that did not agree to it, or to RFC 7306 "
     "[EXT-1]") {
-  auto nothing = together();
-  nothing.startup.extensions = false;
-  for (const auto& other : {ConnectionOptions{}, nothing}) {
+  for (const auto& other : {ConnectionOptions{}, without_extensions(together())}) {
     for (const bool a_knows : {true, false}) {
       Connected pair(a_knows ? together() : other, a_knows ? other : together());
       CHECK_FALSE(pair.a->qp->query().send_immediate);
@@ -104,10 +102,8 @@ TEST_CASE("a Send with Immediate posted in Idle is sent if the peer agrees, and 
       Region* theirs = pair.b->memory(8, kEverything);
       post_recv(*pair.b, 9, sge(theirs, 0, 8));
       const bool alone = opcode == WrOpcode::kImmediate;
-      post(*pair.a, {.wr_id = 2,
-                     .opcode = opcode,
-                     .flags = SendFlags::kSignaled,
-                     .immediate = upper(4) | (alone ? rdmap::kOfNextSend : 0)});
+      post(*pair.a, 2, opcode, SendFlags::kSignaled,
+           {.immediate = upper(4) | (alone ? rdmap::kOfNextSend : 0)});
       pair.establish();
       CHECK(text(pair.a->completions()) == (fails ? "2 local QP operation error" : "2 success"));
       CHECK(text(pair.b->completions()) == (fails ? "9 work request flushed" : "9 success"));

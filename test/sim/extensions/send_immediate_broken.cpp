@@ -9,11 +9,7 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-ConnectionOptions agreed_without_crc() {
-  auto out = together();
-  out.startup.crc = false;
-  return out;
-}
+const ConnectionOptions kAgreed = with_crc(false, together());
 
 /// Returns the FPDU of an untagged segment on queue 0.
 std::vector<std::byte> send_fpdu(rdmap::Opcode opcode, std::uint32_t msn, View payload) {
@@ -36,7 +32,7 @@ void announce(Pair& pair) {
 /// Two ends. An Immediate that announces a Send has consumed a receive at `b`.
 struct Announced : Connected {
   explicit Announced(const verbs::QpInit& init_b = {})
-      : Connected(agreed_without_crc(), agreed_without_crc(), {}, {}, init_b) {
+      : Connected(kAgreed, kAgreed, {}, {}, init_b) {
     const Sge to = sge(inbox, 0, 64);
     const verbs::RecvWr wr{.wr_id = 9, .sgl = {&to, 1}};
     REQUIRE(!(init_b.srq != nullptr ? init_b.srq->post_recv(wr) : b->qp->post_recv(wr)));
@@ -88,9 +84,7 @@ TEST_CASE("a local close completes when the peer's direction ends without the an
 TEST_CASE("an announced receive of a shared queue is flushed with its stream, the rest not") {
   verbs::SharedReceiveQueue srq(1, {}, nullptr);
   REQUIRE(!srq.post_recv({.wr_id = 9}));
-  verbs::QpInit init;
-  init.srq = &srq;
-  Announced pair(init);
+  Announced pair({.srq = &srq});
   REQUIRE(!pair.b->qp->abort());
   CHECK(text(pair.b->completions()) == "9 work request flushed");
   CHECK(srq.size() == 1);
@@ -117,9 +111,9 @@ TEST_CASE("another announcement instead of the Send is 0/2/06 [RDMAP-97]") {
 }
 
 TEST_CASE("a Send whose source is deregistered while it waits behind its Immediate is not sent") {
-  auto one_by_one = agreed_without_crc();
+  auto one_by_one = kAgreed;
   one_by_one.transmit_batch = 1;  // Frames the Send only after the Immediate has been sent.
-  Connected pair(one_by_one, agreed_without_crc());
+  Connected pair(one_by_one, kAgreed);
   const auto [mine, inbox] = regions(pair, 64);
   fill_pattern(mine);
   post_recv(*pair.b, 9, sge(inbox, 0, 64));
