@@ -33,21 +33,17 @@ Octets with_version(SegmentHeader header, std::uint8_t version) {
 }
 
 TEST_CASE("the table of DDP's Terminate codes [DDP-83]") {
-  const auto triplet = [](const Fault& f) {
-    return fmt::format("{}/{}/{:02x}", static_cast<int>(f.layer), f.type, f.code);
-  };
-  CHECK(triplet(kDdpCatastrophic) == "1/0/00");
-  CHECK(triplet(kTaggedInvalidStag) == "1/1/00");
-  CHECK(triplet(kTaggedBounds) == "1/1/01");
-  CHECK(triplet(kTaggedNotAssociated) == "1/1/02");
-  CHECK(triplet(kTaggedWrap) == "1/1/03");
-  CHECK(triplet(kTaggedVersion) == "1/1/04");
-  CHECK(triplet(kUntaggedQn) == "1/2/01");
-  CHECK(triplet(kUntaggedNoBuffer) == "1/2/02");
-  CHECK(triplet(kUntaggedMsnRange) == "1/2/03");
-  CHECK(triplet(kUntaggedMo) == "1/2/04");
-  CHECK(triplet(kUntaggedTooLong) == "1/2/05");
-  CHECK(triplet(kUntaggedVersion) == "1/2/06");
+  const std::pair<Fault, const char*> codes[] = {
+      {kDdpCatastrophic, "1/0/00"},  {kTaggedInvalidStag, "1/1/00"},
+      {kTaggedBounds, "1/1/01"},     {kTaggedNotAssociated, "1/1/02"},
+      {kTaggedWrap, "1/1/03"},       {kTaggedVersion, "1/1/04"},
+      {kUntaggedQn, "1/2/01"},       {kUntaggedNoBuffer, "1/2/02"},
+      {kUntaggedMsnRange, "1/2/03"}, {kUntaggedMo, "1/2/04"},
+      {kUntaggedTooLong, "1/2/05"},  {kUntaggedVersion, "1/2/06"}};
+  for (const auto& [fault, code] : codes) {
+    CHECK(fmt::format("{}/{}/{:02x}", static_cast<int>(fault.layer), fault.type, fault.code) ==
+          code);
+  }
 }
 
 TEST_CASE("a message must be shorter than 2^32 octets in any buffer [DDP-38, DDP-71]") {

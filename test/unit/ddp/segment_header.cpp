@@ -9,23 +9,21 @@ namespace {
 
 using namespace test;
 
+/// Checks the octets of a header, and that decoding them loses and changes nothing.
+void check_octets(const SegmentHeader& header, const std::string& expected) {
+  CHECK(bytes::to_hex(segment(header), 0) == expected);
+  const auto back = decode_segment_header(segment(header));
+  REQUIRE(back);
+  CHECK(bytes::to_hex(segment(*back), 0) == expected);
+}
+
 TEST_CASE("the tagged header has its 14 octets in order [DDP-12, DDP-13, DDP-20, DDP-22, DDP-23]") {
   const SegmentHeader h{.tagged = true,
                         .last = true,
                         .rsvd_ulp = 0x5A,
                         .stag = Stag{0x11223344},
                         .to = TaggedOffset{0x0102030405060708}};
-  CHECK(bytes::to_hex(segment(h), 0) == "c15a112233440102030405060708");
-
-  const auto back = decode_segment_header(segment(h));
-  REQUIRE(back);
-  CHECK(back->tagged);
-  CHECK(back->last);
-  CHECK(back->version == 1);
-  CHECK(back->rsvd_ulp == 0x5A);
-  CHECK(back->stag == Stag{0x11223344});
-  CHECK(back->to == TaggedOffset{0x0102030405060708});
-  CHECK(back->size() == 14);
+  check_octets(h, "c15a112233440102030405060708");
 }
 
 TEST_CASE("the untagged header has its 18 octets in order [DDP-12, DDP-27, DDP-28, DDP-30]") {
@@ -35,18 +33,7 @@ TEST_CASE("the untagged header has its 18 octets in order [DDP-12, DDP-27, DDP-2
                         .qn = 2,
                         .msn = Msn{0x01020304},
                         .mo = 0x0A0B0C0D};
-  CHECK(bytes::to_hex(segment(h), 0) == "4144a1b2c3d400000002010203040a0b0c0d");
-
-  const auto back = decode_segment_header(segment(h));
-  REQUIRE(back);
-  CHECK_FALSE(back->tagged);
-  CHECK(back->last);
-  CHECK(back->rsvd_ulp == 0x44);
-  CHECK(back->rsvd_ulp_rest == 0xA1B2C3D4);
-  CHECK(back->qn == 2);
-  CHECK(back->msn == Msn{0x01020304});
-  CHECK(back->mo == 0x0A0B0C0D);
-  CHECK(back->size() == 18);
+  check_octets(h, "4144a1b2c3d400000002010203040a0b0c0d");
 }
 
 TEST_CASE("without the L bit the control octet is 81 or 01 [DDP-13, DDP-14]") {

@@ -51,8 +51,7 @@ TEST_CASE("with CRC on, no flipped bit yields another ULPDU [MPA-35] [MPA-46] [M
 }
 
 TEST_CASE("if CRC and marker are both wrong, the CRC error is reported [MPA-46]") {
-  ReferenceStream stream(true, true);
-  stream.fpdu(Octets(600), {.wrong_ptr = 8});
+  const auto stream = ReferenceStream(true, true).fpdu(Octets(600), {.wrong_ptr = 8});
   Octets octets = stream.octets();
   octets[20] ^= std::byte{1};
   const Received received = receive({.markers = true}, octets);
@@ -87,8 +86,7 @@ TEST_CASE("kPartial is returned once, when the requested prefix is complete and 
         CAPTURE(markers);
         CAPTURE(position);
         CAPTURE(want);
-        ReferenceStream stream(markers, true, position);
-        stream.fpdu(ulpdu);
+        const auto stream = ReferenceStream(markers, true, position).fpdu(ulpdu);
         Deframer deframer({.markers = markers, .position = position});
         View rest(stream.octets());
         std::size_t partials = 0;
@@ -117,8 +115,7 @@ TEST_CASE("kPartial is returned once, when the requested prefix is complete and 
 }
 
 TEST_CASE("a ULPDU shorter than the requested prefix is returned complete") {
-  ReferenceStream stream(false, true);
-  stream.fpdu(Octets(3, std::byte{9}));
+  const auto stream = ReferenceStream(false, true).fpdu(Octets(3, std::byte{9}));
   Deframer deframer({});
   fill(deframer, stream.octets(), 7);
   CHECK(*deframer.next(18) == Step::kPartial);
@@ -144,8 +141,7 @@ TEST_CASE("after an FPDU, the deframer knows whether an octet of the next one ha
 }
 
 TEST_CASE("without read-ahead a plan ends with the length field, then with the FPDU") {
-  ReferenceStream stream(true, true);
-  stream.fpdu(Octets(100));
+  const auto stream = ReferenceStream(true, true).fpdu(Octets(100));
   Deframer deframer({.markers = true});
   CHECK(plan_size(deframer, false) == 4 + 2);
   const View octets(stream.octets());
@@ -162,8 +158,7 @@ TEST_CASE("without read-ahead a plan ends with the length field, then with the F
 }
 
 TEST_CASE("in a large FPDU the plan ends with it, then where the next is expected to end") {
-  ReferenceStream stream(false, true);
-  stream.fpdu(random_octets(40000, 9));
+  const auto stream = ReferenceStream(false, true).fpdu(random_octets(40000, 9));
   const std::size_t size = stream.octets().size();
   Deframer deframer({.stage = 100000});
   fill(deframer, stream.octets(), 1000);

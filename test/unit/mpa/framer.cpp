@@ -108,8 +108,7 @@ TEST_CASE("payload in several pieces keeps its order, and empty pieces are dropp
     framer.frame(View(ulpdu).first(18),
                  Gather{payload.first(700), View{}, payload.subspan(700, 1), payload.subspan(701)},
                  PayloadMode::kInPlace, 0);
-    ReferenceStream reference(true, true);
-    reference.fpdu(ulpdu);
+    const auto reference = ReferenceStream(true, true).fpdu(ulpdu);
     for (const View piece : framer.plan(kAll)) CHECK(!piece.empty());
     CHECK(send_all(framer) == reference.octets());
   }
@@ -118,8 +117,7 @@ TEST_CASE("payload in several pieces keeps its order, and empty pieces are dropp
 TEST_CASE("copied payload may change after frame()") {
   Framer framer({.copy_below = 0});
   Octets ulpdu = random_octets(30000, 4);
-  ReferenceStream reference(false, true);
-  reference.fpdu(ulpdu);
+  const auto reference = ReferenceStream(false, true).fpdu(ulpdu);
   frame(framer, ulpdu, 0, PayloadMode::kCopy);
   std::ranges::fill(ulpdu, std::byte{0});
   CHECK(send_all(framer) == reference.octets());
@@ -240,11 +238,7 @@ TEST_CASE("drop_unsent keeps a partly sent FPDU, and the stream continues after 
   const Octets last = random_octets(18 + 1200, 13);
   for (const bool markers : {false, true}) {
     for (const PayloadMode mode : {PayloadMode::kInPlace, PayloadMode::kCopy}) {
-      const std::size_t first_size = [&] {
-        ReferenceStream one(markers, true);
-        one.fpdu(first);
-        return one.octets().size();
-      }();
+      const auto first_size = ReferenceStream(markers, true).fpdu(first).octets().size();
       // Tries three cases: sends nothing, part of the first FPDU, or exactly the first FPDU.
       for (std::size_t out = 0; out <= first_size; out += out < 40 ? 1 : 13) {
         CAPTURE(out);
@@ -294,8 +288,7 @@ TEST_CASE("drop_unsent frees the space in the ring") {
     framer.drop_unsent();
     CHECK(framer.queued_octets() == 0);
   }
-  ReferenceStream reference(false, true);
-  reference.fpdu(ulpdu);
+  const auto reference = ReferenceStream(false, true).fpdu(ulpdu);
   frame(framer, ulpdu, 2, PayloadMode::kCopy);
   CHECK(send_all(framer) == reference.octets());
   CHECK(cookies(framer) == std::vector<std::uint64_t>{2});

@@ -4,9 +4,6 @@
 // at the end. mixture.cpp tests streams of placed, staged and abandoned payloads.
 #include <doctest/doctest.h>
 
-#include <array>
-
-#include "iwarp/bytes/place.hpp"
 #include "stream.hpp"
 
 namespace iwarp::test {
@@ -85,8 +82,7 @@ TEST_CASE(
           CAPTURE(size);
           CAPTURE(position);
           const Octets ulpdu = random_octets(size, 1);
-          ReferenceStream stream(markers, crc, position);
-          stream.fpdu(ulpdu);
+          const auto stream = ReferenceStream(markers, crc, position).fpdu(ulpdu);
           const View octets(stream.octets());
           Destination destination(size - kHeader, 3);
           std::size_t tried = 0;
@@ -118,8 +114,7 @@ TEST_CASE(
 
 TEST_CASE("place() works when only the header has arrived, and with an empty ULPDU") {
   for (const std::size_t size : {std::size_t{0}, kHeader}) {
-    ReferenceStream stream(true, true);
-    stream.fpdu(Octets(size, std::byte{7}));
+    const auto stream = ReferenceStream(true, true).fpdu(Octets(size, std::byte{7}));
     const View octets(stream.octets());
     for (std::size_t split = 6 + size; split < octets.size(); ++split) {
       Deframer deframer({.markers = true});
@@ -189,8 +184,7 @@ TEST_CASE(
 TEST_CASE(
     "after a large placed FPDU the plan covers the beginning of the next, after a small one more") {
   for (const std::size_t size : {50000U, 500U}) {
-    ReferenceStream stream(false, true);
-    stream.fpdu(random_octets(size, 9));
+    const auto stream = ReferenceStream(false, true).fpdu(random_octets(size, 9));
     const View octets(stream.octets());
     Deframer deframer({});
     REQUIRE(reach_partial(deframer, octets, 20));
@@ -210,8 +204,7 @@ TEST_CASE(
 
 TEST_CASE("a flipped bit in a placed FPDU is a CRC mismatch, and never kPlaced [MPA-46]") {
   for (const bool markers : {false, true}) {
-    ReferenceStream stream(markers, true);
-    stream.fpdu(random_octets(600, 4));
+    const auto stream = ReferenceStream(markers, true).fpdu(random_octets(600, 4));
     Destination destination(600 - kHeader, 1);
     const std::size_t front = markers ? 6 : 2;
     for (std::size_t at = front; at < stream.octets().size(); ++at) {

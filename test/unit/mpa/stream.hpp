@@ -50,7 +50,7 @@ class ReferenceStream {
   ReferenceStream(bool markers, bool crc, std::uint64_t position = 0)
       : markers_(markers), crc_(crc), position_(position) {}
 
-  void fpdu(View ulpdu, const Oddities& odd = {}) {
+  ReferenceStream& fpdu(View ulpdu, const Oddities& odd = {}) {
     odd_ = odd;
     covered_.clear();
     start_.reset();
@@ -61,6 +61,7 @@ class ReferenceStream {
     marker_if_due();
     const std::uint32_t crc = crc_ ? crc32c::compute(covered_) : 0;
     for (int i = 0; i < 4; ++i) raw(static_cast<std::byte>(crc >> (8 * i)));
+    return *this;
   }
   const Octets& octets() const { return octets_; }
   std::uint64_t position() const { return position_; }

@@ -102,27 +102,20 @@ TEST_CASE(
   Table table;
   Region* region = fast(table);
   const auto good = registration(table, region);
-  const auto refused = [&](PdId pd, Registration what) {
+  const auto refused = [&](auto change, PdId pd = kPd) {
+    auto what = good;
+    change(what);
     CHECK(table.fast_register(pd, what) == Errc::kInvalidArgument);
     CHECK_FALSE(region->valid.load());
     CHECK(stag_of(region) == good.stag);
   };
-  refused(2, good);
-  auto bad = good;
-  bad.stag = Stag{0};
-  refused(kPd, bad);
-  bad.stag = Stag{good.stag.value + 0x100};
-  refused(kPd, bad);
-  bad.stag = stag_of(table.add());
-  refused(kPd, bad);
-  bad.stag = stag_of(window(table));
-  refused(kPd, bad);
-  bad = good;
-  bad.length = 0;
-  refused(kPd, bad);
-  bad = good;
-  bad.address = nullptr;
-  refused(kPd, bad);
+  refused([](auto&) {}, 2);
+  refused([](auto& r) { r.stag = Stag{0}; });
+  refused([](auto& r) { r.stag.value += 0x100; });
+  refused([&](auto& r) { r.stag = stag_of(table.add()); });
+  refused([&](auto& r) { r.stag = stag_of(window(table)); });
+  refused([](auto& r) { r.length = 0; });
+  refused([](auto& r) { r.address = nullptr; });
   CHECK(!table.fast_register(kPd, good));
 }
 
