@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <vector>

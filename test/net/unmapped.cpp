@@ -9,7 +9,6 @@
 #include <atomic>
 #include <csetjmp>
 #include <csignal>
-#include <cstdlib>
 #include <mutex>
 #include <string>
 

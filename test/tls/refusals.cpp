@@ -2,7 +2,6 @@
 // Tests handshakes that fail, peers without TLS, and peers that stall. Neither program may see a
 // connection, and none of its data may be sent.
 #include <algorithm>
-#include <mutex>
 
 #include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/statistics.hpp"

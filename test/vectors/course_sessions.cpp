@@ -19,7 +19,6 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "iwarp/bytes/cursor.hpp"
 #include "iwarp/sim/pair.hpp"

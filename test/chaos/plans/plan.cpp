@@ -3,8 +3,6 @@
 // they must not take, and a network that misbehaves in half of the connections.
 #include "plan.hpp"
 
-#include <algorithm>
-
 #include "judge/generated/random.hpp"
 
 namespace iwarp::chaos {

@@ -2,7 +2,6 @@
 // Tests which thread reads a datagram when it arrives: the worker, unless the program polls for the
 // datagram itself.
 #include <net/if.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>

@@ -2,13 +2,11 @@
 // Tests that every datagram arrives unchanged, whether the kernel segments it from a larger message
 // or it is sent as a message of its own.
 #include <net/if.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
 #include <vector>
 
 #include "iwarp/net/datagram_socket.hpp"

@@ -2,8 +2,6 @@
 // Tests the conversion between octets and hex, and how a Fault is printed and compared.
 #include <doctest/doctest.h>
 
-#include <string>
-
 #include "iwarp/bytes/fault.hpp"
 #include "iwarp/bytes/hex.hpp"
 

@@ -20,7 +20,6 @@ namespace {
 
 using frames::Closing;
 using frames::ConnectionInfo;
-using trace::Side;
 
 constexpr std::uint8_t kFinAck = 0x11, kSyn = 0x02, kSynAck = 0x12, kRst = 0x04;
 

@@ -13,7 +13,6 @@ namespace {
 using frames::Field;
 using frames::Rtr;
 using rdmap::Opcode;
-using trace::Side;
 
 std::string depths(std::initializer_list<unsigned> octets, bool enhanced = false) {
   std::vector<std::byte> data;

@@ -18,7 +18,6 @@ namespace {
 
 using frames::PacketMark;
 using frames::TcpReassembly;
-using frames::TcpSegment;
 
 /// Collects the reassembled stream; missing octets become 0xEE.
 struct Sink final : frames::StreamSink {

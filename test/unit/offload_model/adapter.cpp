@@ -11,7 +11,6 @@
 #include "support.hpp"
 
 namespace iwarp::offload_model {
-
 namespace {
 
 using doctest::Approx;
@@ -156,5 +155,4 @@ TEST_CASE("a page fault costs an interrupt and the mapping, over the transfers t
 }
 
 }  // namespace
-
 }  // namespace iwarp::offload_model

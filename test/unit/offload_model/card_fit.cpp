@@ -4,10 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-
 namespace iwarp::offload_model {
-
 namespace {
 
 /// A card that needs 0.4 us for a message, 20 us for a round trip and carries 12.5 GB/s. Its host
@@ -166,5 +163,4 @@ TEST_CASE("a card gains with many small messages in flight, not with one, nor wi
 }
 
 }  // namespace
-
 }  // namespace iwarp::offload_model

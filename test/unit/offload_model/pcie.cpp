@@ -6,7 +6,6 @@
 #include <doctest/doctest.h>
 
 namespace iwarp::offload_model {
-
 namespace {
 
 /// What the model says about a link, for packets of four sizes, in Gb/s.
@@ -174,5 +173,4 @@ TEST_CASE("a work request costs least traffic inlined, in lists and unsignalled"
 }
 
 }  // namespace
-
 }  // namespace iwarp::offload_model

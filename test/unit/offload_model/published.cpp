@@ -5,8 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include <set>
-
 using namespace iwarp::offload_model;
 using doctest::Approx;
 

@@ -7,7 +7,6 @@
 #include <string>
 
 namespace iwarp::offload_model {
-
 namespace {
 
 CardSample only(std::string_view text) {
@@ -153,5 +152,4 @@ TEST_CASE("bad input names the line and what was expected") {
 }
 
 }  // namespace
-
 }  // namespace iwarp::offload_model

@@ -6,7 +6,6 @@
 #include <rdma/rdma_netlink.h>
 
 #include <map>
-#include <random>
 
 #include "netlink_answers.hpp"
 

@@ -3,8 +3,6 @@
 // The fuzz target `explain` tests that it reports every octet once.
 #include <doctest/doctest.h>
 
-#include <string>
-
 #include "support.hpp"
 #include "vectors.hpp"
 
@@ -12,7 +10,6 @@ namespace iwarp::test {
 namespace {
 
 using trace::CrcVerdict;
-using trace::FrameKind;
 using trace::Side;
 
 /// Returns a script in which the near end sends matching startup frames and then one vector. If the

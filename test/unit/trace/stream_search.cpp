@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <random>
 
 #include "iwarp/mpa/fpdu.hpp"
 #include "support.hpp"

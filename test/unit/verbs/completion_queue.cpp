@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "iwarp/verbs/completion_queue_port.hpp"
-#include "iwarp/verbs/errors.hpp"
 #include "iwarp/verbs/reap_count.hpp"
 
 namespace iwarp::verbs {

@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <functional>
-#include <memory>
 
 #include "iwarp/verbs/qp_driver.hpp"
 

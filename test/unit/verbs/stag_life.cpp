@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the lifetime of STags: unpredictable values, limits, reuse and destruction.
-#include <algorithm>
 #include <set>
 
 #include "stag_support.hpp"
