@@ -20,8 +20,7 @@ TIMEOUT = 600 if SANITIZER else 240  # seconds for one command
 
 def run(*arguments, timeout=TIMEOUT, **options):
     """Runs a command until it ends. The result has returncode, stdout and stderr."""
-    return subprocess.run([IWARP, *map(str, arguments)], capture_output=True, text=True,
-                          timeout=timeout, **options)
+    return subprocess.run([IWARP, *map(str, arguments)], capture_output=True, text=True, timeout=timeout, **options)
 
 
 def start(*arguments, **options):

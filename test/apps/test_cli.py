@@ -107,8 +107,7 @@ class Generated(Case):
         words = line.split(" ")
         script = (f"source <({IWARP} completion bash); COMP_WORDS=({' '.join(map(repr, words))}); "
                   f"COMP_CWORD={len(words) - 1}; _iwarp; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
-        return subprocess.run(["bash", "-c", script], capture_output=True, text=True,
-                              check=True).stdout.split()
+        return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True).stdout.split()
 
     def test_bash_completes(self):
         self.assertIn("ping", self.complete("iwarp p"))
@@ -130,8 +129,7 @@ class Generated(Case):
             with self.subTest(shell=shell):
                 if shutil.which(shell) is None:
                     self.skipTest(f"{shell} is not installed")
-                done = subprocess.run([shell, "-n", script], capture_output=True, text=True,
-                                      check=False)
+                done = subprocess.run([shell, "-n", script], capture_output=True, text=True, check=False)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
@@ -154,10 +152,8 @@ class Failures(Case):
             self.assert_fails(run("serve", self.dir, "--listen", f"127.0.0.1:{port}"), 1,
                               rf"^iwarp serve: cannot listen on 127.0.0.1:{port}: address in use$")
         refused = rf"cannot connect to 127.0.0.1:{port}: connection refused$"
-        self.assert_fails(run("get", f"iwarp://127.0.0.1:{port}/x", self.out), 1,
-                          "^iwarp get: " + refused)
-        self.assert_fails(run("put", self.file("x", 1), f"iwarp://127.0.0.1:{port}/x"), 1,
-                          "^iwarp put: " + refused)
+        self.assert_fails(run("get", f"iwarp://127.0.0.1:{port}/x", self.out), 1, "^iwarp get: " + refused)
+        self.assert_fails(run("put", self.file("x", 1), f"iwarp://127.0.0.1:{port}/x"), 1, "^iwarp put: " + refused)
         self.assert_fails(run("ping", f"127.0.0.1:{port}"), 1, "^iwarp ping: " + refused)
         self.assert_fails(run("perf", f"127.0.0.1:{port}", "write-bw"), 1, "^iwarp perf: " + refused)
 
@@ -185,8 +181,7 @@ class Failures(Case):
     def test_an_interrupt_is_heard_while_connecting(self):
         with socket.create_server(("127.0.0.1", 0)) as server:
             host = f"127.0.0.1:{server.getsockname()[1]}"
-            for words in (("ping", host),
-                          ("get", f"iwarp://{host}/x", self.out, "--timeout", "3600")):
+            for words in (("ping", host), ("get", f"iwarp://{host}/x", self.out, "--timeout", "3600")):
                 with self.subTest(words=words):
                     client = start(*words)
                     with server.accept()[0]:

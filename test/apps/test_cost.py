@@ -286,8 +286,7 @@ class Cost(Case):
         self.fails("not JSON", "predict", "--host", self.json_file("a", "{"))
         self.fails(r'ack \(.*, in us\): "unit" is "ns", but must be "us"', "predict", "--host",
                    self.json_file("b", {"parameters": {"ack": {"value": 1, "unit": "ns"}}}))
-        self.fails("unknown parameter speed", "predict", "--host",
-                   self.json_file("c", {"parameters": {"speed": {}}}))
+        self.fails("unknown parameter speed", "predict", "--host", self.json_file("c", {"parameters": {"speed": {}}}))
         self.fails("not a JSON array", "validate", "--runs", self.json_file("d", {}))
         self.fails("record 1: not in the format that iwarp cost validate --out writes", "validate", "--runs",
                    self.json_file("e", [{}]))
@@ -419,8 +418,7 @@ class Cost(Case):
 
     def test_a_machine_is_measured(self):
         out = self.scratch / "host.json"
-        result = run("cost", "calibrate", "--out", out, "--repeat", 1, "--seconds", "0.02",
-                     timeout=300)
+        result = run("cost", "calibrate", "--out", out, "--repeat", 1, "--seconds", "0.02", timeout=300)
         self.assertEqual(result.returncode, 0, result.stderr)
         host = json.loads(out.read_text())
         for name in ("kernel", "processor", "virtualised"):
@@ -480,8 +478,7 @@ class Cost(Case):
             self.assertAlmostEqual(priced["get"] + priced["put"], both, delta=0.15)
             text = self.assert_ok(run("put", self.dir / "data", server.url("copy"), "-q", "--cost"))
             self.assertIn("checksum", text)
-            self.assert_fails(run("get", server.url("data"), self.out, "--cost=nowhere"), 2,
-                              "cannot open nowhere")
+            self.assert_fails(run("get", server.url("data"), self.out, "--cost=nowhere"), 2, "cannot open nowhere")
 
     def test_a_measurement_gets_its_bill(self):
         short = ("--duration", 0.2, "--warm-up", 0.05)

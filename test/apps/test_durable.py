@@ -106,8 +106,7 @@ class Kills(Case):
                 elif victim == "server":
                     self.assert_fails(ended, 1, f"^iwarp {verb}: ")
             looks += watcher.looks
-        self.assertEqual([n for n in self.names(self.dir) if not n.startswith(".iwarp-")],
-                         ["f", "g"])
+        self.assertEqual([n for n in self.names(self.dir) if not n.startswith(".iwarp-")], ["f", "g"])
         server.stop()
         with Server("serve", self.dir):
             self.assertEqual(self.names(self.dir), ["f", "g"])
@@ -235,8 +234,7 @@ class PowerCuts(Disk):
         cuts = 0
         for old in (True, False):
             whole = (content(0) if old else None, content(1))
-            for fail in ([], [("tmpfile", 0, errno.EOPNOTSUPP)],
-                         [("fallocate", 0, errno.EOPNOTSUPP)]):
+            for fail in ([], [("tmpfile", 0, errno.EOPNOTSUPP)], [("fallocate", 0, errno.EOPNOTSUPP)]):
                 for result, path in self.each_side(fail, old):
                     self.assert_ok(result)
                     lines = self.log.read_text().splitlines()

@@ -23,13 +23,11 @@ def pcapng(capture):
         size = len(body) + 12
         return struct.pack("<II", kind, size) + body + struct.pack("<I", size)
 
-    blocks = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)),
-              block(1, struct.pack("<HHI", 1, 0, 0))]
+    blocks = [block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)), block(1, struct.pack("<HHI", 1, 0, 0))]
     for record in records(capture):
         seconds, fraction, size, wire = struct.unpack_from("<4I", record)
         micros = seconds * 1000000 + fraction
-        blocks.append(block(6, struct.pack("<5I", 0, micros >> 32, micros & 0xFFFFFFFF, size, wire)
-                            + record[16:]))
+        blocks.append(block(6, struct.pack("<5I", 0, micros >> 32, micros & 0xFFFFFFFF, size, wire) + record[16:]))
     return b"".join(blocks)
 
 
@@ -184,8 +182,7 @@ class Spoiled(Explain):
         self.assertIn("the capture begins in the middle of the connection: ", text)
         self.assertIn(" 0 violations\n", text)
         # At offset 26 of the Ethernet packet is the source address, here 10.0.2.15.
-        text = self.explain(self.with_packets(
-            p for p in self.packets if p[16 + 26:16 + 30] == bytes([10, 0, 2, 15])))
+        text = self.explain(self.with_packets(p for p in self.packets if p[16 + 26:16 + 30] == bytes([10, 0, 2, 15])))
         self.assertIn("the capture contains nothing that 10.0.2.2:22806 sent", text)
         self.assertIn("RDMA Read Response", text)
         self.assertIn("whether 10.0.2.15:36101 uses CRCs and markers is inferred from the frames\n", text)

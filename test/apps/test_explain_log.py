@@ -88,8 +88,7 @@ class Log(Case):
         self.assertRegex(text, r"\n\d+ records, 1 TCP connection, 1 with MPA, \d+ frames, \d violations?\n$")
 
     def test_only_failures_and_only_operations(self):
-        failed = event("iwarp:work_completed", {"queue": "send", "wr_id": "0000000000000007",
-                                                "status": "flushed"})
+        failed = event("iwarp:work_completed", {"queue": "send", "wr_id": "0000000000000007", "status": "flushed"})
         refused = event("iwarp:memory_refused", {"use": "write", "stag": "11223344", "length": 64,
                                                  "to": "0000000000001000", "why": "no_right"})
         forbidden = event("iwarp:memory_refused", {"use": "read_source", "stag": "11223344", "length": 8,
@@ -109,8 +108,7 @@ class Log(Case):
         local = [o for o in said if o["type"] == "local"]
         self.assertEqual({o["event"] for o in local},
                          {"work_posted", "work_completed", "memory_used", "state_updated"})
-        logged = [one["data"] for one in records(self.demo)[1:]
-                  if one["name"] == "iwarp:work_completed"]
+        logged = [one["data"] for one in records(self.demo)[1:] if one["name"] == "iwarp:work_completed"]
         self.assertEqual([o["data"] for o in local if o["event"] == "work_completed"], logged)
         self.assertEqual({o["end"] for o in local}, {"near"})
         frames = [o for o in said if o["type"] == "frame"]

@@ -76,8 +76,7 @@ class Content(Case):
             with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE) as reader:
                 held = os.open(fifo, os.O_RDWR)  # remains open at least until `cat` has opened the FIFO
                 result = []
-                worker = threading.Thread(target=lambda: result.append(
-                    run("get", "-q", server.url("f"), fifo)))
+                worker = threading.Thread(target=lambda: result.append(run("get", "-q", server.url("f"), fifo)))
                 worker.start()
                 read = reader.stdout.read(source.stat().st_size)
                 worker.join()

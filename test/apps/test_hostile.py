@@ -132,8 +132,7 @@ class Hostile(Case):
 
     def test_a_client_that_floods_keeps_nobody_from_reading(self):
         """A client may fill only its own queues. [SEC-24] [SEC-25] [SEC-36] [SEC-37]"""
-        with subprocess.Popen([CLIENT, self.server.address, "flood"], stdout=subprocess.PIPE,
-                              text=True) as client:
+        with subprocess.Popen([CLIENT, self.server.address, "flood"], stdout=subprocess.PIPE, text=True) as client:
             try:
                 self.assertEqual(client.stdout.readline(), "flooding\n")
                 for _ in range(3):
@@ -153,8 +152,7 @@ class Hostile(Case):
 
     def test_clients_that_say_nothing_give_way(self):
         with contextlib.ExitStack() as stack:
-            for arguments, client in ((("ping", "--server"), self.ping),
-                                      (("serve", self.dir), self.get)):
+            for arguments, client in ((("ping", "--server"), self.ping), (("serve", self.dir), self.get)):
                 server = stack.enter_context(Server(*arguments, "--max-clients", 4))
                 for _ in range(8):
                     stack.enter_context(established(server.port))
@@ -171,8 +169,7 @@ class Hostile(Case):
     @unittest.skipIf(SANITIZER, "a sanitizer needs more address space itself")
     def test_a_client_without_a_thread_is_refused_and_the_server_stays(self):
         with Server("ping", "--server") as server:
-            size = int(re.search(r"VmSize:\s+(\d+) kB",
-                                 pathlib.Path(f"/proc/{server.pid}/status").read_text())[1])
+            size = int(re.search(r"VmSize:\s+(\d+) kB", pathlib.Path(f"/proc/{server.pid}/status").read_text())[1])
             before = resource.prlimit(server.pid, resource.RLIMIT_AS)
             # This limit leaves too little memory for the stack of one more thread.
             resource.prlimit(server.pid, resource.RLIMIT_AS, ((size + 2048) * 1024, before[1]))

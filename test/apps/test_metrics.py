@@ -26,8 +26,7 @@ class Shown(Case):
             seen = []
 
             def watch():
-                while not seen or seen[-1].all("iwarp_setups_established_total",
-                                               side="passive") != [3]:
+                while not seen or seen[-1].all("iwarp_setups_established_total", side="passive") != [3]:
                     seen.append(metrics.Figures(where))
 
             watcher = threading.Thread(target=watch, daemon=True)
@@ -51,8 +50,7 @@ class Shown(Case):
     def test_ping_at_both_ends_on_a_unix_socket(self):
         with Server("ping", "--server", "--metrics", f"unix:{self.scratch}/server") as server:
             theirs = metrics.place_of(server.process)
-            client = start("ping", server.address, "--count", 0, "-q",
-                           "--metrics", f"unix:{self.scratch}/%p")
+            client = start("ping", server.address, "--count", 0, "-q", "--metrics", f"unix:{self.scratch}/%p")
             ours = metrics.place_of(client)
             self.assertEqual(ours, f"unix:{self.scratch}/{client.pid}")
             for where, side in ((ours, "active"), (theirs, "passive")):
@@ -85,12 +83,10 @@ class Shown(Case):
                 self.assertGreater(counted, 0)
                 self.assertGreaterEqual(after(f"iwarp_{name}_total"), counted)
             # The connection was closed without an error, so all data that was sent has arrived.
-            self.assertGreaterEqual(after("iwarp_octets_received_total"),
-                                    during("iwarp_octets_sent_total"))
+            self.assertGreaterEqual(after("iwarp_octets_received_total"), during("iwarp_octets_sent_total"))
             self.assert_ok(run("perf", server.address, "send-lat", "--duration", "0.1"))
             again = metrics.Figures(theirs)  # The next run uses another Rnic, whose counts are added to the same sums.
-            self.assertGreater(again("iwarp_octets_received_total"),
-                               after("iwarp_octets_received_total"))
+            self.assertGreater(again("iwarp_octets_received_total"), after("iwarp_octets_received_total"))
             self.assertEqual(again("iwarp_setups_established_total", side="passive"), 2)
 
     def test_a_peer_that_ends_with_a_terminate_shows_up_by_its_code(self):
@@ -149,8 +145,7 @@ class Log(Case):
         (self.dir / "data").write_bytes(b"x" * 1000)
         for form in ("text", "logfmt", "json"):
             with self.subTest(form=form):
-                server = start("serve", self.dir, "--listen", "127.0.0.1:0", "--log", "debug",
-                               "--log-format", form)
+                server = start("serve", self.dir, "--listen", "127.0.0.1:0", "--log", "debug", "--log-format", form)
                 first = server.stdout.readline()
                 address = re.search(r"listening on (127.0.0.1:\d+)", first)[1]
                 self.assert_ok(run("get", f"iwarp://{address}/data", self.out / form))
@@ -162,8 +157,7 @@ class Log(Case):
                 if form == "text":
                     continue
                 events = [json.loads(line) if form == "json" else
-                          dict(re.findall(r'(\w+)=(\w[^ ]*|"(?:[^"\\]|\\.)*")', line))
-                          for line in lines]
+                          dict(re.findall(r'(\w+)=(\w[^ ]*|"(?:[^"\\]|\\.)*")', line)) for line in lines]
                 names = [event["event"] for event in events]
                 self.assertEqual(names[0], "listening")
                 self.assertEqual(names.count("served"), 1)

@@ -11,8 +11,7 @@ import socket
 import metrics
 from support import Case, TIMEOUT, SANITIZER, Server, finish, main, run, start, wait_until
 
-RDMA = ("write-bw", "read-bw", "send-bw", "write-rate", "send-rate", "write-lat", "read-lat",
-        "send-lat")
+RDMA = ("write-bw", "read-bw", "send-bw", "write-rate", "send-rate", "write-lat", "read-lat", "send-lat")
 TCP = ("tcp-stream", "tcp-pingpong")
 WATCHED_RACES = "thread" in SANITIZER
 SHORT = ("--duration", 0.04, "--warm-up", 0.01)  # Even the shortest run moves at least one message.
@@ -31,8 +30,7 @@ class Perf(Case):
         for field in ("cpu_seconds_per_gb", "counters"):
             self.assertEqual(list(report[field]), ["client", "server"])
         self.assertGreater(report["messages_per_second"], 0)
-        self.assertAlmostEqual(report["bytes_per_second"],
-                               report["messages_per_second"] * report["size"], delta=1)
+        self.assertAlmostEqual(report["bytes_per_second"], report["messages_per_second"] * report["size"], delta=1)
         self.assertAlmostEqual(report["bits_per_second"], 8 * report["bytes_per_second"], delta=8)
         latency = report["latency_us"]
         self.assertLessEqual(0, latency["min"])
@@ -88,10 +86,8 @@ class Perf(Case):
                 with self.subTest(test=test, options=options):
                     report = self.measure("--self", test, "--check", *options)
                     ends = report["counters"].values()
-                    self.assertEqual(any(end["markers_sent"] for end in ends),
-                                     "--markers" in options)
-                    self.assertEqual(all(end["octets_crced"] for end in ends),
-                                     "off" not in options)
+                    self.assertEqual(any(end["markers_sent"] for end in ends), "--markers" in options)
+                    self.assertEqual(all(end["octets_crced"] for end in ends), "off" not in options)
 
     def test_ends_that_sleep_in_an_epoll_of_their_own(self):
         with Server("perf", "--server") as server:

@@ -11,8 +11,7 @@ from support import Case, TIMEOUT, Server, finish, main, processes, run, start
 class Ping(Case):
     def test_the_text_comes_back(self):
         with Server("ping", "--server", "-v") as server:
-            text = self.assert_ok(run("ping", server.address, "--count", 2, "--size", 26, "-v",
-                                      "--verify"))
+            text = self.assert_ok(run("ping", server.address, "--count", 2, "--size", 26, "-v", "--verify"))
             self.assertIn("ping data: rdma-ping-0: ABCDEFGHIJKL\n", text)
             self.assertIn("ping data: rdma-ping-1: BCDEFGHIJKLM\n", text)
             self.assertRegex(text, r"2 pings of 26 octets: min .*, median .*, max .*\n$")
@@ -33,8 +32,7 @@ class Ping(Case):
         for kind in ("send", "send-se", "send-inv", "send-se-inv"):
             with self.subTest(kind=kind), Server("ping", "--server", "--go-ahead", kind) as server:
                 for size in ("0", "1", "64K"):
-                    self.assert_ok(run("ping", server.address, "--count", 20, "--size", size,
-                                       "--verify", "-q"))
+                    self.assert_ok(run("ping", server.address, "--count", 20, "--size", size, "--verify", "-q"))
                 self.assertEqual(server.stop(), (0, ""))
 
     def test_the_go_ahead_is_the_servers(self):
@@ -83,8 +81,7 @@ class Ping(Case):
             with socket.create_connection(("127.0.0.1", server.port), TIMEOUT) as peer:
                 peer.sendall(b"MPA ID Req Frame" + bytes((0, 1, 0, 8)) + b"RFC 7306")
                 self.assertEqual(peer.recv(28, socket.MSG_WAITALL)[-8:], b"7306 too")
-                peer.sendall(fpdu(send, 1, struct.pack(">QII", 0x1000, 0x200, 64)) +
-                             fpdu(immediate, 2, bytes(8)))
+                peer.sendall(fpdu(send, 1, struct.pack(">QII", 0x1000, 0x200, 64)) + fpdu(immediate, 2, bytes(8)))
                 with contextlib.suppress(ConnectionResetError):
                     while piece := peer.recv(4096):
                         said += piece

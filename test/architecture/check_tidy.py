@@ -54,8 +54,7 @@ def chosen(units, parts):
         return units
     touched = changed() or set()
     today = datetime.date.today().toordinal() % parts
-    return [unit for number, unit in enumerate(units)
-            if number % parts == today or touched & set(sources_of(unit))]
+    return [unit for number, unit in enumerate(units) if number % parts == today or touched & set(sources_of(unit))]
 
 
 def tidy(build, unit):

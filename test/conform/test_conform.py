@@ -225,8 +225,7 @@ class Lists(Case):
 
     def test_role_level_and_choice_count(self):
         def ids(*arguments):
-            return {c["id"] for c in
-                    json.loads(self.assert_ok(run("conform", "--list", "--json", *arguments)))}
+            return {c["id"] for c in json.loads(self.assert_ok(run("conform", "--list", "--json", *arguments)))}
         self.assertTrue(ids("HOST").isdisjoint(ids("--serve", "1") - ids("HOST")))
         self.assertNotEqual(ids("HOST"), ids("--serve", "1"))
         self.assertLessEqual(ids(), ids("--should"))

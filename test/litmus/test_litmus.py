@@ -43,11 +43,9 @@ class Litmus(unittest.TestCase):
         result = self.judge("--litmus", f"--runs={RUNS}", f"--seed={SEED}", "--json", timeout=3000 if support.LONG else 600)
         self.assertEqual(result.returncode, 0, result.stdout[-4000:] + result.stderr[-2000:])
         reports = json.loads(result.stdout)
-        self.assertEqual(sorted(one["name"] for one in reports),
-                         sorted(file.stem for file in HERE.glob("*.litmus")))
+        self.assertEqual(sorted(one["name"] for one in reports), sorted(file.stem for file in HERE.glob("*.litmus")))
         without = [one["name"] for one in reports if one["verdict"] == "not applicable"]
-        self.assertEqual(without, ["write-immediate", "write-write-immediate"]
-                         if PERSONA == "iwarp" else [])
+        self.assertEqual(without, ["write-immediate", "write-write-immediate"] if PERSONA == "iwarp" else [])
         for one in reports:
             if one["name"] not in without:
                 self.assertEqual(one["verdict"], "right", one)

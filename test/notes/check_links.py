@@ -129,8 +129,7 @@ def check_variables(page, known):
 
 
 def main():
-    paths = [path for path in sorted(ROOT.rglob("*.md"))
-             if not set(path.relative_to(ROOT).parts) & set(GENERATED)]
+    paths = [path for path in sorted(ROOT.rglob("*.md")) if not set(path.relative_to(ROOT).parts) & set(GENERATED)]
     pages = {path: Page(path) for path in paths}
     known = set(re.findall(r"\bIWARP_[A-Z][A-Z0-9_]*\b", sources_text()))
     for page in pages.values():

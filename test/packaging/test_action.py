@@ -225,8 +225,7 @@ class Workflow(unittest.TestCase):
         for job in self.jobs.values():
             for step in job["steps"]:
                 script = re.sub(r"\$\{\{.*?\}\}", "value", step.get("run", ""))
-                done = subprocess.run(["bash", "-n"], input=script, check=False, text=True,
-                                      capture_output=True)
+                done = subprocess.run(["bash", "-n"], input=script, check=False, text=True, capture_output=True)
                 self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_change_has_to_pass_what_it_has_to_pass_elsewhere(self):

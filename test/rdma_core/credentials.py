@@ -16,8 +16,7 @@ class Authority:
 
     def issue(self, name, *alternatives):
         """Makes NAME.pem and NAME.key. `alternatives` has the syntax of subjectAltName, for example IP:127.0.0.1."""
-        self._openssl("req", *NEW_KEY, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj",
-                      f"/CN={name}")
+        self._openssl("req", *NEW_KEY, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
         (self.folder / "extensions").write_text(f"subjectAltName={','.join(alternatives)}\n")
         self._openssl("x509", "-req", "-in", f"{name}.csr", "-CA", self.file.name, "-CAkey",
                       f"{self.name}.key", "-CAcreateserial", "-days", "2", "-extfile", "extensions",
@@ -30,5 +29,4 @@ class Authority:
                 "--tls-ca", self.file)
 
     def _openssl(self, *words):
-        subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True,
-                       timeout=60)
+        subprocess.run(["openssl", *words], cwd=self.folder, check=True, capture_output=True, timeout=60)

@@ -25,8 +25,7 @@ TIMEOUT = 240 * (3 if SANITIZER else 1)  # seconds for one program
 
 PACKAGES = {
     "rdmacm-utils": ("rping", "ucmatose", "cmtime", "rdma_client", "rdma_server", "rdma_xclient",
-                     "rdma_xserver", "udaddy", "mckey", "rstream", "riostream", "rcopy",
-                     "udpong"),
+                     "rdma_xserver", "udaddy", "mckey", "rstream", "riostream", "rcopy", "udpong"),
     "ibverbs-utils": ("ibv_devices", "ibv_devinfo", "ibv_rc_pingpong", "ibv_srq_pingpong",
                       "ibv_ud_pingpong", "ibv_uc_pingpong", "ibv_xsrq_pingpong"),
     "perftest": ("ib_write_bw", "ib_write_lat", "ib_read_bw", "ib_read_lat", "ib_send_bw",
@@ -167,8 +166,7 @@ class Program:
         return self.wait_until(lambda: is_listening(self.process.pid, port), f"listening on {port}")
 
     def says(self, pattern):
-        return self.wait_until(
-            lambda: re.search(pattern, self._text(self._out) + self._text(self._err)), pattern)
+        return self.wait_until(lambda: re.search(pattern, self._text(self._out) + self._text(self._err)), pattern)
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -244,8 +242,7 @@ class Case(unittest.TestCase):
         with Program(*words, **how) as program:
             return self.check(program.wait(timeout), statuses)
 
-    def pair(self, server, client, port, timeout=TIMEOUT, server_how=None, client_how=None,
-             statuses=(0,), **how):
+    def pair(self, server, client, port, timeout=TIMEOUT, server_how=None, client_how=None, statuses=(0,), **how):
         """Runs a server and a client until both end. Returns their results after checking them."""
         with Program(*server, **how, **(server_how or {})) as one:
             one.listens(port)

@@ -72,8 +72,7 @@ class Command(Case):
         plan.write_text("after 1000 completions error\n")
         for options in (("--careful=fail",), ("--fault", plan), ("--tls-psk", self.psk())):
             for seeds in ("7", "7..8"):
-                self.run_program(PROGRAMS / "lost_event", "right",
-                                 options=(*ROCE, *options, f"--adversary={seeds}"))
+                self.run_program(PROGRAMS / "lost_event", "right", options=(*ROCE, *options, f"--adversary={seeds}"))
 
     def psk(self):
         file = self.scratch / "psk"

@@ -20,8 +20,7 @@ class Conformance(Case):
     def run_cases(self, *where):
         """Runs every MUST case except the cases that make rping exit. No case may fail."""
         every = json.loads(self.iwarp("conform", "--list", "--json", *where).out)
-        only = [word for case in every if case["id"] not in END_RPING
-                for word in ("--only", case["id"])]
+        only = [word for case in every if case["id"] not in END_RPING for word in ("--only", case["id"])]
         report = self.scratch / "report.json"
         result = self.iwarp("conform", *where, *only, "--timeout=30", f"--json={report}",
                             statuses=(0, 1), timeout=10 * TIMEOUT)
@@ -55,8 +54,7 @@ class OnTheWire(Case):
         call = (program, *words, "-p", port)
         ends = (((*call, "-s", "-a", "127.0.0.1"), (*call, "-c", "-a", "127.0.0.1"))
                 if program == "rping" else (call, (*call, "127.0.0.1")))
-        self.pair(*ends, port, server_how={"options": ROCE},
-                  client_how={"options": (*ROCE, "--trace", trace)})
+        self.pair(*ends, port, server_how={"options": ROCE}, client_how={"options": (*ROCE, "--trace", trace)})
         said = self.run_program(IWARP, "explain", trace, plain=True).out
         self.assertRegex(said, r"RDMA Read Request #\d+ 0 octets ", said[:2000])
         broken = self.run_program(IWARP, "explain", "--errors", trace, plain=True)

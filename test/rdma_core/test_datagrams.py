@@ -82,8 +82,7 @@ class Traced(Case):
             self.assertIn("100 datagrams over UDP\n", text)
             self.assertNotIn("left out", text)
             self.assertEqual(text.count(", 300 octets\n"), 100)
-            self.assertEqual((len(datagrams), summary["datagrams"], summary["violations"]),
-                             (100, 100, 0))
+            self.assertEqual((len(datagrams), summary["datagrams"], summary["violations"]), (100, 100, 0))
             self.assertEqual({each["size"] for each in datagrams}, {300})
             seen.append({(each["source"], each["destination"], each["source_qpn"], each["msn"])
                          for each in datagrams})
@@ -107,12 +106,10 @@ class Perftest(PerftestCase):
                 with self.subTest(tool=tool, words=words):
                     # perftest 25.01 refuses an option that is given twice.
                     size = 64 if "-I" in words else SIZE
-                    self.measure(tool, "-c", "UD", "-s", size, *words, host=HOSTS[0],
-                                 iterations=160, **apart(names))
+                    self.measure(tool, "-c", "UD", "-s", size, *words, host=HOSTS[0], iterations=160, **apart(names))
 
 
-@tried("udaddy", "rdmacm-utils", "RDMA_PS_UDP and RDMA_PS_IPOIB, several connections",
-       personas=("roce",))
+@tried("udaddy", "rdmacm-utils", "RDMA_PS_UDP and RDMA_PS_IPOIB, several connections", personas=("roce",))
 class Udaddy(Case):
     PORT = 7174  # The program has no option to choose another port.
 
@@ -178,8 +175,7 @@ class OnTwoInterfaces(Case):
             for n, other in enumerate(others):
                 connect((middle, f"veth{n}"), (other, "veth0"))
                 for name, link, host in ((middle, f"veth{n}", 1), (other, "veth0", 2)):
-                    bring_up(name, link, (f"{self.NETWORKS[0][n]}.{host}/24",
-                                          f"{self.NETWORKS[1][n]}:{host}/64"))
+                    bring_up(name, link, (f"{self.NETWORKS[0][n]}.{host}/24", f"{self.NETWORKS[1][n]}:{host}/64"))
             for end in [(middle, "veth0"), (middle, "veth1"), *((other, "veth0") for other in others)]:
                 until_groups_pass(*end)
             yield middle, others

@@ -23,8 +23,7 @@ class Devices(Case):
     # [IBV-19]
     def test_devinfo(self):
         result = self.run_program("ibv_devinfo", "-v")
-        for line in (r"hca_id:\s+iwarp0", rf"transport:\s+{TRANSPORT[self.persona]}",
-                     r"phys_port_cnt:\s+1",
+        for line in (r"hca_id:\s+iwarp0", rf"transport:\s+{TRANSPORT[self.persona]}", r"phys_port_cnt:\s+1",
                      r"state:\s+PORT_ACTIVE \(4\)", r"link_layer:\s+Ethernet",
                      r"max_mr_size:\s+0x[0-9a-f]+", r"atomic_cap:\s+ATOMIC_\w+ \(\d\)",
                      r"max_qp_rd_atom:\s+[1-9]\d*", r"max_srq:\s+[1-9]\d*"):

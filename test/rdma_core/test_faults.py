@@ -55,8 +55,7 @@ class Plans(Planned):
 
     def test_given_as_a_variable_nonsense_is_one_line_and_no_device(self):
         path = self.plan("after 3 completions status NOPE\n")
-        result = self.run_program("ibv_devinfo", env={"IWARP_FAULT": str(path)},
-                                  statuses=(1, 255))
+        result = self.run_program("ibv_devinfo", env={"IWARP_FAULT": str(path)}, statuses=(1, 255))
         said = [line for line in result.err.splitlines() if line.startswith("iwarp: ")]
         self.assertEqual(len(said), 1, result.err)
         self.assertIn(f"{path}:1: NOPE is not a status", said[0])
@@ -125,8 +124,7 @@ class Datagrams(Planned):
             with Program(DATAGRAMS, "receive", *words, options=("--as", "roce")) as receiver:
                 to_receiver = Control(self, listener)
                 number = to_receiver.hear()
-                with Program(DATAGRAMS, "send", *words,
-                             options=("--as", "roce", *plan)) as sender:
+                with Program(DATAGRAMS, "send", *words, options=("--as", "roce", *plan)) as sender:
                     to_sender = Control(self, listener)
                     to_sender.hear()
                     to_sender.tell(number)
@@ -210,8 +208,7 @@ class ControlSocket(Case):
         return program
 
     def rping(self, statuses=(0,)):
-        return self.run_program("rping", "-c", "-p", self.port, "-a", "127.0.0.1", "-C", 100,
-                                statuses=statuses)
+        return self.run_program("rping", "-c", "-p", self.port, "-a", "127.0.0.1", "-C", 100, statuses=statuses)
 
     def test_rules_are_added_while_a_program_runs(self):
         server = self.server()

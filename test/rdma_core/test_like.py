@@ -9,8 +9,7 @@ import re
 import tempfile
 import time
 
-from hosts import (apart, await_link_local, connect, ip, namespaces, needs_namespaces, within,
-                   without_detection)
+from hosts import (apart, await_link_local, connect, ip, namespaces, needs_namespaces, within, without_detection)
 from perftest import PerftestCase
 from support import Case, Program, main
 

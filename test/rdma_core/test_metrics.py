@@ -47,8 +47,7 @@ class Figures(Case):
 
     def test_a_program_shows_its_figures_while_it_works(self):
         port = free_port()
-        server, client = self.pinging(port, ("--metrics", f"unix:{self.scratch}/%p", "--log",
-                                             "info"))
+        server, client = self.pinging(port, ("--metrics", f"unix:{self.scratch}/%p", "--log", "info"))
         with server() as server:
             server.listens(port)
             where = self.place(server)
@@ -56,8 +55,7 @@ class Figures(Case):
             before = metrics.Figures(where)
             self.assertEqual(before("iwarp_setups_begun_total", side="passive"), 0)
             with client() as client:
-                client.wait_until(lambda: metrics.Figures(where)("iwarp_fpdus_sent_total") > 100,
-                                  "pings")
+                client.wait_until(lambda: metrics.Figures(where)("iwarp_fpdus_sent_total") > 100, "pings")
                 during = metrics.Figures(where)
                 self.assertEqual(during("iwarp_connections_open"), 1)
                 self.assertEqual(during("iwarp_setups_established_total", side="passive"), 1)
@@ -66,8 +64,7 @@ class Figures(Case):
             server.wait_until(lambda: metrics.Figures(where)("iwarp_connections_open") == 0,
                               "the end of the connection")
             after = metrics.Figures(where)
-            self.assertGreaterEqual(after("iwarp_octets_sent_total"),
-                                    during("iwarp_octets_sent_total"))
+            self.assertGreaterEqual(after("iwarp_octets_sent_total"), during("iwarp_octets_sent_total"))
 
     def test_figures_of_each_device(self):
         """The server listens at an address of both devices, of which the first serves the connections."""
@@ -129,16 +126,14 @@ class Figures(Case):
                 self.assertRegex(second.result().err, r"(?m)^iwarp: IWARP_METRICS=.* in use$")
                 with client() as client:
                     client.wait_until(lambda: "connected with" in second.result().err, "pings")
-                self.assertEqual(
-                    metrics.Figures(f"unix:{path}")("iwarp_setups_begun_total", side="passive"), 0)
+                self.assertEqual(metrics.Figures(f"unix:{path}")("iwarp_setups_begun_total", side="passive"), 0)
 
 
 class Log(Case):
     def test_events_are_objects_with_figures_at_the_end(self):
         server, client = self.rping("-C", 3, options=("--log", "debug", "--log-format", "json"))
         for result, first in ((server, "listening"), (client, "connected")):
-            events = [json.loads(line) for line in result.err.splitlines()
-                      if line.startswith("{")]
+            events = [json.loads(line) for line in result.err.splitlines() if line.startswith("{")]
             self.assertEqual(events[0]["event"], first, str(result))
             self.assertLessEqual({"time", "level", "pid", "event", "msg"}, set(events[0]))
             connected = next(event for event in events if event["event"] == "connected")

@@ -16,8 +16,7 @@ class Pairs(Case):
         """Runs a server and a client. `addresses` has the server's address, then the client's."""
         port = free_port()
         server, client = ((PAIRS, port, address, rounds, mode) for address in addresses)
-        server, client = self.pair(server, (*client, addresses[0]), port,
-                                   timeout=TIMEOUT + 60 + rounds // 20, **how)
+        server, client = self.pair(server, (*client, addresses[0]), port, timeout=TIMEOUT + 60 + rounds // 20, **how)
         for result in (server, client):
             self.assertIn("done\n", result.out)
         return server, client

@@ -3,8 +3,7 @@
 import contextlib
 import re
 
-from hosts import (apart, await_link_local, connect, ip, namespaces, needs_namespaces, within,
-                   without_detection)
+from hosts import (apart, await_link_local, connect, ip, namespaces, needs_namespaces, within, without_detection)
 from perftest import TOOLS, PerftestCase
 from support import Case, Program, free_port, main
 from tried import tried
@@ -84,8 +83,7 @@ class TwoHosts(PerftestCase):
 
     def gids(self, host, *options):
         """Returns the index and the address of each GID, as text."""
-        listing = self.run_program("ibv_devinfo", "-v", options=(*ROCE, *options),
-                                   prefix=within(host))
+        listing = self.run_program("ibv_devinfo", "-v", options=(*ROCE, *options), prefix=within(host))
         return re.findall(r"GID\[ *(\d+)\]:\s+(\S+),", listing.out)
 
     def test_loopback_has_gids_where_there_are_no_others_or_it_is_asked_for(self):
@@ -94,8 +92,7 @@ class TwoHosts(PerftestCase):
             self.assertEqual([gid for _, gid in self.gids(alone)], loopback)
         host = self.names[0]
         without = self.gids(host)
-        self.assertEqual(self.gids(host, "--loopback", "on"),
-                         [*without, ("3", loopback[0]), ("4", loopback[1])])
+        self.assertEqual(self.gids(host, "--loopback", "on"), [*without, ("3", loopback[0]), ("4", loopback[1])])
         self.with_client("ibv_rc_pingpong", "-c", "-g", 3, options=(*ROCE, "--loopback", "on"), prefix=within(host))
 
     def test_ids_of_loopback_lead_there_although_it_has_no_gid(self):

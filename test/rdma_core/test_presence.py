@@ -70,15 +70,13 @@ class Looking(Case):
         seen = json.loads(self.see(sys.executable, LOOK))
         self.assertEqual((seen["devices"], seen["nodes"]), (["iwarp0"], ["rdma_cm", "uverbs0"]))
         self.assertRegex(seen["interfaces"][0], r"^/sys/class/infiniband/iwarp0/device/net/\w+$")
-        self.assertEqual((seen["real"], seen["link"]),
-                         (TRUE_NAME, "../../devices/platform/iwarp/infiniband/iwarp0"))
+        self.assertEqual((seen["real"], seen["link"]), (TRUE_NAME, "../../devices/platform/iwarp/infiniband/iwarp0"))
         self.assertEqual(seen["resolved"], "/sys/devices/platform/iwarp")
         self.assertEqual([seen[what] for what in ("character", "opened", "access")], [True] * 3)
         self.assertEqual((seen["number"], seen["type"]), ([231, 192], "RoCE v2\n"))
         self.assertEqual((seen["create"], seen["mkdir"]), (errno.EACCES, errno.EACCES))
         self.assertGreater(seen["walked"], 15)
-        self.assertEqual(seen["within"],
-                         [TRUE_NAME + "/ports", ["1"], "4: ACTIVE\n", TRUE_NAME])
+        self.assertEqual(seen["within"], [TRUE_NAME + "/ports", ["1"], "4: ACTIVE\n", TRUE_NAME])
         # The GID is the one that the API returns, in the format of sysfs.
         self.assertRegex(seen["gid"], r"^([0-9a-f]{4}:){7}[0-9a-f]{4}$")
         self.assertIn(f"GID[  0]:\t\t{printed(seen['gid'])}, RoCE v2", port)
@@ -97,8 +95,7 @@ class Looking(Case):
                     said = self.see("ibv_devinfo", "-v", persona=persona, **how)
                     lanes = int(re.search(r"active_width:\s+(\d+)X ", said)[1])
                     speed = float(re.search(r"active_speed:\s+([\d.]+) Gbps ", said)[1])
-                    rate = self.see("cat", "/sys/class/infiniband/iwarp0/ports/1/rate",
-                                    persona=persona, **how)
+                    rate = self.see("cat", "/sys/class/infiniband/iwarp0/ports/1/rate", persona=persona, **how)
                     self.assertRegex(rate, rf"^{speed * lanes:g} Gb/sec \({lanes}X [A-Z]+\d*\)\n$")
         check()
         if why_no_namespaces() is None:
@@ -108,13 +105,11 @@ class Looking(Case):
     def test_it_can_be_switched_off(self):
         if pathlib.Path("/sys/class/infiniband").exists():
             self.skipTest("this machine has RDMA devices of its own")
-        self.run_program("ls", "/sys/class/infiniband", options=("--presence", "off"),
-                         statuses=(2,))
+        self.run_program("ls", "/sys/class/infiniband", options=("--presence", "off"), statuses=(2,))
 
     def test_everything_else_is_as_it_was(self):
         script = "ls /sys/class /sys/class/misc /sys/bus; cat /proc/sys/kernel/ostype; pwd; ls -id /"
-        self.assertEqual(self.see("sh", "-c", script),
-                         self.run_program("sh", "-c", script, plain=True).out)
+        self.assertEqual(self.see("sh", "-c", script), self.run_program("sh", "-c", script, plain=True).out)
 
 
 def printed(gid):
@@ -218,8 +213,7 @@ class WithoutRights(Case):
         self.use_readable_iwarp()
         nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
                   "--bounding-set=-all")
-        said = self.run_program("stat", "-c", "%F %a %U", "/dev/infiniband/uverbs0", prefix=nobody,
-                                cwd="/").out
+        said = self.run_program("stat", "-c", "%F %a %U", "/dev/infiniband/uverbs0", prefix=nobody, cwd="/").out
         self.assertEqual(said, "character special file 666 root\n")
         refused = self.run_program("sh", "-c", "cd /sys/class/infiniband; touch x; mkdir x; ls",
                                    prefix=nobody, cwd="/")
@@ -238,10 +232,8 @@ class WithoutRights(Case):
         self.assertEqual(said, "character special file e7:c0\n1: CA\n")
         found = self.run_program("find", "/sys/class/infiniband", "/dev/infiniband", "-type", "c",
                                  prefix=confined).out
-        self.assertEqual(sorted(found.split()), [f"/dev/infiniband/{name}"
-                                                 for name in ("rdma_cm", "uverbs0")])
-        seen = json.loads(self.run_program(sys.executable, LOOK, prefix=confined,
-                                           options=("--as", "roce")).out)
+        self.assertEqual(sorted(found.split()), [f"/dev/infiniband/{name}" for name in ("rdma_cm", "uverbs0")])
+        seen = json.loads(self.run_program(sys.executable, LOOK, prefix=confined, options=("--as", "roce")).out)
         self.assertEqual((seen["opened"], seen["kinds"]), (True, {"uverbs0": True, "rdma_cm": True}))
 
 

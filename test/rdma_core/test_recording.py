@@ -68,8 +68,7 @@ class Recording(Comparing):
             self.assertNotIn("board_id", device)
             found = self.run_program("find", f"{SYSFS}/", "!", "-type", "d", options=("--as", persona)).out.split()
             files = sorted(path.removeprefix(f"{SYSFS}/") for path in found)
-            self.assertEqual(profile["files"],
-                             [file for file in files if not re.search(r"/[1-9]\d*$", file)])
+            self.assertEqual(profile["files"], [file for file in files if not re.search(r"/[1-9]\d*$", file)])
             self.assertRegex(profile["sources"][""], r"^iwarp info --record-device iwarp0, Linux \S+ .*, libibverbs")
 
     def test_kinds_of_gids(self):

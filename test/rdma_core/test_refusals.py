@@ -23,8 +23,7 @@ class Refusals(Case):
             ("ibv_ud_pingpong", "-p", port),
             ("ibv_uc_pingpong", "-p", port),
             ("ibv_xsrq_pingpong", "-p", port),
-            ("raw_ethernet_bw", "-F", "--server", "-E", "02:00:00:00:00:01", "-B",
-             "02:00:00:00:00:02"),
+            ("raw_ethernet_bw", "-F", "--server", "-E", "02:00:00:00:00:01", "-B", "02:00:00:00:00:02"),
             ("rdma_xserver", "-p", port, "-c", "x"),
         ):
             with self.subTest(words=words):

@@ -80,8 +80,7 @@ class Rstream(Streams):
     def test_options_and_addresses(self):
         self.stream("-B", 3000, "-i", 0, "-k", 5, "-S", 40000, "-C", 10, "-I", 1,
                     server=("-b", "::1"), client=("-s", "::1"))
-        self.stream("-T", "r", "-i", 512, "-S", 500, "-C", 10, "-I", 1,
-                    client=("-s", "127.0.0.1", "-b", "127.0.0.9"))
+        self.stream("-T", "r", "-i", 512, "-S", 500, "-C", 10, "-I", 1, client=("-s", "127.0.0.1", "-b", "127.0.0.9"))
 
 
 @tried("riostream", "rdmacm-utils", "direct writes into the peer's memory, with data verified",
@@ -131,8 +130,7 @@ class OnTwoHosts(Streams, Files):
                 for program, *words in self.RUNS:
                     with self.subTest(program=program, host=host, words=words):
                         self.assert_silent(*self.transfer(
-                            program, "-T", "v", *words, server=("-b", host), client=("-s", host),
-                            **apart(names)))
+                            program, "-T", "v", *words, server=("-b", host), client=("-s", host), **apart(names)))
 
     def test_a_file(self):
         with two_hosts(ipv6=True) as (here, there):
@@ -199,8 +197,7 @@ class Preloaded(Case):
         key, certificate = self.scratch / "key", self.scratch / "certificate"
         self.run_program("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                          "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", certificate,
-                         "-days", 2, "-subj", "/CN=127.0.0.1", "-addext",
-                         "subjectAltName=IP:127.0.0.1", plain=True)
+                         "-days", 2, "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", plain=True)
         (self.scratch / "file").write_bytes(os.urandom(2_000_003))
         port = free_port()
         how = {"env": self.env, "cwd": self.scratch, "options": ("--log", "connections")}

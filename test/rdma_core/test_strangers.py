@@ -86,11 +86,9 @@ class Strangers(Case):
 
     def check_both(self, apart):
         self.check_server(lambda host, port: (IWARP, "ping", "--server", "--listen", f"{host}:{port}"),
-                          lambda host, port: (IWARP, "ping", "--count", 1, f"{host}:{port}"),
-                          apart, {"plain": True})
+                          lambda host, port: (IWARP, "ping", "--count", 1, f"{host}:{port}"), apart, {"plain": True})
         self.check_server(lambda host, port: ("rping", "-s", "-P", "-a", host, "-p", port),
-                          lambda host, port: ("rping", "-c", "-C", 1, "-a", host, "-p", port),
-                          apart, {})
+                          lambda host, port: ("rping", "-c", "-C", 1, "-a", host, "-p", port), apart, {})
 
     def test_on_one_host(self):
         self.check_both(False)

@@ -8,8 +8,7 @@ import unittest
 from hosts import HOSTS, HOSTS6, apart, ip, namespaces, need_namespaces, two_hosts, within
 from support import Case, Program, free_port, main
 
-NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
-          "prlimit", "--memlock=0:0")
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs", "prlimit", "--memlock=0:0")
 
 
 class Nobody(Case):
@@ -55,8 +54,7 @@ class TwoHosts(Case):
             call = (*words, "-p", port)
             with Program(*call, prefix=within(names[0])) as server:
                 server.listens(port)
-                client = self.run_program(*call, HOSTS[0], statuses=range(1, 256),
-                                          prefix=within(names[1]))
+                client = self.run_program(*call, HOSTS[0], statuses=range(1, 256), prefix=within(names[1]))
                 self.assertRegex(client.err + server.wait().err, r"(?m)^iwarp: .*rdma_cm")
 
 

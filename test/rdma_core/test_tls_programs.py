@@ -78,8 +78,7 @@ class Programs(Tls, PerftestCase):
                     self.measure(tool, *words, iterations=100, **self.both())
 
     def test_the_environment_alone(self):
-        files = {"IWARP_TLS_CERT": "server.pem", "IWARP_TLS_KEY": "server.key",
-                 "IWARP_TLS_CA": "ours.pem"}
+        files = {"IWARP_TLS_CERT": "server.pem", "IWARP_TLS_KEY": "server.key", "IWARP_TLS_CA": "ours.pem"}
         env = {name: str(folder / file) for name, file in files.items()}
         self.rping("-C", 1, server_how={"env": env}, client_how={"options": self.own("client")})
         self.rping("-C", 1, server_how={"env": dict(env, IWARP_TLS="off")})
@@ -145,8 +144,7 @@ class Refused(Tls):
             self.assert_refused((*self.own("client"), "--tls-peer", "elsewhere"),
                                 "this end refused the peer's certificate: hostname mismatch")
             # The refused clients must not have disturbed the server.
-            self.check(self.run_program(*self.CALL, "-c", "-p", self.port,
-                                        options=self.own("client")))
+            self.check(self.run_program(*self.CALL, "-c", "-p", self.port, options=self.own("client")))
             said = self.check(server.wait()).err
         for why in ("this end uses TLS and the peer does not \\(use TLS at both ends or at neither\\)",
                     "TLS handshake: peer did not return a certificate",
@@ -180,21 +178,19 @@ class Refused(Tls):
 class NotInTheClear(Tls):
     def test_datagrams(self):
         options = ("--as", "roce", *self.own("server"))
-        result = self.run_program("ibv_ud_pingpong", "-g", 0, "-p", free_port(), options=options,
-                                  statuses=(1,))
+        result = self.run_program("ibv_ud_pingpong", "-g", 0, "-p", free_port(), options=options, statuses=(1,))
         self.assertIn("Couldn't create QP", result.err)
         self.assertIn("iwarp: a queue pair of type UD is not supported: TLS is on, but "
-                      "protects only connections (run without --tls to use datagrams; see iwarp explain-error ibv_create_qp EOPNOTSUPP)\n", result.err)
-        result = self.run_program("udaddy", "-b", "127.0.0.1", options=options,
-                                  statuses=range(1, 256))
+                      "protects only connections (run without --tls to use datagrams; "
+                      "see iwarp explain-error ibv_create_qp EOPNOTSUPP)\n", result.err)
+        result = self.run_program("udaddy", "-b", "127.0.0.1", options=options, statuses=range(1, 256))
         self.assertIn("iwarp: rdma_create_id() for datagrams is not supported: TLS is on",
                       result.err)
 
     def assert_not_opened(self, why, *options, **env):
         for call in (("ibv_devinfo",), ("rping", "-s", "-a", "127.0.0.1", "-p", free_port())):
             with self.subTest(call=call):
-                result = self.run_program(*call, options=options, env=env,
-                                          statuses=range(1, 256))
+                result = self.run_program(*call, options=options, env=env, statuses=range(1, 256))
                 self.assertRegex(result.err, rf"(?m)^iwarp: cannot set up TLS: {why}$")
                 self.assertEqual(result.err.count("iwarp: "), 1, str(result))
 
@@ -223,5 +219,4 @@ if __name__ == "__main__":
         skip_all("openssl(1) is not installed")
     with scratch:
         OURS, OTHERS = make_credentials()
-        main("rping", "udaddy", "ibv_devinfo", "ibv_rc_pingpong", "ibv_ud_pingpong", "ib_write_bw",
-             "ib_send_lat")
+        main("rping", "udaddy", "ibv_devinfo", "ibv_rc_pingpong", "ibv_ud_pingpong", "ib_write_bw", "ib_send_lat")

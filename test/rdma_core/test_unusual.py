@@ -55,8 +55,7 @@ class WithoutSys(Case):
                 how = {"prefix": alone, "options": ("--as", persona)}
                 said = self.run_program("ibv_devinfo", "-v", **how)
                 self.assert_silent(said)
-                self.assertRegex(said.out, r"transport:\s+" + transport.replace("(", r"\(")
-                                 .replace(")", r"\)"))
+                self.assertRegex(said.out, r"transport:\s+" + transport.replace("(", r"\(").replace(")", r"\)"))
                 self.assertIn("PORT_ACTIVE", said.out)
                 listed = self.run_program("sh", "-c", "ls /sys/class/infiniband /sys; cat "
                                           "/sys/class/infiniband/iwarp0/node_type", **how)

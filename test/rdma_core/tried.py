@@ -21,8 +21,7 @@ def tried(program, packages, what, personas=("iwarp",)):
     def with_variants(case):
         def variant(persona, name):
             entry = {"program": program, "packages": packages, "what": what, "persona": persona}
-            return type(name, (Recorded, case), {"__module__": case.__module__, "entry": entry,
-                                                 "persona": persona})
+            return type(name, (Recorded, case), {"__module__": case.__module__, "entry": entry, "persona": persona})
 
         for persona in personas[1:]:
             name = case.__name__ + SUFFIXES[persona]

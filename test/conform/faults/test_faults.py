@@ -31,8 +31,7 @@ class BrokenServer(support.Server):
 def conform(*arguments):
     with tempfile.TemporaryDirectory() as scratch:
         path = pathlib.Path(scratch, "report.json")
-        done = support.run("conform", *arguments, "--should", "--timeout", TIME_LIMIT,
-                           f"--json={path}", timeout=300)
+        done = support.run("conform", *arguments, "--should", "--timeout", TIME_LIMIT, f"--json={path}", timeout=300)
         if not path.is_file():
             raise AssertionError(done.stderr + done.stdout)
         return json.loads(path.read_text())["cases"]

@@ -128,8 +128,7 @@ def merged(runs):
 
 
 def our_server(*options):
-    with Listener(environment_path("IWARP"), "ping", "--server", "--listen", "127.0.0.1:0",
-                  *options) as server:
+    with Listener(environment_path("IWARP"), "ping", "--server", "--listen", "127.0.0.1:0", *options) as server:
         return conform(f"127.0.0.1:{server.port}")
 
 
@@ -169,8 +168,7 @@ def reasons(columns):
     for name in sorted(set(columns[1]) | set(columns[2])):
         cases = [cases.get(name, {"result": ""}) for cases in columns[1:]]
         if any(case["result"] == "fail" for case in cases):
-            came = [case["came"] if case["result"] == "fail" else MARKS.get(case["result"], "")
-                    for case in cases]
+            came = [case["came"] if case["result"] == "fail" else MARKS.get(case["result"], "") for case in cases]
             expected = next(case["expected"] for case in cases if case["result"] == "fail")
             lines.append(f"| {name} | {expected} | {' | '.join(came)} |")
     return lines
@@ -190,8 +188,7 @@ def write_table(path):
             "`conform.peers` has such a peer.", "",
             "The tables show the cases that some peer fails; `iwarp conform --list` lists all cases.", "",
             "`test/interop/siw/conform.py --table` wrote this page.", ""]
-    body = [*table("Listening peers", servers), "", *table("Connecting peers", clients), "",
-            *reasons(servers)]
+    body = [*table("Listening peers", servers), "", *table("Connecting peers", clients), "", *reasons(servers)]
     pathlib.Path(path).write_text("\n".join(head + body) + "\n")
     return 0
 

@@ -126,8 +126,7 @@ class Guest:
 
     def set_parameters(self, **values):
         """Sets parameters of the kernel module. The stock module has none."""
-        self.run("; ".join(f"echo {value} >/sys/module/siw/parameters/{name}"
-                           for name, value in values.items()))
+        self.run("; ".join(f"echo {value} >/sys/module/siw/parameters/{name}" for name, value in values.items()))
 
     def log(self):
         return pathlib.Path(self.state, "console.log").read_text(errors="replace")
@@ -175,8 +174,7 @@ class Listener:
 def run_here(*command, limit=LIMIT):
     """Runs a program on the host. Returns (status, lines of standard output, last line of standard error)."""
     try:
-        done = subprocess.run(list(map(str, command)), capture_output=True, text=True,
-                              timeout=limit, check=False)
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=limit, check=False)
     except subprocess.TimeoutExpired as late:
         return 137, (late.stdout or b"").decode().splitlines(), f"nothing for {limit} s"
     return done.returncode, done.stdout.splitlines(), done.stderr.strip().rpartition("\n")[2]

@@ -14,8 +14,7 @@ import re
 import sys
 import time
 
-from guest import (GUEST_ADDRESS, HOST_SEEN_FROM_GUEST, Guest, Listener, environment_path,
-                   need_guest, run_here)
+from guest import (GUEST_ADDRESS, HOST_SEEN_FROM_GUEST, Guest, Listener, environment_path, need_guest, run_here)
 
 LONG = os.environ.get("IWARP_LONG") == "1"
 PARTS = 1 if LONG else 3
@@ -83,8 +82,7 @@ class Report:
 
     def add(self, where, what, problem):
         """Prints the line of one cell. `problem` is empty if the cell passed."""
-        known = next((why for pattern, why in KNOWN[self.variant]
-                      if re.search(pattern, f"{where} {what}")), None)
+        known = next((why for pattern, why in KNOWN[self.variant] if re.search(pattern, f"{where} {what}")), None)
         result = ("known" if known else "fail") if problem else "pass"
         note = problem
         if known:

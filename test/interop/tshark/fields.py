@@ -139,8 +139,7 @@ class Tshark:
     def of_mpa(self, proto):
         """Returns a frame for each FPDU, Request and Reply. tshark shows markers in separate trees, whose fields are
         added to the last frame."""
-        trees = [t for t in proto if t.get("name") in
-                 ("iwarp_mpa.fpdu", "iwarp_mpa.req", "iwarp_mpa.rep")]
+        trees = [t for t in proto if t.get("name") in ("iwarp_mpa.fpdu", "iwarp_mpa.req", "iwarp_mpa.rep")]
         frames = [list(self.leaves(tree)) for tree in trees]
         for markers in proto:
             if markers.get("name") == "iwarp_mpa.markers" and frames:
@@ -169,8 +168,7 @@ class Explain:
             if record["type"] == "fields":
                 table = [(row["layer"], row["name"]) for row in record["fields"]]
             elif record["type"] == "frame":
-                fields = [(table[row], value, ranges, bits)
-                          for row, value, ranges, *bits in record["fields"]]
+                fields = [(table[row], value, ranges, bits) for row, value, ranges, *bits in record["fields"]]
                 self.packets.setdefault(record["packet"], []).append((record, fields))
 
     @staticmethod
@@ -265,8 +263,7 @@ def swapped_terminate(name, _number, field, record):
 def reserved_behind_control(name, _number, field, record):
     """Immediates and atomics do not use the 32 bits of the field Invalidate STag. tshark 4.0 shows these bits only
     for other messages."""
-    return (name is None and field[0] == ("rdmap", "Invalidate STag (unused)")
-            and record["rdmap"]["opcode"] >= 8)
+    return (name is None and field[0] == ("rdmap", "Invalidate STag (unused)") and record["rdmap"]["opcode"] >= 8)
 
 
 def pad_behind_markers(name, _number, field, record):
@@ -291,5 +288,4 @@ def pairs(theirs, ours):
         return []
     if len(theirs) != len(ours):
         return None
-    return [(their_fields, record, our_fields)
-            for their_fields, (record, our_fields) in zip(theirs, ours)]
+    return [(their_fields, record, our_fields) for their_fields, (record, our_fields) in zip(theirs, ours)]

@@ -133,8 +133,7 @@ class Names(Abi):
 
     def test_all_that_rdma_core_exports_is_in_the_table(self):
         """The table need not have the IBVERBS_1.0 version of a function whose default version is IBVERBS_1.1."""
-        real = [path for folder in library_folders() for name in LIBRARIES
-                for path in glob.glob(f"{folder}/{name}")]
+        real = [path for folder in library_folders() for name in LIBRARIES for path in glob.glob(f"{folder}/{name}")]
         if not real:
             self.skipTest("rdma-core's libraries are not installed")
         for path in real:
@@ -199,8 +198,7 @@ class Libraries(Abi):
         for path in users:
             if ".so" in os.path.basename(path):
                 continue
-            result = subprocess.run([path], capture_output=True, text=True, timeout=60,
-                                    env=dict(os.environ, **trace))
+            result = subprocess.run([path], capture_output=True, text=True, timeout=60, env=dict(os.environ, **trace))
             said = result.stdout + result.stderr
             wrong = re.findall("undefined symbol.*|.*(?:not found|no version|cannot).*", said)
             # The loader found one of rdma-core's libraries instead of the preloaded library.
@@ -213,8 +211,7 @@ class Libraries(Abi):
 class Refusals(Abi):
     def refused(self, *hows):
         """Returns NAME@NODE for each entry of the table whose third column is in `hows`."""
-        names = [f"{name}@{node}" for name, nodes in self.table.items()
-                 for node, how in nodes.items() if how in hows]
+        names = [f"{name}@{node}" for name, nodes in self.table.items() for node, how in nodes.items() if how in hows]
         self.assertTrue(names, hows)
         return names
 
@@ -287,10 +284,8 @@ class Refusals(Abi):
 class Texts(Abi):
     def test_texts_rates_and_copies_are_those_of_rdma_core(self):
         texts = BUILT / "abi_texts"
-        real = subprocess.run([texts], capture_output=True, text=True, timeout=60,
-                              env=environment())
-        ours = subprocess.run([IWARP, "run", texts], capture_output=True, text=True, timeout=60,
-                              env=environment())
+        real = subprocess.run([texts], capture_output=True, text=True, timeout=60, env=environment())
+        ours = subprocess.run([IWARP, "run", texts], capture_output=True, text=True, timeout=60, env=environment())
         self.assertEqual((real.returncode, ours.returncode), (0, 0), real.stderr + ours.stderr)
         self.assertEqual(real.stdout.splitlines(), ours.stdout.splitlines())
         self.assertIn("wc 12: transport retry counter exceeded", ours.stdout)

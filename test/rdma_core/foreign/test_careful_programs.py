@@ -45,8 +45,7 @@ def is_expected(one):
 
 class Table(Case):
     def test_nothing_is_missing(self):
-        having = {name for name, path in TESTS.items()
-                  if re.search(r"(?m)^@tried\(", path.read_text())}
+        having = {name for name, path in TESTS.items() if re.search(r"(?m)^@tried\(", path.read_text())}
         self.assertEqual(having, set(QUICK + SLOW))
 
     def test_what_is_said_has_a_reason(self):

@@ -35,8 +35,7 @@ class Ucmatose(Case):
         self.transfer("-f", "name", client=("-s", "localhost"))
 
 
-@tried("cmtime", "rdmacm-utils", "each step of setting up and ending a connection",
-       personas=("iwarp", "roce"))
+@tried("cmtime", "rdmacm-utils", "each step of setting up and ending a connection", personas=("iwarp", "roce"))
 class Cmtime(Case):
     def setUp(self):
         super().setUp()
@@ -100,8 +99,7 @@ class Examples(Case):
     def both(self, name, *words):
         port = free_port()
         server, client = self.pair((f"rdma_{name}server", "-p", port, *words),
-                                   (f"rdma_{name}client", "-s", "127.0.0.1", "-p", port, *words),
-                                   port)
+                                   (f"rdma_{name}client", "-s", "127.0.0.1", "-p", port, *words), port)
         self.assert_silent(server, client)
         self.assertIn(f"rdma_{name}server: end 0", server.out)
         self.assertIn(f"rdma_{name}client: end 0", client.out)

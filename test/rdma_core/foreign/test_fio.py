@@ -14,8 +14,7 @@ class Fio(Case):
     def transfer(self, verb, *words):
         """In fio, the server has --rw=read and the client has --rw=write, for every RDMA operation in `verb`."""
         port = free_port()
-        shared = ("--ioengine=rdma", f"--port={port}", "--bs=256k", f"--size={SIZE}",
-                  "--output-format=json", *words)
+        shared = ("--ioengine=rdma", f"--port={port}", "--bs=256k", f"--size={SIZE}", "--output-format=json", *words)
         server, client = self.pair(
             ("fio", "--name=target", *shared, "--rw=read", "--iodepth=16"),
             ("fio", "--name=source", *shared, "--rw=write", "--iodepth=8",
@@ -33,8 +32,7 @@ class Fio(Case):
                     self.transfer(verb, *words)
 
 
-@tried("fio", "fio", "this package has no `ioengine=librpma_*`, because it is built without "
-       "librpma")
+@tried("fio", "fio", "this package has no `ioengine=librpma_*`, because it is built without librpma")
 class WithoutLibrpma(Case):
     def test_the_engine_is_missing(self):
         """If fio gets an rpma engine, that engine needs a test, and the table in rfc-notes/programs.md must change."""

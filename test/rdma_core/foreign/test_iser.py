@@ -13,8 +13,7 @@ from tried import tried
 TARGET = "iqn.2026-01.test.iwarp:disk"
 # tgt accepts a login only from an initiator whose name and address it knows.
 INITIATORS = ("iqn.2007-10.com.github:sahlberg:libiscsi:iscsi-inq",
-              "iqn.2007-10.com.github:sahlberg:libiscsi:iscsi-readcapacity16",
-              "iqn.2008-11.org.linux-kvm")
+              "iqn.2007-10.com.github:sahlberg:libiscsi:iscsi-readcapacity16", "iqn.2008-11.org.linux-kvm")
 SIZE = 64 << 20 if LONG else 8 << 20
 
 
@@ -47,8 +46,7 @@ class Iser(Case):
     def assert_reads_as_the_file(self, url):
         """libiscsi refuses iSER requests of 512 KiB or more, and QEMU's default requests are larger."""
         copy = self.scratch / "copy"
-        self.run_program("qemu-img", "dd", "-f", "raw", "-O", "raw", "bs=256k", f"if={url}",
-                         f"of={copy}")
+        self.run_program("qemu-img", "dd", "-f", "raw", "-O", "raw", "bs=256k", f"if={url}", f"of={copy}")
         self.assertTrue(copy.read_bytes() == self.disk.read_bytes(), "the content differs")
 
 
@@ -64,8 +62,7 @@ class Libiscsi(Iser):
             self.assert_silent(inquiry, capacity)
 
 
-@tried("QEMU", "qemu-block-extra qemu-utils", "qemu-io and qemu-img on a disk over iSER",
-       personas=("iwarp", "roce"))
+@tried("QEMU", "qemu-block-extra qemu-utils", "qemu-io and qemu-img on a disk over iSER", personas=("iwarp", "roce"))
 class Qemu(Iser):
     def test_blocks_are_where_they_belong(self):
         with self.target() as url:

@@ -6,8 +6,7 @@ from hosts import HOSTS, apart, needs_namespaces, two_hosts
 from support import Case, free_port, main
 from tried import tried
 
-FOUND = {"iwarp": ("Ethernet-iWARP$", "FI_PROTO_IWARP"),
-         "roce": ("IB-0xfe80000000000000$", "FI_PROTO_RDMA_CM_IB_RC")}
+FOUND = {"iwarp": ("Ethernet-iWARP$", "FI_PROTO_IWARP"), "roce": ("IB-0xfe80000000000000$", "FI_PROTO_RDMA_CM_IB_RC")}
 
 
 class Pingpong(Case):

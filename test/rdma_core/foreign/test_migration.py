@@ -48,8 +48,7 @@ class Migration(Case):
     def machine(self, name, *words):
         path = self.scratch / name
         with Program("qemu-system-x86_64", "-accel", "tcg", "-display", "none", "-nodefaults",
-                     "-m", MEGABYTES, "-S", "-qmp", f"unix:{path},server=on,wait=off",
-                     *words) as program:
+                     "-m", MEGABYTES, "-S", "-qmp", f"unix:{path},server=on,wait=off", *words) as program:
             connected = socket.socket(socket.AF_UNIX)
             # The socket file exists before QEMU listens on it.
             program.wait_until(lambda: connected.connect_ex(str(path)) == 0, path)

@@ -30,8 +30,7 @@ class OverRdmaCm(PerftestCase):
             self.each(words[0], "-R", *words)
 
     def test_for_a_time(self):
-        self.each("-D", "-R", "-D", 1, "-f", 0,
-                  tools=TOOLS if LONG else ("ib_write_bw", "ib_send_lat"))
+        self.each("-D", "-R", "-D", 1, "-f", 0, tools=TOOLS if LONG else ("ib_write_bw", "ib_send_lat"))
 
     def test_a_shared_receive_queue(self):
         # Tests only one queue pair. On iWARP, perftest decides by the receive to which queue pair a credit belongs,

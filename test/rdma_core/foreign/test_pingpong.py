@@ -55,8 +55,7 @@ class Pingpong(PingpongCase):
         with Program("ibv_rc_pingpong", "-p", second, options=options) as server:
             server.listens(second)  # The server listens on this port after it has created its queue pair.
             # The only port of the range is in use, and the library does not try any other port.
-            refused = self.run_program("ibv_rc_pingpong", "-p", third, options=options,
-                                       statuses=(1,))
+            refused = self.run_program("ibv_rc_pingpong", "-p", third, options=options, statuses=(1,))
             self.assertIn("Couldn't create QP", refused.err)
             self.assertFalse(is_listening(server.process.pid, first))  # The queue pair does not wait for a peer yet.
         low, high = min(first, second), max(first, second) + 50

@@ -13,8 +13,7 @@ from tried import tried
 SIZES = (23, 24, 63, 64, 65, 1000, 1448, 4096, 16384, 65000, 65535)  # the limits of rping, and sizes between them
 
 
-@tried("rping", "rdmacm-utils", "pings with data validated, many clients, queue pairs that rping "
-       "creates itself")
+@tried("rping", "rdmacm-utils", "pings with data validated, many clients, queue pairs that rping creates itself")
 class Rping(Case):
     def ping(self, *words, **how):
         first, second = self.rping("-V", *words, **how)
@@ -89,8 +88,7 @@ class Rping(Case):
         with Program("stdbuf", "-oL", "rping", "-s", "-P", "-d", *where) as server:
             server.listens(port)
             endings = (lambda peer: peer.shutdown(socket.SHUT_WR),
-                       lambda peer: peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
-                                                    struct.pack("ii", 1, 0)),
+                       lambda peer: peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)),
                        lambda peer: peer.sendall(broken_rtr))
             for n, end in enumerate(endings, 1):
                 with socket.create_connection(("127.0.0.1", port), TIMEOUT) as peer:

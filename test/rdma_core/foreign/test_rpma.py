@@ -22,8 +22,7 @@ class Rpma(Case):
                          ("server: all payload right\n", "client: all payload right\n"))
 
     def test_on_a_loopback_address_one_line_says_why_there_is_no_device(self):
-        result = self.run_program(PROGRAM, "server", "127.0.0.1", free_port(),
-                                  statuses=range(1, 256))
+        result = self.run_program(PROGRAM, "server", "127.0.0.1", free_port(), statuses=range(1, 256))
         self.assertRegex(result.err, r"(?m)^iwarp: the program used no RDMA device: rdma_bind_addr\(\) assigns no "
                                      r"device to an id with a loopback address, .*bind to another address")
         self.assertEqual(result.err.count("iwarp: "), 1, str(result))

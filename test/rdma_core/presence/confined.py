@@ -9,8 +9,7 @@ import struct
 import sys
 
 REFUSED = {"mknod": 133, "chroot": 161, "mount": 165, "mknodat": 259, "unshare": 272, "setns": 308}
-MORE = {"eventfd2": 290, "epoll_create1": 291, "timerfd_create": 283, "memfd_create": 319,
-        "io_uring_setup": 425}
+MORE = {"eventfd2": 290, "epoll_create1": 291, "timerfd_create": 283, "memfd_create": 319, "io_uring_setup": 425}
 PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS, FILTER = 22, 38, 2
 LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
 ALLOW, REFUSE = 0x7FFF0000, 0x00050001  # SECCOMP_RET_ERRNO with EPERM

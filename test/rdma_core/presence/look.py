@@ -28,8 +28,7 @@ def opened():
 
 def from_within():
     os.chdir(DEVICE / "ports")
-    return [os.getcwd(), os.listdir("."), pathlib.Path("1/state").read_text(),
-            os.path.realpath("..")]
+    return [os.getcwd(), os.listdir("."), pathlib.Path("1/state").read_text(), os.path.realpath("..")]
 
 
 print(json.dumps({
