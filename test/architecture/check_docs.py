@@ -20,6 +20,8 @@ import pathlib
 import re
 import sys
 
+from check_sources import report
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAYERS = ("mpa", "ddp", "rdmap", "verbs", "offload_model")
 
@@ -264,13 +266,8 @@ def headers():
 
 
 def main():
-    count = 0
-    for path, text in headers():
-        for line, what in sorted(Scanner(text).problems):
-            print(f"{path}:{line}: {what}", file=sys.stderr)
-            count += 1
-    print(f"docs: {count} problems")
-    return 1 if count else 0
+    return report("docs", [f"{path}:{line}: {what}" for path, text in headers()
+                           for line, what in sorted(Scanner(text).problems)])
 
 
 if __name__ == "__main__":

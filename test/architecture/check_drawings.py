@@ -9,7 +9,8 @@ import pathlib
 import re
 import sys
 
-from check_sources import CODE, INCLUDE, ROOMS, ROOT, SHARED_HEADER, files, readme_of, room_of, shared_rooms
+from check_sources import (CODE, INCLUDE, ROOMS, ROOT, SHARED_HEADER, files, reached, readme_of, report, room_of,
+                           shared_rooms)
 
 DRAWN = ("verbs/src", "verbs/net/src", "verbs/rdma_core")
 BLOCK = re.compile(r"^```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -77,13 +78,7 @@ class Drawing:
 
     def is_implied(self, room, other):
         """Returns whether there is a path along the arrows between two rooms."""
-        found, left = set(), [room]
-        while left:
-            here = left.pop()
-            nexts = {end for begin, end in self.arrows if begin == here} - found
-            found |= nexts
-            left.extend(nexts)
-        return other in found
+        return other in reached(room, lambda here: {end for begin, end in self.arrows if begin == here})
 
 
 def included(base):
@@ -127,11 +122,7 @@ def check(base):
 
 
 def main():
-    problems = [problem for base in DRAWN if (ROOT / base).is_dir() for problem in check(base)]
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    print(f"drawings: {len(problems)} problems")
-    return 1 if problems else 0
+    return report("drawings", [problem for base in DRAWN if (ROOT / base).is_dir() for problem in check(base)])
 
 
 if __name__ == "__main__":

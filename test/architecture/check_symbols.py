@@ -8,6 +8,8 @@ import re
 import subprocess
 import sys
 
+from check_sources import report
+
 SANS_IO = ("bytes", "crc32c", "mpa", "ddp", "rdmap", "verbs", "sim", "options", "trace", "frames")
 REQUIRED = ("bytes", "crc32c", "mpa", "ddp", "rdmap")
 
@@ -51,10 +53,7 @@ def main():
     checked = [layer for layer in SANS_IO if layer in archives]
     for layer in checked:
         problems += check(layer, archives[layer])
-    for problem in problems:
-        print(problem, file=sys.stderr)
-    print(f"symbols of {', '.join(checked)}: {len(problems)} problems")
-    return 1 if problems else 0
+    return report(f"symbols of {', '.join(checked)}", problems)
 
 
 if __name__ == "__main__":
