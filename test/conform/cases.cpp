@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the tables of conformance cases: the properties on which reports and readers rely.
-#include <doctest/doctest.h>
-
-#include <set>
 #include <sstream>
 
 #include "conform/report/runner.hpp"

@@ -3,9 +3,6 @@
 // would blame correct peers.
 #include "conform/generated/generated.hpp"
 
-#include <doctest/doctest.h>
-
-#include <set>
 #include <sstream>
 
 #include "rows.hpp"

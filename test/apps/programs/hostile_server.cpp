@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <functional>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -6,9 +6,6 @@
 
 #include <doctest/doctest.h>
 
-#include <string>
-#include <vector>
-
 #include "iwarp/trace/capture_file.hpp"
 #include "iwarp/trace/capture_tap.hpp"
 #include "temporary_file.hpp"

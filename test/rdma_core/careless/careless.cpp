@@ -3,7 +3,6 @@
 // the program would fail on hardware or with other timing. `careless NAME` runs one of the
 // programs. `careless` lists each NAME and the check that must report its mistake. The functions
 // named proper_* do the same things correctly.
-#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/select.h>
@@ -11,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <thread>
 
 #include "ends.hpp"

@@ -4,13 +4,6 @@
 // if that is part of its test.
 #pragma once
 
-#include <infiniband/verbs.h>
-#include <sys/mman.h>
-
-#include <chrono>
-#include <cstdint>
-#include <cstring>
-
 #include "../support/verbs_end.hpp"
 
 namespace careless {

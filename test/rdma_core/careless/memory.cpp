@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <memory>
 #include <thread>
-#include <vector>
 
 #include "ends.hpp"
 #include "programs.hpp"

@@ -2,8 +2,6 @@
 // Takes a queue pair through its states one by one, as a program without the CM does.
 #pragma once
 
-#include <cstdint>
-
 #include "support.hpp"
 
 namespace data {

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdlib>
 #include <string_view>
-#include <utility>
 
 #include "bring_up.hpp"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests what only queue pairs of an RNIC do; apps/judge tests their attributes and states.
-#include <utility>
-
 #include "support.hpp"
 
 using namespace data;

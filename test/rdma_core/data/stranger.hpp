@@ -2,8 +2,6 @@
 // A peer of queue pairs without the CM. The test writes the Request of this peer octet by octet.
 #pragma once
 
-#include <string>
-
 #include "../support/raw_client.hpp"
 #include "bring_up.hpp"
 

@@ -5,14 +5,8 @@
 #pragma once
 
 #include <doctest/doctest.h>
-#include <infiniband/verbs.h>
 
-#include <cerrno>
-#include <chrono>
-#include <cstdint>
-#include <cstring>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "../support/verbs_end.hpp"

@@ -4,16 +4,12 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
 #include <csignal>
 #include <fstream>
 #include <functional>
-#include <string>
-#include <thread>
-#include <utility>
 
 #include "captured_stderr.hpp"
 #include "support.hpp"

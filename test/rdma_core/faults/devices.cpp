@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests rules about one of two devices. The traffic of the other device must not change.
-#include <array>
-#include <string>
-
 #include "rules.hpp"
 #include "support.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests connections that the network resets, the protocol of the fault socket, and the removal of a
 // device.
-#include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
 #include <sys/syscall.h>
 

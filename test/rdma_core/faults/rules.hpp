@@ -2,14 +2,11 @@
 // Adds fault rules to this process, as `iwarp fault` does.
 #pragma once
 
-#include <doctest/doctest.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cstring>
 #include <filesystem>
-#include <string>
 
 #include "support.hpp"
 

@@ -2,13 +2,6 @@
 // A UD queue pair that runs as RoCE. It sends and receives numbers as payload.
 #pragma once
 
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include "rules.hpp"
 #include "support.hpp"
 

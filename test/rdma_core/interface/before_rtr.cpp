@@ -2,8 +2,6 @@
 // Tests peers that agree on an RTR, are accepted, and then end the connection without sending the
 // RTR. The server must see only events that an ordinary client can also cause, because programs
 // such as rping -s -P exit on RDMA_CM_EVENT_CONNECT_ERROR.
-#include <string>
-
 #include "../support/raw_client.hpp"
 #include "endpoint.hpp"
 

@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests rdma_cm with event channels: addresses and ports, peers of other programs, and the end of
 // connections. readiness.cpp tests ids that migrate.
-#include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <infiniband/ib.h>
 #include <net/if.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <bit>
-#include <cerrno>
-#include <cstring>
 #include <held_clock.hpp>
 #include <thread>
 

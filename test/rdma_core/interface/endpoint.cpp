@@ -2,8 +2,6 @@
 // Creates one connected end after the other, with the calls that any program uses.
 #include "endpoint.hpp"
 
-#include <arpa/inet.h>
-
 namespace rdma_core_test {
 
 namespace {

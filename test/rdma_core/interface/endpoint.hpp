@@ -5,13 +5,10 @@
 #pragma once
 
 #include <doctest/doctest.h>
-#include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
-#include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 

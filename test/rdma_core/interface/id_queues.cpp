@@ -4,7 +4,6 @@
 #include <rdma/rdma_verbs.h>
 
 #include <array>
-#include <cerrno>
 
 #include "endpoint.hpp"
 

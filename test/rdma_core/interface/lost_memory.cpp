@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests a program that frees a buffer before it deregisters the buffer, as many programs do. With a
 // hardware adapter this does no harm.
-#include <sys/mman.h>
-
 #include "captured_stderr.hpp"
 #include "endpoint.hpp"
 

@@ -6,7 +6,6 @@
 // cases are a separate program.
 #include <endian.h>
 
-#include <cerrno>
 #include <cstdlib>
 
 #include "../support/raw_client.hpp"

@@ -4,9 +4,7 @@
 // program.
 #include <dlfcn.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 
 #include "datagrams/datagrams.hpp"
 

@@ -2,14 +2,10 @@
 // Tests IWARP_PORT_OFFSET: TCP and RDMA on the same port number of one program, with one address
 // family at a time. The library reads the variable once per process, so these cases are a separate
 // program.
-#include <arpa/inet.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <optional>
-#include <utility>
 
 #include "endpoint.hpp"
 

@@ -10,11 +10,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <string>
 #include <thread>
 
 #include "endpoint.hpp"

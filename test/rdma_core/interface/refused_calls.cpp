@@ -3,16 +3,13 @@
 // in a process of its own, because the log contains a reason only once. Runs with IWARP_AS=roce.
 #include <doctest/doctest.h>
 #include <rdma/rdma_cma.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
-#include <cstring>
 #include <functional>
 #include <regex>
-#include <string>
 
 #include "../support/verbs_end.hpp"
 

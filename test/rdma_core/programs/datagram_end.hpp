@@ -2,10 +2,6 @@
 // One end of a datagram test: a UD queue pair in RTS, with memory for messages in both directions.
 #pragma once
 
-#include <infiniband/verbs.h>
-
-#include <cstdint>
-
 #include "../support/verbs_end.hpp"
 
 using rdma_core_test::check;

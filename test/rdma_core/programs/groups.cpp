@@ -5,14 +5,11 @@
 // A member prints on how many interfaces its host has joined the group, then the sender of each of
 // COUNT datagrams, and then on how many interfaces the group is still joined after the member has
 // left it. ADDRESS is one of the sender's GIDs.
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <string>
 
 #include "datagram_end.hpp"
 

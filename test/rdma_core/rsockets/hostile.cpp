@@ -3,8 +3,6 @@
 // must end only its own connection, with a specific error.
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <optional>
 #include <thread>
 
 #include "../interface/endpoint.hpp"

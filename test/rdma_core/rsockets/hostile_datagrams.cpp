@@ -5,7 +5,6 @@
 #include <rdma/rdma_cma.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "../support/verbs_end.hpp"
 #include "datagram_sockets.hpp"

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests memory that the peer writes directly, with riomap(), riowrite() and riounmap().
-#include <cerrno>
-
 #include "sockets.hpp"
 
 namespace {

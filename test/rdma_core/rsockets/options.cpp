@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <netinet/tcp.h>
 
-#include <cerrno>
 #include <utility>
 
 #include "sockets.hpp"

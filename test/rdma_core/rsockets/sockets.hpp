@@ -5,7 +5,6 @@
 
 #include <doctest/doctest.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <rdma/rsocket.h>
 
 #include <cstdint>

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests address handles as objects: an invalid pointer is refused before it is dereferenced. This
 // file belongs to the same program as datagrams.cpp, which runs as RoCE.
-#include <cerrno>
-
 #include "../endpoint.hpp"
 
 namespace {

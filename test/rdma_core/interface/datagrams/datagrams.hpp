@@ -2,13 +2,8 @@
 // UD queue pairs on one host, for datagrams.cpp and groups.cpp, and address vectors of this host.
 #pragma once
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <optional>
 
 #include "../../support/verbs_end.hpp"
 #include "../endpoint.hpp"

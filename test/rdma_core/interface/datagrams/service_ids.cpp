@@ -2,9 +2,7 @@
 // Tests what any UDP socket may send to the port of a datagram id. Each request must be reported
 // once, an answer must never be longer than its request, and drops must be counted. This file
 // belongs to the same program as datagrams.cpp, which runs as RoCE.
-#include <arpa/inet.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <cstdlib>
 
