@@ -95,8 +95,7 @@ TEST_CASE("an option that is not given keeps its default") {
   CHECK_FALSE(toy.report);
 }
 
-TEST_CASE(
-    "a repeatable option takes one word each time, and one with an optional value takes none") {
+TEST_CASE("a repeatable option takes one word each time; one with an optional value takes none") {
   Toy toy;
   REQUIRE(toy.parse({"paint", "--only", "a", "wall"}));
   CHECK(toy.file == "wall");

@@ -54,8 +54,7 @@ TEST_CASE("text that is not an error code is not found") {
   }
 }
 
-TEST_CASE(
-    "every status and every Terminate has an explanation, and each error has advice or a reason") {
+TEST_CASE("each status and each Terminate has an explanation, each error advice or a reason") {
   const auto all = all_error_codes();
   CHECK(all.size() == 24 + rdmap::known_faults().size() + 2);
   for (const auto& code : all) {
@@ -80,8 +79,7 @@ TEST_CASE("an error of a call is found by the call and the errno, a call by all 
   CHECK(find_call_errors("ibv_modify", "").empty());
 }
 
-TEST_CASE(
-    "the library names this command for each error of a call that it explains, and no other") {
+TEST_CASE("the library names this command for the errors of calls that it explains, and no other") {
   std::vector<std::string> named;
   for (const auto& [call, error] : verbs::kExplainedCalls) {
     named.push_back(fmt::format("{} {}", call, error));

@@ -80,9 +80,7 @@ TEST_CASE("a new file replaces an old one atomically") {
   CHECK(scratch.entries() == 1);
 }
 
-TEST_CASE(
-    "a replaced file passes its permissions on to the new file; other kinds of files are not "
-    "replaced") {
+TEST_CASE("a replaced file passes on its permissions; other kinds of files are not replaced") {
   const Scratch scratch;
   const auto mode = [&](const std::string& name) {
     return fs::status(scratch.path() / name).permissions();
@@ -153,9 +151,7 @@ TEST_CASE("reading after the end of a file is an error") {
   CHECK_THROWS_AS(read_at(file, 1, into), Error);
 }
 
-TEST_CASE(
-    "partial files of a killed server are removed; those of a running server and other files "
-    "stay") {
+TEST_CASE("only partial files of killed servers are removed, not those of running servers") {
   const Scratch scratch;
   const std::string stale = ".iwarp-0123456789abcdef.part";
   const std::string live = ".iwarp-fedcba9876543210.part";

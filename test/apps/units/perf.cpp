@@ -49,8 +49,7 @@ TEST_CASE("a histogram without values, of zeros, and of impossibly long times") 
   CHECK(histogram.count() == 3);
 }
 
-TEST_CASE(
-    "a histogram's text has a line per power of two, and the largest class has the longest bar") {
+TEST_CASE("a histogram has a line per power of two, and the largest class has the longest bar") {
   Histogram histogram;
   for (int i = 0; i < 100; ++i) histogram.add(nanoseconds(3000));
   histogram.add(nanoseconds(9000));
@@ -60,8 +59,7 @@ TEST_CASE(
   CHECK(text.find("<   16.4 us          1 #\n") != std::string::npos);
 }
 
-TEST_CASE(
-    "the difference between a histogram and its former state contains the values in between") {
+TEST_CASE("the difference of a histogram and its former state contains the values in between") {
   Histogram histogram;
   histogram.add(nanoseconds(10));
   const auto before = histogram;
@@ -72,8 +70,7 @@ TEST_CASE(
   CHECK((histogram - histogram).percentile(0.5) == nanoseconds(0));
 }
 
-TEST_CASE(
-    "each interval is shown when it has passed, with its own values, and the rest at the end") {
+TEST_CASE("each interval is shown with its own values when it has passed, the rest at the end") {
   using std::chrono::milliseconds;
   std::vector<Interval> shown;
   Intervals intervals(milliseconds(1000), [&](const Interval& one) { shown.push_back(one); });

@@ -72,9 +72,7 @@ TEST_CASE("tshark reads a short session with and without markers, over IPv4 and 
 }
 
 // If only one direction has markers, tshark 4.0 does not dissect the other direction.
-TEST_CASE(
-    "tshark reads the marked direction of a connection with markers in one direction only "
-    "[MPA-70]") {
+TEST_CASE("tshark reads the marked direction of a connection with markers in one only [MPA-70]") {
   using Opcodes = std::vector<std::string>;
   const auto near_marked = report_on(kV4, short_session({false, true, true}));
   CHECK(near_marked.opcodes == Opcodes{"0x00", "0x00", "0x00", "0x00", "0x01", "0x04", "0x00"});

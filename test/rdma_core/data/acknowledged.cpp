@@ -61,8 +61,7 @@ TEST_CASE("a peer that is destroyed right after the last Send has still acknowle
   }
 }
 
-TEST_CASE(
-    "the program sees what succeeded with one peer before another departed peer counts as silent") {
+TEST_CASE("successes with one peer are reported before another, departed peer counts as silent") {
   constexpr Timeouts kLong{.timeout = 24, .retry_cnt = 7};
   Pair pair({}, {}, kForEver, kLong);
   auto& [a, b] = pair;
@@ -131,8 +130,7 @@ constexpr const char* kUnanswered =
 
 }  // namespace
 
-TEST_CASE(
-    "if the peer never connects, the oldest request fails at the timeout and the rest is flushed") {
+TEST_CASE("if the peer never connects, the oldest request times out and the rest is flushed") {
   for (const auto number : {refusing, silent, absent}) {
     End end;
     const ibv_qp nobody{.qp_num = number(end.qp)};
@@ -152,9 +150,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "requests that are posted later fail as well, also without a retry limit if the peer cannot "
-    "exist") {
+TEST_CASE("later requests fail as well, even without a retry limit if the peer cannot exist") {
   End end;
   const ibv_qp nobody{.qp_num = refusing(end.qp)};
   end.bring_up(&nobody);

@@ -28,8 +28,7 @@ TEST_CASE("a queue pair in RESET reports INIT, because it already accepts receiv
   CHECK_EQ(end.post_recv(1, 0, 8), 0);
 }
 
-TEST_CASE(
-    "the send queue of an RNIC cannot be drained, because only RoCE has IBV_EVENT_SQ_DRAINED") {
+TEST_CASE("the send queue of an RNIC cannot be drained; only RoCE has IBV_EVENT_SQ_DRAINED") {
   End end;
   for (const auto state : {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS}) {
     REQUIRE_EQ(end.modify(state), 0);
@@ -43,8 +42,7 @@ TEST_CASE(
   CHECK_EQ(end.state(), IBV_QPS_RTS);
 }
 
-TEST_CASE(
-    "Sends need no access rights, and neither does the Write with which a connection begins") {
+TEST_CASE("neither Sends nor the Write with which a connection begins need access rights") {
   End a;
   End b;
   a.bring_up(b.qp, 0);

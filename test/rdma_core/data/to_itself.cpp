@@ -78,9 +78,7 @@ TEST_CASE("if a queue pair connected to itself breaks a rule, only it moves to E
   check_all_operations(end);
 }
 
-TEST_CASE(
-    "requests that a queue pair connected to itself has not sent are flushed when it is "
-    "destroyed") {
+TEST_CASE("unsent requests of a queue pair connected to itself are flushed when it fails") {
   End end;
   end.bring_up(end.qp);
   REQUIRE_EQ(end.post({.wr_id = 5, .opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED}, 0, 9),

@@ -193,8 +193,7 @@ TEST_CASE("if one datagram of a list built with ibv_wr_*() fails, the whole list
   CHECK_EQ(sorted(to.take(2)), Numbers{1, 5});
 }
 
-TEST_CASE(
-    "a completion with an injected status moves its queue pair to error, and a reset recovers it") {
+TEST_CASE("an injected status moves its queue pair to error, and a reset recovers it") {
   const Ud from;
   const Ud to;
   from.post_receives();

@@ -100,8 +100,7 @@ TEST_CASE("while the port of a device is down, connections and datagrams of anot
   CHECK_FALSE(left.has_event());
 }
 
-TEST_CASE(
-    "a port that is down for a specified time comes up by itself, whatever another port does") {
+TEST_CASE("a port that is down for a time comes up by itself, whatever another port does") {
   Side left("left");
   Side right("right");
   rule("now device left port down");

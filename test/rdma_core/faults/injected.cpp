@@ -44,9 +44,7 @@ TEST_CASE("a completion has the status that the rule specifies, and its queue pa
   faults::check_that_peer_is_gone(pair.b, pair.a);
 }
 
-TEST_CASE(
-    "after a failed completion no request of its queue succeeds, and a reset recovers the queue "
-    "pair") {
+TEST_CASE("after a failed completion no request succeeds, and a reset recovers the queue pair") {
   SettledPair pair;
   for (int i = 0; i < 3; ++i) write(pair.a, pair.b);
   rule("after 1 completion status REM_ACCESS_ERR");
@@ -108,9 +106,7 @@ TEST_CASE("built requests, receives and shared receives can fail, too") {
   }
 }
 
-TEST_CASE(
-    "an injected error moves a queue pair to error with an event, and its peer loses the "
-    "connection") {
+TEST_CASE("an injected error moves a queue pair to ERR with an event, and its peer disconnects") {
   SettledPair pair({}, {}, kShort);
   REQUIRE_EQ(pair.a.post_recv(1, 0, 8), 0);
   REQUIRE_EQ(pair.b.post_recv(2, 0, 8), 0);
@@ -162,9 +158,7 @@ TEST_CASE("a queue pair without receives behaves as if none were posted") {
   CHECK_EQ(pair.b.text(16, 8), "held off");
 }
 
-TEST_CASE(
-    "while a port is down its state says so and nothing passes, and when it is up again all data "
-    "passes") {
+TEST_CASE("while a port is down its state says so, and data waits until it is up again") {
   SettledPair pair;
   CHECK_EQ(port_state(pair.a), IBV_PORT_ACTIVE);
   rule("now port down");

@@ -24,8 +24,7 @@ void accept_next(const Channel& channel, End& server) {
 }
 
 // [RCM-120]
-TEST_CASE(
-    "a server reads ESTABLISHED before the next request, even if no RTR of the first has arrived") {
+TEST_CASE("a server reads ESTABLISHED before the next request, even without the RTR of the first") {
   const Meeting meeting;
   const RawClient first(meeting.port);
   first.send(kRequest);
@@ -39,9 +38,7 @@ TEST_CASE(
 }
 
 // [RCM-341]
-TEST_CASE(
-    "a server sees a peer that disconnects before its RTR connect and disconnect, and serves the "
-    "next") {
+TEST_CASE("a peer that disconnects before its RTR was connected, and the next one is served") {
   Meeting meeting;
   RawClient stranger(meeting.port);
   stranger.send(kRequest);

@@ -132,8 +132,7 @@ TEST_CASE("a client finds a server that begins to listen a moment later") {
 }
 
 // [RCM-121]
-TEST_CASE(
-    "a disconnect event comes before a later request to the listener, whether polled or not") {
+TEST_CASE("a disconnect event precedes a later request to the listener, whether polled or not") {
   Pair pair;
   const Buffer out(pair.client.pd.get(), "x");
   const Buffer in(pair.server.pd.get(), 8);

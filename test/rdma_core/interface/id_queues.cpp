@@ -66,9 +66,7 @@ TEST_CASE("the extended call creates the same queue, and refuses kinds that iWAR
 }
 
 // [RCM-201]
-TEST_CASE(
-    "if an extended call has a null domain although its mask includes one, the id's domain is "
-    "used") {
+TEST_CASE("an extended call whose mask includes a null domain uses the domain of the id") {
   const Channel channel = make_channel();
   const Id id = resolved_here(channel);
   ibv_qp_init_attr_ex attr{

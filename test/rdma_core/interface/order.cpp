@@ -105,8 +105,7 @@ TEST_CASE("when the peer disconnects, posted requests are flushed after DISCONNE
 }
 
 // [RCM-37, RCM-338, RCM-339]
-TEST_CASE(
-    "messages that arrived before the disconnect complete before DISCONNECTED, flushes after it") {
+TEST_CASE("earlier messages complete before DISCONNECTED, and flushed receives after it") {
   const std::string_view words = "the last";
   Waiting meeting;
   REQUIRE(meeting.server.receive(meeting.server_octets->sge()) == 0);

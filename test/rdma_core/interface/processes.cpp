@@ -73,9 +73,7 @@ TEST_CASE("a child that only exits does not disturb the parent's connection") {
   ping(pair);
 }
 
-TEST_CASE(
-    "a child that is forked while a request waits behind a disconnect does not reject the "
-    "request") {
+TEST_CASE("a child forked while a request waits behind a disconnect does not reject it") {
   Pair pair;
   const Buffer out(pair.client.pd.get(), "last");
   const Buffer in(pair.server.pd.get(), 8);

@@ -91,8 +91,7 @@ TEST_CASE("headers have the format of rdma-core's") {
   }
 }
 
-TEST_CASE(
-    "a peer that follows the protocol is told the queue pair, in no more octets than it sent") {
+TEST_CASE("a peer that follows the protocol gets the queue pair, in no more octets than it sent") {
   const Socket socket = bound_socket();
   const Stranger stranger;
   const auto hello = message(stranger.header(wire::UdpKind::kData));
@@ -138,9 +137,7 @@ TEST_CASE("malformed messages by UDP are dropped and not answered") {
   CHECK(receive_from(socket)->text == "good");
 }
 
-TEST_CASE(
-    "a peer that claims IPv6 in a header over IPv4 is answered as IPv4, in no more octets than it "
-    "sent") {
+TEST_CASE("a peer that claims IPv6 over IPv4 is answered as IPv4, in no more octets than it sent") {
   const Socket socket = bound_socket();
   const Stranger stranger;
   const std::string longest(wire::kMaxDatagram - 16, 'x');
@@ -189,9 +186,7 @@ TEST_CASE("an unsolicited announcement of a queue pair changes nothing") {
   CHECK_FALSE(std::ranges::search(got, sent).empty());
 }
 
-TEST_CASE(
-    "if data names another queue pair of a known peer, the peer is asked, and nothing else "
-    "changes") {
+TEST_CASE("if data names another queue pair of a known peer, the peer is only asked") {
   const Socket socket = bound_socket();
   const Stranger peer;
   // The queue pair numbers contain the ports of these two sockets.

@@ -135,9 +135,7 @@ TEST_CASE("at most as many requests wait as the backlog, and dropped ones are co
                "answered: 2, requests that exceeded the backlog: 1)"));
 }
 
-TEST_CASE(
-    "a reply from a wrong address, port or request is ignored, and a client answers no one's "
-    "requests") {
+TEST_CASE("a reply of a wrong address, port or request is ignored, and a client answers none") {
   const iwarp::test::CapturedStderr said;
   const Channel channel = make_channel();
   const Stranger asked;
