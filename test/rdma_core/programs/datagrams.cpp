@@ -7,16 +7,13 @@
 // datagrams it has let pass. The receiver must get exactly those datagrams, each of them intact.
 // The relay lets the last datagram pass after all others. At the end the receiver prints how many
 // datagrams arrived, and which ones did not.
-#include <netdb.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <vector>
 
+#include "control.hpp"
 #include "datagram_end.hpp"
 
 namespace {
@@ -34,21 +31,14 @@ char octet_of(std::uint32_t sequence, std::uint32_t at) {
 }
 
 /// Exchanges lines with the relay.
-class Control {
+class Relay {
  public:
-  Control(const char* host, const char* port) {
-    addrinfo hints{.ai_socktype = SOCK_STREAM};
-    addrinfo* found = nullptr;
-    check(getaddrinfo(host, port, &hints, &found) == 0, "getaddrinfo");
-    const int fd = socket(found->ai_family, SOCK_STREAM, 0);
-    check(connect(fd, found->ai_addr, found->ai_addrlen) == 0, "connect");
-    freeaddrinfo(found);
-    file_ = fdopen(fd, "r+");
+  Relay(const char* host, const char* port) : file_(fdopen(connect_by_tcp(host, port), "r+")) {
     setvbuf(file_, nullptr, _IONBF, 0);
   }
-  ~Control() { std::fclose(file_); }
-  Control(const Control&) = delete;
-  Control& operator=(const Control&) = delete;
+  ~Relay() { std::fclose(file_); }
+  Relay(const Relay&) = delete;
+  Relay& operator=(const Relay&) = delete;
   void say(std::uint32_t number) {
     check(std::fprintf(file_, "%u\n", number) > 0, "the relay is gone");
   }
@@ -62,7 +52,7 @@ class Control {
   std::FILE* file_;
 };
 
-void send_all(End& end, Control& control, const char* relay, std::uint32_t total) {
+void send_all(End& end, Relay& control, const char* relay, std::uint32_t total) {
   const std::uint32_t peer = control.receive();
   ibv_ah* const ah = end.way_to(gid_of(relay), end.index);
   // The last datagram is a batch by itself.
@@ -84,7 +74,7 @@ void send_all(End& end, Control& control, const char* relay, std::uint32_t total
   }
 }
 
-void receive_all(End& end, Control& control, std::uint32_t total) {
+void receive_all(End& end, Relay& control, std::uint32_t total) {
   for (std::uint64_t n = 0; n != kReceives; ++n) end.post(n, kMax);
   std::vector<bool> seen(total + 1);
   std::uint32_t delivered = 0;
@@ -119,7 +109,7 @@ int main(int argc, char** argv) {
   try {
     check(argc == 6, "usage: datagrams send|receive ADDRESS RELAY PORT TOTAL");
     End end(argv[2]);
-    Control control(argv[3], argv[4]);
+    Relay control(argv[3], argv[4]);
     control.say(end.qp->qp_num);
     const auto total = static_cast<std::uint32_t>(std::strtoul(argv[5], nullptr, 10));
     if (std::string(argv[1]) == "send") {

@@ -8,20 +8,15 @@
 // fails and when it works again; the server prints how many messages have arrived and how many of
 // them twice. Exits with 1 if a message is wrong or missing, or if a request or receive fails with
 // a status that a broken link does not give.
-#include <netdb.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <deque>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "../support/verbs_end.hpp"
+#include "control.hpp"
 
 namespace {
 
@@ -43,37 +38,6 @@ ibv_context* open_device(const std::string& name) {
   return must(out, name.c_str());
 }
 
-/// The TCP connection of the two ends, which does not use the links.
-class Control {
- public:
-  Control(const std::string& host, const char* port) {
-    addrinfo hints{.ai_flags = AI_PASSIVE, .ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
-    addrinfo* found = nullptr;
-    const bool listens = host == "-";
-    check(getaddrinfo(listens ? nullptr : host.c_str(), port, &hints, &found) == 0, "getaddrinfo");
-    fd_ = socket(found->ai_family, SOCK_STREAM, 0);
-    if (listens) {
-      check(bind(fd_, found->ai_addr, found->ai_addrlen) == 0 && listen(fd_, 1) == 0, "listen");
-      fd_ = accept(fd_, nullptr, nullptr);
-    } else {
-      check(connect(fd_, found->ai_addr, found->ai_addrlen) == 0, "connect");
-    }
-    freeaddrinfo(found);
-  }
-  void send(Number number) const {
-    check(::send(fd_, &number, sizeof number, MSG_NOSIGNAL) == sizeof number, "send");
-  }
-  Number receive() const {
-    Number out = 0;
-    check(recv(fd_, &out, sizeof out, MSG_WAITALL) == sizeof out, "recv");
-    return out;
-  }
-  bool has_message() const { return rdma_core_test::is_readable(fd_); }
-
- private:
-  int fd_;
-};
-
 /// Messages of Control: a link is to be set up anew, or has been; or kEnd and the number of
 /// messages.
 constexpr Number kEnd = 1000;
@@ -91,8 +55,8 @@ struct Link {
              .memory = kSlots * kSize,
              .context = context,
              .pd = must(ibv_alloc_pd(context))}) {
-    control.send(end.qp->qp_num);
-    peer_qpn = static_cast<std::uint32_t>(control.receive());
+    control.send<Number>(end.qp->qp_num);
+    peer_qpn = static_cast<std::uint32_t>(control.receive<Number>());
   }
 
   void bring_up() {
@@ -156,7 +120,7 @@ class Client {
     while (!(is_over_ = is_over_ || access(stop, F_OK) == 0) || answered_ != next_) {
       for (Number i = 0; i != links_.size(); ++i) step(i);
       if (control_.has_message()) {
-        Link& link = *links_.at(control_.receive());
+        Link& link = *links_.at(control_.receive<Number>());
         link.reset();
         link.bring_up();
       }
@@ -240,8 +204,8 @@ class Server {
         take_all(*link);
       }
       if (!control_.has_message()) continue;
-      const Number message = control_.receive();
-      if (message == kEnd) return finish(control_.receive());
+      const Number message = control_.receive<Number>();
+      if (message == kEnd) return finish(control_.receive<Number>());
       // Before the reset, which removes completions, takes all messages that have arrived.
       Link& link = *links_.at(message);
       take_all(link);
@@ -294,7 +258,7 @@ int main(int argc, char** argv) {
   if (argc < 5) return 2;
   try {
     const std::string host = argv[2];
-    const Control control(host, argv[1]);
+    const Control control(host == "-" ? nullptr : argv[2], argv[1]);
     Links links;
     for (int i = 4; i != argc; ++i) links.push_back(std::make_unique<Link>(argv[i], control));
     for (const auto& link : links) link->bring_up();

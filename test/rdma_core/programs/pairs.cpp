@@ -9,19 +9,12 @@
 // no host has, and prints the result of a Read on each of them. With `crossing`, each round instead
 // sends a message in each direction, and one end posts its receive only after its Send has
 // completed.
-#include <infiniband/verbs.h>
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <array>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <vector>
 
-#include "../support/verbs_end.hpp"
+#include "control.hpp"
 
 namespace {
 
@@ -36,41 +29,12 @@ struct Told {
   std::uint32_t rkey;
 };
 
-class Peer {
- public:
-  Peer(const char* host, const char* port) {
-    addrinfo hints{.ai_flags = host == nullptr ? AI_PASSIVE : 0,
-                   .ai_family = AF_INET,
-                   .ai_socktype = SOCK_STREAM};
-    addrinfo* found = nullptr;
-    check(getaddrinfo(host, port, &hints, &found) == 0, "getaddrinfo");
-    fd_ = socket(found->ai_family, SOCK_STREAM, 0);
-    if (host == nullptr) {
-      const int listener = fd_;
-      const int on = 1;
-      setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-      check(bind(listener, found->ai_addr, found->ai_addrlen) == 0 && listen(listener, 1) == 0,
-            "listen");
-      fd_ = accept(listener, nullptr, nullptr);
-      close(listener);
-    } else {
-      check(connect(fd_, found->ai_addr, found->ai_addrlen) == 0, "connect");
-    }
-    freeaddrinfo(found);
+struct Peer : Control {
+  using Control::Control;
+  Told exchange(const Told& own) const {
+    send(own);
+    return receive<Told>();
   }
-  ~Peer() { close(fd_); }
-  Peer(const Peer&) = delete;
-  Peer& operator=(const Peer&) = delete;
-
-  Told exchange(const Told& own) {
-    Told other{};
-    check(send(fd_, &own, sizeof own, 0) == sizeof own, "send");
-    check(recv(fd_, &other, sizeof other, MSG_WAITALL) == sizeof other, "recv");
-    return other;
-  }
-
- private:
-  int fd_ = -1;
 };
 
 /// A device on which many queue pairs are created. Does not use the queue pair of VerbsEnd.
