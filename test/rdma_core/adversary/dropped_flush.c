@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for test_adversary.py, see pair.h. With the argument "wrong" it takes an empty queue
 // for a sign that all requests have been flushed, and frees their memory.
-#include "pair.h"
+#include "pair_main.h"
 
-int main(int argc, char** argv) {
-  begin(argc, argv, NULL);
-  struct end a = make_end(NULL, NULL, NULL);
-  struct end b = make_end(NULL, NULL, NULL);
+static void run(void) {
   for (uint64_t i = 0; i < DEPTH; ++i) MUST(!post_recv(&b, i));
   join(&a, &b, 7);
   struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
@@ -19,5 +16,4 @@ int main(int argc, char** argv) {
     flushed += n;
   }
   MUST(flushed == DEPTH);
-  return 0;
 }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for test_adversary.py, see pair.h. With the argument "wrong" it takes the completion of
 // a Send for a sign that the receiver has posted its receive again.
-#include "pair.h"
+#include "pair_main.h"
 
 enum { RECEIVES = 2, MESSAGES = 40 };
 
-int main(int argc, char** argv) {
-  begin(argc, argv, NULL);
-  struct end a = make_end(NULL, NULL, NULL);
-  struct end b = make_end(NULL, NULL, NULL);
+static void run(void) {
   for (uint64_t i = 0; i < RECEIVES; ++i) MUST(!post_recv(&b, i));
   join(&a, &b, 0);
   for (uint64_t i = 0; i < MESSAGES; ++i) {
@@ -21,5 +18,4 @@ int main(int argc, char** argv) {
       MUST(!post_recv(&b, await(b.recv_cq)));
     }
   }
-  return 0;
 }

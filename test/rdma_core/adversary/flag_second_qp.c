@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for test_adversary.py, see pair.h. With the argument "wrong" it announces a Write by a
 // Write on a second queue pair.
-#include "pair.h"
+#include "pair_main.h"
 
-int main(int argc, char** argv) {
-  begin(argc, argv, NULL);
-  struct end a = make_end(NULL, NULL, NULL);
-  struct end b = make_end(NULL, NULL, NULL);
+static void run(void) {
   struct end second = make_end(NULL, NULL, NULL);
   struct end its_peer = make_end(NULL, NULL, NULL);
   MUST(!post_recv(&b, 0));
@@ -23,5 +20,4 @@ int main(int argc, char** argv) {
     await(b.recv_cq);
   }
   MUST(memory[SIZE] == 7);
-  return 0;
 }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for test_adversary.py, see pair.h. With the argument "wrong" it arms the queue after it
 // has polled it empty, and sleeps without polling once more.
-#include "pair.h"
+#include "pair_main.h"
 
 enum { ROUNDS = 6, MESSAGES = 2 };
 
-int main(int argc, char** argv) {
-  begin(argc, argv, NULL);
-  struct end a = make_end(NULL, NULL, NULL);
-  struct end b = make_end(NULL, NULL, NULL);
+static void run(void) {
   for (uint64_t i = 0; i < ROUNDS * MESSAGES; ++i) MUST(!post_recv(&b, i));
   MUST(!ibv_req_notify_cq(b.recv_cq, 0));
   join(&a, &b, 7);
@@ -27,5 +24,4 @@ int main(int argc, char** argv) {
     }
     for (int i = 0; i < MESSAGES; ++i) await(a.send_cq);
   }
-  return 0;
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for test_adversary.py, see pair.h. It reads a word and then adds to it. With the
 // argument "wrong" the atomic has no fence, although it may be executed before the Read.
-#include "pair.h"
+#include "pair_main.h"
 
-int main(int argc, char** argv) {
-  begin(argc, argv, NULL);
-  struct end a = make_end(NULL, NULL, NULL);
-  struct end b = make_end(NULL, NULL, NULL);
+static void run(void) {
   join(&a, &b, 7);
   volatile uint64_t* const read = (volatile uint64_t*)memory;
   volatile uint64_t* const target = (volatile uint64_t*)&memory[SIZE];
@@ -22,5 +19,4 @@ int main(int argc, char** argv) {
     MUST(await(a.send_cq) == 1 && await(a.send_cq) == 2);
     MUST(*read == i);
   }
-  return 0;
 }

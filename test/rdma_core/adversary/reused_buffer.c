@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for test_adversary.py, see pair.h. With the argument "wrong" it changes the buffer of a
 // Send before the Send has completed.
-#include "pair.h"
+#include "pair_main.h"
 
 enum { MESSAGES = 8 };
 
-int main(int argc, char** argv) {
-  begin(argc, argv, NULL);
-  struct end a = make_end(NULL, NULL, NULL);
-  struct end b = make_end(NULL, NULL, NULL);
+static void run(void) {
   join(&a, &b, 7);
   for (int i = 0; i < MESSAGES; ++i) {
     MUST(!post_recv(&b, (uint64_t)i));
@@ -20,5 +17,4 @@ int main(int argc, char** argv) {
     await(b.recv_cq);
     MUST(memory[2 * SIZE + i * 64] == i);
   }
-  return 0;
 }

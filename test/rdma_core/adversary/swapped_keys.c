@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for test_adversary.py, see pair.h. With the argument "wrong" it swaps the lkey and the
 // rkey.
-#include "pair.h"
+#include "pair_main.h"
 
-int main(int argc, char** argv) {
-  begin(argc, argv, NULL);
-  struct end a = make_end(NULL, NULL, NULL);
-  struct end b = make_end(NULL, NULL, NULL);
+static void run(void) {
   join(&a, &b, 7);
   if (is_wrong) {
     const uint32_t key = mr->lkey;
@@ -15,5 +12,4 @@ int main(int argc, char** argv) {
   }
   MUST(!post(&a, IBV_WR_RDMA_WRITE, 1, 0, 16, SIZE, IBV_SEND_SIGNALED));
   await(a.send_cq);
-  return 0;
 }

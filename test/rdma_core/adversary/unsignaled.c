@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for test_adversary.py, see pair.h. With the argument "wrong" it signals one of DEPTH /
 // 2 Writes, but goes on if a poll does not find its completion.
-#include "pair.h"
+#include "pair_main.h"
 
 enum { GROUP = DEPTH / 2, WRITES = 20 * GROUP };
 
-int main(int argc, char** argv) {
-  begin(argc, argv, NULL);
-  struct end a = make_end(NULL, NULL, NULL);
-  struct end b = make_end(NULL, NULL, NULL);
+static void run(void) {
   join(&a, &b, 7);
   for (uint64_t i = 1; i <= WRITES; ++i) {
     struct ibv_wc wc;
@@ -21,5 +18,4 @@ int main(int argc, char** argv) {
       await(a.send_cq);
     }
   }
-  return 0;
 }

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program for test_adversary.py, see pair.h. With the argument "wrong" it waits for the last
 // octet of a Write, and takes the other octets for placed.
-#include "pair.h"
+#include "pair_main.h"
 
 enum { LENGTH = 256 };
 
-int main(int argc, char** argv) {
-  begin(argc, argv, NULL);
-  struct end a = make_end(NULL, NULL, NULL);
-  struct end b = make_end(NULL, NULL, NULL);
+static void run(void) {
   MUST(!post_recv(&b, 0));
   join(&a, &b, 7);
   memset((void*)memory, 'n', LENGTH);
@@ -21,5 +18,4 @@ int main(int argc, char** argv) {
     await(b.recv_cq);
   }
   for (uint64_t i = 0; i < LENGTH; ++i) MUST(memory[SIZE + i] == 'n');
-  return 0;
 }
