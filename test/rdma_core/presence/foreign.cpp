@@ -24,8 +24,11 @@
 #include <string>
 #include <string_view>
 
+#include "../support/error_of.hpp"
+
 namespace {
 
+using rdma_core_test::error_of;
 using Found = std::set<std::string>;
 
 constexpr std::array kForeignPaths{
@@ -55,11 +58,9 @@ constexpr std::array kForeignPaths{
     "/sys/kernel/config/rdma_cm/mana_0",
 };
 
-int failure(bool failed) { return failed ? errno : 0; }
-
-int closed(int fd) {
+int closed(long fd) {
   if (fd < 0) return errno;
-  ::close(fd);
+  ::close(static_cast<int>(fd));
   return 0;
 }
 int closed(FILE* file) {
@@ -97,87 +98,66 @@ struct Results {
 } results;
 const open_how kRead{.flags = O_RDONLY, .mode = 0, .resolve = 0};
 
-constexpr std::array kLookups{
-    Lookup{"open", [](const char* p) { return closed(::open(p, O_RDONLY)); }},
-    Lookup{"open, O_PATH", [](const char* p) { return closed(::open(p, O_PATH | O_NOFOLLOW)); }},
-    Lookup{"open64", [](const char* p) { return closed(::open64(p, O_RDONLY)); }},
-    Lookup{"openat", [](const char* p) { return closed(::openat(AT_FDCWD, p, O_RDONLY)); }},
-    Lookup{"openat64", [](const char* p) { return closed(::openat64(AT_FDCWD, p, O_RDONLY)); }},
-    Lookup{"openat2",
-           [](const char* p) {
-             return closed(
-                 static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, p, &kRead, sizeof kRead)));
-           }},
-    Lookup{"syscall(SYS_openat)",
-           [](const char* p) {
-             return closed(static_cast<int>(::syscall(SYS_openat, AT_FDCWD, p, O_RDONLY, 0)));
-           }},
-    Lookup{"fopen", [](const char* p) { return closed(std::fopen(p, "r")); }},
-    Lookup{"fopen64", [](const char* p) { return closed(::fopen64(p, "r")); }},
-    Lookup{"freopen",
-           [](const char* p) {
-             FILE* const file = std::fopen("/dev/null", "r");
-             const int error = failure(std::freopen(p, "r", file) == nullptr);
-             std::fclose(file);  // glibc frees a stream that could not be opened again only here
-             return error;
-           }},
-    Lookup{"opendir", [](const char* p) { return closed(::opendir(p)); }},
-    Lookup{"stat", [](const char* p) { return failure(::stat(p, &results.status) != 0); }},
-    Lookup{"stat64", [](const char* p) { return failure(::stat64(p, &results.status64) != 0); }},
-    Lookup{"lstat", [](const char* p) { return failure(::lstat(p, &results.status) != 0); }},
-    Lookup{"fstatat",
-           [](const char* p) { return failure(::fstatat(AT_FDCWD, p, &results.status, 0) != 0); }},
-    Lookup{"statx",
-           [](const char* p) {
-             return failure(::statx(AT_FDCWD, p, 0, STATX_TYPE, &results.extended) != 0);
-           }},
-    Lookup{"syscall(SYS_statx)",
-           [](const char* p) {
-             return failure(::syscall(SYS_statx, AT_FDCWD, p, 0, STATX_TYPE, &results.extended) !=
-                            0);
-           }},
-    Lookup{"syscall(SYS_newfstatat)",
-           [](const char* p) {
-             return failure(::syscall(SYS_newfstatat, AT_FDCWD, p, &results.status, 0) != 0);
-           }},
-    Lookup{"access", [](const char* p) { return failure(::access(p, F_OK) != 0); }},
-    Lookup{"faccessat",
-           [](const char* p) { return failure(::faccessat(AT_FDCWD, p, F_OK, 0) != 0); }},
-    Lookup{"syscall(SYS_faccessat2)",
-           [](const char* p) {
-             return failure(::syscall(SYS_faccessat2, AT_FDCWD, p, F_OK, 0) != 0);
-           }},
-    Lookup{"euidaccess", [](const char* p) { return failure(::euidaccess(p, F_OK) != 0); }},
-    Lookup{"getxattr",
-           [](const char* p) { return failure(::getxattr(p, "user.x", results.name, 1) < 0); }},
-    Lookup{"readlink",
-           [](const char* p) { return failure(::readlink(p, results.name, PATH_MAX) < 0); }},
-    Lookup{"readlinkat",
-           [](const char* p) {
-             return failure(::readlinkat(AT_FDCWD, p, results.name, PATH_MAX) < 0);
-           }},
-    Lookup{"syscall(SYS_readlinkat)",
-           [](const char* p) {
-             return failure(::syscall(SYS_readlinkat, AT_FDCWD, p, results.name, PATH_MAX) < 0);
-           }},
-    Lookup{"realpath",
-           [](const char* p) { return failure(::realpath(p, results.name) == nullptr); }},
-    Lookup{"canonicalize_file_name",
-           [](const char* p) { return freed(::canonicalize_file_name(p)); }},
-    Lookup{"chdir", [](const char* p) { return failure(::chdir(p) != 0); }},
-    Lookup{"scandir",
-           [](const char* p) {
-             dirent** names = nullptr;
-             return failure(::scandir(p, &names, nullptr, nullptr) < 0);
-           }},
-    Lookup{"scandirat",
-           [](const char* p) {
-             dirent** names = nullptr;
-             return failure(::scandirat(AT_FDCWD, p, &names, nullptr, nullptr) < 0);
-           }},
-    Lookup{"ftw", [](const char* p) { return failure(::ftw(p, count_file, 4) < 0); }},
-    Lookup{"nftw",
-           [](const char* p) { return failure(::nftw(p, count_file_at, 4, FTW_PHYS) < 0); }},
+constexpr Lookup kLookups[]{
+    {"open", [](auto p) { return closed(::open(p, O_RDONLY)); }},
+    {"open, O_PATH", [](auto p) { return closed(::open(p, O_PATH | O_NOFOLLOW)); }},
+    {"open64", [](auto p) { return closed(::open64(p, O_RDONLY)); }},
+    {"openat", [](auto p) { return closed(::openat(AT_FDCWD, p, O_RDONLY)); }},
+    {"openat64", [](auto p) { return closed(::openat64(AT_FDCWD, p, O_RDONLY)); }},
+    {"openat2",
+     [](auto p) { return closed(::syscall(SYS_openat2, AT_FDCWD, p, &kRead, sizeof kRead)); }},
+    {"syscall(SYS_openat)",
+     [](auto p) { return closed(::syscall(SYS_openat, AT_FDCWD, p, O_RDONLY, 0)); }},
+    {"fopen", [](auto p) { return closed(std::fopen(p, "r")); }},
+    {"fopen64", [](auto p) { return closed(::fopen64(p, "r")); }},
+    {"freopen",
+     [](auto p) {
+       FILE* const file = std::fopen("/dev/null", "r");
+       const int error = error_of(std::freopen(p, "r", file));
+       std::fclose(file);  // glibc frees a stream that could not be opened again only here
+       return error;
+     }},
+    {"opendir", [](auto p) { return closed(::opendir(p)); }},
+    {"stat", [](auto p) { return error_of(::stat(p, &results.status)); }},
+    {"stat64", [](auto p) { return error_of(::stat64(p, &results.status64)); }},
+    {"lstat", [](auto p) { return error_of(::lstat(p, &results.status)); }},
+    {"fstatat", [](auto p) { return error_of(::fstatat(AT_FDCWD, p, &results.status, 0)); }},
+    {"statx",
+     [](auto p) { return error_of(::statx(AT_FDCWD, p, 0, STATX_TYPE, &results.extended)); }},
+    {"syscall(SYS_statx)",
+     [](auto p) {
+       return error_of(::syscall(SYS_statx, AT_FDCWD, p, 0, STATX_TYPE, &results.extended));
+     }},
+    {"syscall(SYS_newfstatat)",
+     [](auto p) { return error_of(::syscall(SYS_newfstatat, AT_FDCWD, p, &results.status, 0)); }},
+    {"access", [](auto p) { return error_of(::access(p, F_OK)); }},
+    {"faccessat", [](auto p) { return error_of(::faccessat(AT_FDCWD, p, F_OK, 0)); }},
+    {"syscall(SYS_faccessat2)",
+     [](auto p) { return error_of(::syscall(SYS_faccessat2, AT_FDCWD, p, F_OK, 0)); }},
+    {"euidaccess", [](auto p) { return error_of(::euidaccess(p, F_OK)); }},
+    {"getxattr", [](auto p) { return error_of(::getxattr(p, "user.x", results.name, 1)); }},
+    {"readlink", [](auto p) { return error_of(::readlink(p, results.name, PATH_MAX)); }},
+    {"readlinkat",
+     [](auto p) { return error_of(::readlinkat(AT_FDCWD, p, results.name, PATH_MAX)); }},
+    {"syscall(SYS_readlinkat)",
+     [](auto p) {
+       return error_of(::syscall(SYS_readlinkat, AT_FDCWD, p, results.name, PATH_MAX));
+     }},
+    {"realpath", [](auto p) { return error_of(::realpath(p, results.name)); }},
+    {"canonicalize_file_name", [](auto p) { return freed(::canonicalize_file_name(p)); }},
+    {"chdir", [](auto p) { return error_of(::chdir(p)); }},
+    {"scandir",
+     [](auto p) {
+       dirent** names = nullptr;
+       return error_of(::scandir(p, &names, nullptr, nullptr));
+     }},
+    {"scandirat",
+     [](auto p) {
+       dirent** names = nullptr;
+       return error_of(::scandirat(AT_FDCWD, p, &names, nullptr, nullptr));
+     }},
+    {"ftw", [](auto p) { return error_of(::ftw(p, count_file, 4)); }},
+    {"nftw", [](auto p) { return error_of(::nftw(p, count_file_at, 4, FTW_PHYS)); }},
 };
 
 TEST_CASE("no function finds a file of another device") {
@@ -192,8 +172,8 @@ TEST_CASE("no function finds a file of another device") {
     if (!name.starts_with("/sys/class/infiniband") && !name.starts_with("/dev/infi")) continue;
     // These calls fail as for an ordinary user.
     CHECK(closed(::creat(path, 0600)) == EACCES);
-    CHECK(failure(::mkdir(path, 0700) != 0) == EACCES);
-    CHECK(failure(::unlink(path) != 0) == EACCES);
+    CHECK(error_of(::mkdir(path, 0700)) == EACCES);
+    CHECK(error_of(::unlink(path)) == EACCES);
   }
 }
 
@@ -292,63 +272,61 @@ const dirent64* next_by_readdir64_r(DIR* folder) {
 }
 #pragma GCC diagnostic pop
 
-constexpr std::array kListers{
-    Lister{"readdir", [](const char* p) { return read_all(::opendir(p), ::readdir); }},
-    Lister{"readdir64", [](const char* p) { return read_all(::opendir(p), ::readdir64); }},
-    Lister{"readdir_r", [](const char* p) { return read_all(::opendir(p), next_by_readdir_r); }},
-    Lister{"readdir64_r",
-           [](const char* p) { return read_all(::opendir(p), next_by_readdir64_r); }},
-    Lister{"fdopendir, relative",
-           [](const char* p) {
-             const int root = ::open("/", O_RDONLY | O_DIRECTORY);
-             const int fd = ::openat(root, p + 1, O_RDONLY | O_DIRECTORY);
-             ::close(root);
-             return read_all(fd < 0 ? nullptr : ::fdopendir(fd), ::readdir);
-           }},
-    Lister{"scandir",
-           [](const char* p) {
-             dirent** names = nullptr;
-             const int count = ::scandir(p, &names, nullptr, ::alphasort);
-             return sorted_names(count, names);
-           }},
-    Lister{"scandirat64",
-           [](const char* p) {
-             dirent64** names = nullptr;
-             const int count = ::scandirat64(AT_FDCWD, p, &names, nullptr, ::versionsort64);
-             return sorted_names(count, names);
-           }},
-    Lister{"glob",
-           [](const char* p) {
-             Found out;
-             glob_t found{};
-             const std::string start = std::string(p) + "/";
-             if (::glob((start + "*").c_str(), 0, nullptr, &found) == 0) {
-               for (std::size_t i = 0; i < found.gl_pathc; ++i) {
-                 out.insert(found.gl_pathv[i] + start.size());
-               }
-             }
-             ::globfree(&found);
-             return out;
-           }},
-    Lister{"getdents64",
-           [](const char* p) {
-             return read_raw(p, [](int fd, void* to, std::size_t size) {
-               return static_cast<long>(::getdents64(fd, to, size));
-             });
-           }},
-    Lister{"syscall(SYS_getdents64)",
-           [](const char* p) {
-             return read_raw(p, [](int fd, void* to, std::size_t size) {
-               return ::syscall(SYS_getdents64, fd, to, size);
-             });
-           }},
-    Lister{"nftw", [](const char* p) { return walked_names(p, 0); }},
-    Lister{"nftw, FTW_DEPTH | FTW_CHDIR",
-           [](const char* p) { return walked_names(p, FTW_DEPTH | FTW_CHDIR); }},
-    Lister{"fts_read", [](const char* p) { return tree_names(p, FTS_PHYSICAL, false); }},
-    Lister{"fts_read, FTS_NOCHDIR",
-           [](const char* p) { return tree_names(p, FTS_PHYSICAL | FTS_NOCHDIR, false); }},
-    Lister{"fts_children", [](const char* p) { return tree_names(p, FTS_PHYSICAL, true); }},
+constexpr Lister kListers[]{
+    {"readdir", [](auto p) { return read_all(::opendir(p), ::readdir); }},
+    {"readdir64", [](auto p) { return read_all(::opendir(p), ::readdir64); }},
+    {"readdir_r", [](auto p) { return read_all(::opendir(p), next_by_readdir_r); }},
+    {"readdir64_r", [](auto p) { return read_all(::opendir(p), next_by_readdir64_r); }},
+    {"fdopendir, relative",
+     [](auto p) {
+       const int root = ::open("/", O_RDONLY | O_DIRECTORY);
+       const int fd = ::openat(root, p + 1, O_RDONLY | O_DIRECTORY);
+       ::close(root);
+       return read_all(fd < 0 ? nullptr : ::fdopendir(fd), ::readdir);
+     }},
+    {"scandir",
+     [](auto p) {
+       dirent** names = nullptr;
+       const int count = ::scandir(p, &names, nullptr, ::alphasort);
+       return sorted_names(count, names);
+     }},
+    {"scandirat64",
+     [](auto p) {
+       dirent64** names = nullptr;
+       const int count = ::scandirat64(AT_FDCWD, p, &names, nullptr, ::versionsort64);
+       return sorted_names(count, names);
+     }},
+    {"glob",
+     [](auto p) {
+       Found out;
+       glob_t found{};
+       const std::string start = std::string(p) + "/";
+       if (::glob((start + "*").c_str(), 0, nullptr, &found) == 0) {
+         for (std::size_t i = 0; i < found.gl_pathc; ++i) {
+           out.insert(found.gl_pathv[i] + start.size());
+         }
+       }
+       ::globfree(&found);
+       return out;
+     }},
+    {"getdents64",
+     [](auto p) {
+       return read_raw(p, [](int fd, void* to, std::size_t size) {
+         return static_cast<long>(::getdents64(fd, to, size));
+       });
+     }},
+    {"syscall(SYS_getdents64)",
+     [](auto p) {
+       return read_raw(p, [](int fd, void* to, std::size_t size) {
+         return ::syscall(SYS_getdents64, fd, to, size);
+       });
+     }},
+    {"nftw", [](auto p) { return walked_names(p, 0); }},
+    {"nftw, FTW_DEPTH | FTW_CHDIR", [](auto p) { return walked_names(p, FTW_DEPTH | FTW_CHDIR); }},
+    {"fts_read", [](auto p) { return tree_names(p, FTS_PHYSICAL, false); }},
+    {"fts_read, FTS_NOCHDIR",
+     [](auto p) { return tree_names(p, FTS_PHYSICAL | FTS_NOCHDIR, false); }},
+    {"fts_children", [](auto p) { return tree_names(p, FTS_PHYSICAL, true); }},
 };
 
 TEST_CASE("every function that lists folders lists the simulated device only") {
@@ -415,7 +393,7 @@ TEST_CASE("relative names find no other device, whatever the working directory")
     const int fd = ::open(folder, O_PATH | O_DIRECTORY);
     REQUIRE(::chdir("/") == 0);
     CHECK(closed(::openat(fd, path, O_RDONLY)) == ENOENT);
-    CHECK(failure(::fstatat(fd, path, &results.status, AT_SYMLINK_NOFOLLOW) != 0) == ENOENT);
+    CHECK(error_of(::fstatat(fd, path, &results.status, AT_SYMLINK_NOFOLLOW)) == ENOENT);
     ::close(fd);
   }
 }
@@ -423,7 +401,7 @@ TEST_CASE("relative names find no other device, whatever the working directory")
 TEST_CASE("openat2 opens the simulated files, also below a root of its own") {
   const auto open_in = [](int directory, const char* path, std::uint64_t rules) {
     const open_how how{.flags = O_RDONLY, .mode = 0, .resolve = rules};
-    return static_cast<int>(::syscall(SYS_openat2, directory, path, &how, sizeof how));
+    return ::syscall(SYS_openat2, directory, path, &how, sizeof how);
   };
   const int sys = ::open("/sys", O_PATH | O_DIRECTORY);
   CHECK(closed(open_in(AT_FDCWD, "/sys/class/infiniband/iwarp0/node_type", 0)) == 0);
