@@ -39,12 +39,12 @@ def connect(one, other):
     ip("link", "add", one[1], "netns", one[0], "type", "veth", "peer", "name", other[1], "netns", other[0])
 
 
-def bring_up(name, link, addresses):
+def bring_up(name, link, addresses, link_local=False):
     for address in addresses:
         nodad = ("nodad",) if ":" in address else ()
         ip("-n", name, "address", "add", address, "dev", link, *nodad)
-    # An automatic link-local address would appear seconds later and move to the front of the GID table.
-    ip("-n", name, "link", "set", link, "addrgenmode", "none")
+    if not link_local:  # The address would appear seconds later and move to the front of the GID table.
+        ip("-n", name, "link", "set", link, "addrgenmode", "none")
     ip("-n", name, "link", "set", link, "up")
 
 
@@ -58,13 +58,17 @@ def until_groups_pass(name, link):
 
 
 @contextlib.contextmanager
-def joined(addresses):
+def joined(addresses, link_local=False):
     """Makes two namespaces with a cable between them. `addresses` contains the addresses of each end, with prefix
-    lengths."""
+    lengths. With `link_local`, each end also has a link-local address."""
     with namespaces(2) as names:
+        for name in names if link_local else ():
+            without_detection(name)
         connect((names[0], "veth0"), (names[1], "veth0"))
         for name, own in zip(names, addresses):
-            bring_up(name, "veth0", own)
+            bring_up(name, "veth0", own, link_local)
+        for name in names if link_local else ():
+            await_link_local(name, "veth0")
         if any(":" in address for own in addresses for address in own):
             for name in names:  # a neighbour is found by multicast
                 until_groups_pass(name, "veth0")

@@ -9,7 +9,7 @@ import re
 import tempfile
 import time
 
-from hosts import (apart, await_link_local, connect, ip, namespaces, needs_namespaces, within, without_detection)
+from hosts import apart, await_link_local, ip, joined, namespaces, needs_namespaces, within, without_detection
 from perftest import PerftestCase
 from support import Case, Program, main
 
@@ -124,15 +124,7 @@ class Cards(PerftestCase):
                 self.assertRegex(result.out, r"Max inline data : 64\[B\]")
 
     def test_each_entry_of_the_table_is_a_target(self):
-        with namespaces(2) as names:
-            for name in names:
-                without_detection(name)
-            connect((names[0], "eth0"), (names[1], "eth0"))
-            for number, name in enumerate(names, 1):
-                ip("-n", name, "address", "add", f"10.99.7.{number}/24", "dev", "eth0")
-                ip("-n", name, "link", "set", "eth0", "up")
-            for name in names:
-                await_link_local(name, "eth0")
+        with joined([("10.99.7.1/24",), ("10.99.7.2/24",)], link_local=True) as names:
             for index in range(4):
                 with self.subTest(index=index):
                     self.with_client("ibv_rc_pingpong", "-c", "-g", index, host="10.99.7.1",

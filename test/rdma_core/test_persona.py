@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that programs work with `iwarp run --as roce`, with rdma_cm and without it."""
-import contextlib
 import re
 
-from hosts import (apart, await_link_local, connect, ip, namespaces, needs_namespaces, within, without_detection)
+from hosts import apart, joined, namespaces, needs_namespaces, within
 from perftest import TOOLS, PerftestCase
 from support import Case, Program, free_port, main
 from tried import tried
@@ -44,29 +43,14 @@ class Programs(PerftestCase):
                 self.with_client(program, "-c", "-g", 0, options=ROCE)
 
 
-@contextlib.contextmanager
-def two_hosts():
-    """Makes two namespaces that are joined by a cable. Their addresses can be used immediately."""
-    with namespaces(2) as names:
-        for name in names:
-            without_detection(name)
-        connect((names[0], "veth0"), (names[1], "veth0"))
-        for number, name in enumerate(names, 1):
-            ip("-n", name, "address", "add", f"10.99.7.{number}/24", "dev", "veth0")
-            ip("-n", name, "address", "add", f"fd99:7::{number}/64", "dev", "veth0")
-            ip("-n", name, "link", "set", "veth0", "up")
-        for name in names:
-            await_link_local(name, "veth0")
-        yield names
-
-
 @needs_namespaces
 class TwoHosts(PerftestCase):
     """Tests queue pairs that programs connect by GID and queue pair number, with no option but the persona."""
 
     @classmethod
     def setUpClass(cls):
-        cls.names = cls.enterClassContext(two_hosts())
+        addresses = [(f"10.99.7.{n}/24", f"fd99:7::{n}/64") for n in (1, 2)]
+        cls.names = cls.enterClassContext(joined(addresses, link_local=True))
 
     def test_pingpong_by_each_gid(self):
         """Connects by each GID. The first GID is a link-local address, which cannot be routed unless its interface
