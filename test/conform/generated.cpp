@@ -92,14 +92,14 @@ TEST_CASE("a seed generates the same sessions again, and as many as requested") 
 }
 
 TEST_CASE("valid messages are expected to be accepted in the state for which they are made") {
-  for (const auto& [state, message] :
-       {std::pair{State::kAfterSend, Opcode::kSend},
-        std::pair{State::kAfterSend, Opcode::kSendSolicited},
-        std::pair{State::kAfterSend, Opcode::kWrite},
-        std::pair{State::kAfterSend, Opcode::kReadRequest},
-        std::pair{State::kInSend, Opcode::kSend}, std::pair{State::kInWrite, Opcode::kWrite},
-        std::pair{State::kReadRequested, Opcode::kReadResponse},
-        std::pair{State::kInReadResponse, Opcode::kReadResponse}}) {
+  for (const auto& [state, message] : {std::pair{State::kAfterSend, Opcode::kSend},
+                                       {State::kAfterSend, Opcode::kSendSolicited},
+                                       {State::kAfterSend, Opcode::kWrite},
+                                       {State::kAfterSend, Opcode::kReadRequest},
+                                       {State::kInSend, Opcode::kSend},
+                                       {State::kInWrite, Opcode::kWrite},
+                                       {State::kReadRequested, Opcode::kReadResponse},
+                                       {State::kInReadResponse, Opcode::kReadResponse}}) {
     CAPTURE(rdmap::info(message).name);
     CHECK(expectation(state, message, "") == "continues");
     CHECK(expectation(state, message, "PAD=ones") == "continues");

@@ -14,37 +14,25 @@ inline void skips(Script&) { throw Skipped{"the peer does not offer markers"}; }
 inline void gone(Script&) { throw Unreachable("cannot connect to 192.0.2.7:7174: refused"); }
 inline void interrupts(Script&) { throw apps::Interrupted(); }
 
-inline constexpr Case kPasses{.id = "test/one/passes",
-                              .section = "RFC 5044 4.4",
-                              .requirements = "MPA-46",
-                              .title = "passes",
-                              .run = passes};
-inline constexpr Case kFails{.id = "test/one/fails",
-                             .section = "RFC 5044 4.4",
-                             .requirements = "MPA-46 MPA-12",
-                             .title = "fails",
-                             .run = fails};
-inline constexpr Case kSkips{.id = "test/two/skips",
-                             .section = "RFC 5041 7.2",
-                             .requirements = "DDP-73",
-                             .title = "skips",
-                             .run = skips};
-inline constexpr Case kShould{.id = "test/two/should",
-                              .section = "RFC 5041 7.2",
-                              .requirements = "DDP-2",
-                              .title = "should pass",
-                              .level = Level::kShould,
-                              .run = fails};
-inline constexpr Case kGone{.id = "test/three/gone",
-                            .section = "RFC 5041 7.2",
-                            .requirements = "DDP-2",
-                            .title = "goes",
-                            .run = gone};
-inline constexpr Case kInterrupts{.id = "test/three/interrupts",
-                                  .section = "RFC 5041 7.2",
-                                  .requirements = "DDP-2",
-                                  .title = "is interrupted",
-                                  .run = interrupts};
+constexpr Case made(std::string_view id, std::string_view section, std::string_view requirements,
+                    std::string_view title, void (*run)(Script&), Level level = Level::kMust) {
+  return {.id = id,
+          .section = section,
+          .requirements = requirements,
+          .title = title,
+          .level = level,
+          .run = run};
+}
+
+inline constexpr Case kPasses = made("test/one/passes", "RFC 5044 4.4", "MPA-46", "passes", passes);
+inline constexpr Case kFails =
+    made("test/one/fails", "RFC 5044 4.4", "MPA-46 MPA-12", "fails", fails);
+inline constexpr Case kSkips = made("test/two/skips", "RFC 5041 7.2", "DDP-73", "skips", skips);
+inline constexpr Case kShould =
+    made("test/two/should", "RFC 5041 7.2", "DDP-2", "should pass", fails, Level::kShould);
+inline constexpr Case kGone = made("test/three/gone", "RFC 5041 7.2", "DDP-2", "goes", gone);
+inline constexpr Case kInterrupts =
+    made("test/three/interrupts", "RFC 5041 7.2", "DDP-2", "is interrupted", interrupts);
 
 inline Report run_of(const std::vector<const Case*>& cases, const Observer& observer) {
   Report report{.peer = "192.0.2.7:7174", .should = true};
