@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests that the child cannot use its parent's objects after fork(), and can create its own
-// objects.
+// Tests that the child cannot use its parent's objects after fork(). interface/processes.cpp tests
+// the objects that a child creates.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,21 +58,7 @@ int as_child(Pair& pair) {
   if (ibv_destroy_cq(pair.a.cq) != 0) return 5;
   if (ibv_destroy_comp_channel(pair.a.channel) != 0) return 6;
   if (ibv_dealloc_pd(pair.a.pd) != 0) return 7;
-  if (ibv_close_device(pair.a.context) != 0) return 8;
-  ibv_device** list = ibv_get_device_list(nullptr);
-  ibv_context* context = ibv_open_device(list[0]);
-  if (context == nullptr) return 9;
-  ibv_pd* pd = ibv_alloc_pd(context);
-  ibv_cq* cq = ibv_create_cq(context, 4, nullptr, nullptr, 0);
-  if (pd == nullptr || cq == nullptr) return 10;
-  ibv_qp_init_attr attr{.send_cq = cq,
-                        .recv_cq = cq,
-                        .cap = {.max_send_wr = 1, .max_recv_wr = 1},
-                        .qp_type = IBV_QPT_RC};
-  ibv_qp* qp = ibv_create_qp(pd, &attr);
-  if (qp == nullptr) return 11;
-  if (ibv_destroy_qp(qp) != 0 || ibv_destroy_cq(cq) != 0) return 12;
-  return 0;
+  return ibv_close_device(pair.a.context) == 0 ? 0 : 8;
 }
 
 }  // namespace

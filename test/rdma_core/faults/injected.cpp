@@ -185,15 +185,6 @@ TEST_CASE("requests fail if the port is down for longer than their timeouts") {
   rule("now port up");
 }
 
-TEST_CASE("a port that is down for a specified time comes up by itself") {
-  SettledPair pair;
-  rule("after 1 send port down 1ms");
-  write(pair.a, pair.b);
-  CHECK_EQ(next_event(pair.a), IBV_EVENT_PORT_ERR);
-  CHECK_EQ(next_event(pair.a), IBV_EVENT_PORT_ACTIVE);
-  success(pair.a.cq);
-}
-
 TEST_CASE("registrations and creations fail as the rule specifies") {
   End end;
   rule("after 2 registrations fail ENOMEM");
