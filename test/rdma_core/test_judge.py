@@ -64,6 +64,11 @@ class OwnDevice(JudgeCase):
                 self.assertEqual(found["device"], "iwarp0")
                 self.assertEqual(found["transport"] == "iWARP", persona == "iwarp")
 
+    def test_an_end_with_the_completions_of_an_rnic_does_not_fail_its_peer(self):
+        only = ("qp/destroy/peer", "qp/destroy/uc-peer", "data/gone/first", "data/gone/second")
+        said = self.judge(*(f"--only={id}" for id in only), env={"IWARP_COMPLETIONS": "sent"})
+        self.assertIn("8 cases, 8 passed", said.out)
+
     def test_a_difference_that_is_not_explained_or_stale_is_a_problem(self):
         step = {"call": "f", "expected": "0", "came": "EIO", "right": False}
         found = differences.problems("rxe", {"cases": [{"id": "x/y", "result": "fail", "steps": [step]}]})

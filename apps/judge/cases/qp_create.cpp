@@ -267,20 +267,18 @@ void destroy_in(Judge& j) {
   j.expect("ibv_destroy_cq", end.send_cq.destroy());
 }
 
-// The peer of a queue pair that is destroyed sends nothing, so it does not notice (IBTA vol. 1,
-// 9.9.2), whatever its timeout is.
-template <int timeout>
-void destroy_peer(Judge& j) {
-  EndOptions options;
-  options.timeout = timeout;
-  Pair pair(j, {}, options);
+// The peer of a queue pair that is destroyed or moves to ERR sends nothing, so it does not notice
+// (IBTA vol. 1, 9.9.2), whatever its timeout is.
+template <int timeout, ibv_qp_type type = IBV_QPT_RC, bool destroyed = true>
+void end_peer(Judge& j) {
+  Pair pair(j, {.type = type}, {.type = type, .timeout = timeout});
   j.require("ibv_post_recv", pair.b.post_recv(9, 0, 8));
   j.require("ibv_post_send, a Write",
             pair.a.post_send(pair.a.request(1, IBV_WR_RDMA_WRITE, pair.b), 0, 8));
   expect_done(j, "the Write", pair.a.send_cq, 1);
-  j.expect("ibv_destroy_qp", pair.a.qp.destroy());
+  j.expect("the end of the peer", destroyed ? pair.a.qp.destroy() : pair.a.modify(IBV_QPS_ERR));
   exchange_elsewhere(j);
-  expect_same_state(j, "the peer was destroyed", pair.b, IBV_QPS_RTS);
+  expect_same_state(j, "the peer has ended", pair.b, IBV_QPS_RTS);
   expect_empty(j, "the receive stays posted", pair.b.recv_cq);
 }
 
@@ -350,9 +348,11 @@ constexpr Case kCases[] = {
     {"qp/destroy/ud-sqe", "IBV-494", "destroys a UD queue pair in SQE", destroy_in<IBV_QPT_UD, IBV_QPS_SQE>, kUd},
     {"qp/destroy/uc-rts", "IBV-494", "destroys a UC queue pair in RTS", destroy_in<IBV_QPT_UC, IBV_QPS_RTS>, kByHand | kUc},
     {"qp/destroy/outstanding", "IBV-494 IBV-497", "destroys a queue pair while requests and receives are outstanding", destroy_outstanding, kByHand},
-    {"qp/destroy/peer-timeout-14", "IBV-500", "keeps the peer of a destroyed queue pair in RTS with timeout 14", destroy_peer<14>, kByHand},
-    {"qp/destroy/peer-timeout-1", "IBV-500", "keeps the peer of a destroyed queue pair in RTS with timeout 1", destroy_peer<1>, kByHand},
-    {"qp/destroy/peer-timeout-0", "IBV-480 IBV-500", "keeps the peer of a destroyed queue pair in RTS with timeout 0", destroy_peer<0>, kByHand},
+    {"qp/destroy/peer-timeout-14", "IBV-500", "keeps the peer of a destroyed queue pair in RTS with timeout 14", end_peer<14>, kByHand},
+    {"qp/destroy/peer-timeout-1", "IBV-500", "keeps the peer of a destroyed queue pair in RTS with timeout 1", end_peer<1>, kByHand},
+    {"qp/destroy/peer-timeout-0", "IBV-480 IBV-500", "keeps the peer of a destroyed queue pair in RTS with timeout 0", end_peer<0>, kByHand},
+    {"qp/destroy/uc-peer", "IBV-500", "keeps the peer of a destroyed UC queue pair in RTS", end_peer<14, IBV_QPT_UC>, kByHand | kUc},
+    {"qp/destroy/uc-peer-in-err", "IBV-455", "keeps the peer of a UC queue pair in ERR in RTS", end_peer<14, IBV_QPT_UC, false>, kByHand | kUc},
 };
 // clang-format on
 
