@@ -281,10 +281,10 @@ std::span<const bytes::View> Connection::transmit_plan(std::size_t limit, const 
   last_transmit_plan_ = {};
   if ((full_ == nullptr || !full_->is_set_up) && !startup_is_over()) return last_transmit_plan_;
   batch = std::min(batch, options_.transmit_batch);
-  fill_framer(now, batch);
+  frame_segments(now, batch);
   settle(now);
   if (!full_->is_set_up) {
-    if (discarding()) fill_framer(now, batch);  // settle() may have queued a Terminate
+    if (discarding()) frame_segments(now, batch);  // settle() may have queued a Terminate
     if (state_ == ConnectionState::kOver) return last_transmit_plan_;
   }
   last_transmit_plan_ = full_->framer.plan(limit);
@@ -326,22 +326,21 @@ Output Connection::output() const {
 
 void Connection::let_posts_wait() const { full_->port->let_posts_wait(); }
 
-inline void Connection::fill_framer(const Now& now, std::size_t batch) {
-  if (!bytes::guarded([&] { frame_segments(now, batch); })) memory_gone(bytes::touching.address);
-}
-
 inline void Connection::frame_segments(const Now& now, std::size_t batch) {
   Full& f = *full_;
-  while (f.framer.room(f.segment_need, batch)) {
-    if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
-    // call stream_ended() before frame(), because stream_ended() drops queued output
-    if (f.discards()) stream_ended(now);
-    const auto mode = f.out.copy_payload ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
-    f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,
-                   f.out.token);
-    f.stream.segment_taken();
-    if (!f.more_to_frame()) return;
-  }
+  const auto frame = [&f, &now, batch, this] {
+    while (f.framer.room(f.segment_need, batch)) {
+      if (!f.stream.next_segment(mulpdu_.octets, f.out)) return;
+      // call stream_ended() before frame(), because stream_ended() drops queued output
+      if (f.discards()) stream_ended(now);
+      const auto mode = f.out.copy_payload ? mpa::PayloadMode::kCopy : mpa::PayloadMode::kInPlace;
+      f.framer.frame(bytes::View(f.out.header).first(f.out.header_size), f.out.payload, mode,
+                     f.out.token);
+      f.stream.segment_taken();
+      if (!f.more_to_frame()) return;
+    }
+  };
+  if (!bytes::guarded(frame)) memory_gone(bytes::touching.address);
 }
 
 void Connection::transmitted(std::size_t n, const Now& now) {

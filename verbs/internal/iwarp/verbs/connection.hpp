@@ -68,8 +68,7 @@ class Connection {
   /// no further segment while `batch` octets or more are queued; see also transmit_batch.
   std::span<const bytes::View> transmit_plan(std::size_t limit, const Now& now,
                                              std::size_t batch = SIZE_MAX);
-  /// Returns which kind of output is pending. Costs less than transmit_plan().
-  Output output() const;
+  Output output() const;  ///< which kind of output is pending; costs less than transmit_plan()
   /// Returns whether transmit_plan() may be non-empty.
   bool may_have_output() const { return output() != Output::kNone; }
   /// Tells the completion queues that posted requests wait for the application to poll.
@@ -167,7 +166,6 @@ class Connection {
   void close_terminated();
   void extend_close(const Now& now);
   bool startup_is_over();
-  void fill_framer(const Now& now, std::size_t batch);
   void frame_segments(const Now& now, std::size_t batch);
   void over(ConnectionCause cause, SocketAction action, const mpa::Failure& unestablished = kLost);
   bool discarding() const;
