@@ -3,6 +3,7 @@
 // input is the name in the message. The directory contains a file, a file that only its owner may
 // read, a directory, a FIFO, and links that lead out of the directory. Property: only the first of
 // these files is ever opened, and nothing else is replaced.
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
