@@ -216,7 +216,9 @@ TEST_CASE("an invalidate in the middle of a Read ends it with an access error [V
   const auto request = rdmap::decode_read_request(bytes::View(echo->rdma_header));
   REQUIRE(request.has_value());
   CHECK(request->size < 50'000);
-  CHECK(request->source_to.value == theirs->to_base + (50'000 - request->size));
+  const std::uint64_t answered = 50'000 - request->size;
+  CHECK(request->source_to.value == theirs->to_base + answered);
+  CHECK(request->sink_to.value == mine->to_base + answered);
 }
 
 TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invalidate [SEC-14]") {

@@ -102,14 +102,6 @@ TEST_CASE("memory of the announced receive is deregistered: the stream ends, no 
   check_refused(pair, *pair.b, "0/0/00");
 }
 
-TEST_CASE("another announcement instead of the Send is 0/2/06 [RDMAP-97]") {
-  Announced pair;
-  const std::array<std::byte, rdmap::kImmediateSize> octets{};
-  pair.to_b.put(send_fpdu(rdmap::Opcode::kImmediate, 2, octets));
-  check_refused(pair, *pair.b, "0/2/06");
-  pair.check_flushed();
-}
-
 TEST_CASE("a Send whose source is deregistered while it waits behind its Immediate is not sent") {
   auto one_by_one = kAgreed;
   one_by_one.transmit_batch = 1;  // Frames the Send only after the Immediate has been sent.

@@ -71,24 +71,6 @@ TEST_CASE("tagged segments between those of an untagged message do not affect it
             bytes::to_hex(pattern(1, 62), 0));
 }
 
-TEST_CASE("a queue without a buffer holds the stream until the next begin() [DDP-68, DDP-69]") {
-  Bench bench;
-  bench.sink.buffer_ready = false;
-  const auto octets = segment(untagged(0, 1), pattern(5));
-  for (int i = 0; i < 3; ++i) {
-    const auto arrival = bench.begin(octets);
-    REQUIRE(arrival);
-    CHECK(arrival->hold);
-    CHECK(arrival->target.empty());
-  }
-  Octets memory(5);
-  bench.sink.buffer = {bytes::Span(memory)};
-  bench.sink.buffer_ready = true;
-  CHECK(bench.feed(octets));
-  CHECK(memory == pattern(5));
-  CHECK(bench.sink.deliveries.size() == 1);
-}
-
 TEST_CASE("the MSN that follows 0xFFFFFFFF is 0 [DDP-33]") {
   Bench bench;
   bench.receiver = Receiver(Msn{0xFFFFFFFF});

@@ -101,68 +101,12 @@ TEST_CASE("the longest message reaches 2^32 - 1 octets [DDP-38, DDP-41]") {
   CHECK(last.header.mo == 0xFFFFFFFF - last.length);
 }
 
-TEST_CASE("each queue numbers its messages from 1, tagged messages have none [DDP-31, DDP-32]") {
-  Transmitter transmitter;
-  const auto msn_of_next = [&](Qn qn) {
-    transmitter.start({.tagged = false, .qn = qn, .length = 300});
-    const auto segments = all_segments(transmitter, kSmallest);
-    CHECK(segments.size() == 3);
-    return segments.back().header.msn.value;
-  };
-  for (Qn qn = 0; qn < kQueues; ++qn) CHECK(msn_of_next(qn) == 1);
-  transmitter.start({.tagged = true, .length = 10});
-  all_segments(transmitter, kSmallest);
-  CHECK(msn_of_next(0) == 2);
-  CHECK(msn_of_next(0) == 3);
-  CHECK(msn_of_next(1) == 2);
-  CHECK(msn_of_next(0) == 4);
-}
-
 TEST_CASE("MSN 0xFFFFFFFF is followed by 0, then 1 [DDP-33]") {
   Transmitter transmitter(Msn{0xFFFFFFFF});
   for (const std::uint32_t expected : {0xFFFFFFFFu, 0u, 1u}) {
     transmitter.start({.tagged = false, .qn = 0, .length = 1});
     CHECK(transmitter.next(kSmallest).header.msn.value == expected);
   }
-}
-
-TEST_CASE("a change of MULPDU takes effect with the next segment [DDP-1, DDP-2]") {
-  Transmitter transmitter;
-  transmitter.start({.tagged = true, .to = TaggedOffset{1000}, .length = 3000});
-  CHECK(transmitter.remaining() == 3000);
-  CHECK(transmitter.next(1014).length == 1000);
-  CHECK(transmitter.remaining() == 2000);
-  const auto small = transmitter.next(kSmallest);
-  CHECK(small.header.to.value == 2000);
-  CHECK(small.length == 114);
-  const auto large = transmitter.next(kLargest);
-  CHECK(large.header.to.value == 2114);
-  CHECK(large.length == 1886);
-  CHECK(large.header.last);
-  CHECK(transmitter.remaining() == 0);
-}
-
-TEST_CASE("messages are sent one after the other, in the order submitted [DDP-47]") {
-  Transmitter transmitter;
-  std::vector<std::uint8_t> order;
-  for (const std::uint8_t control : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3}}) {
-    transmitter.start({.tagged = control == 2, .rsvd_ulp = control, .length = 250});
-    for (const auto& s : all_segments(transmitter, kSmallest)) order.push_back(s.header.rsvd_ulp);
-  }
-  CHECK(order == std::vector<std::uint8_t>{1, 1, 1, 2, 2, 2, 3, 3, 3});
-}
-
-TEST_CASE("after a message is abandoned, the next one starts at its beginning") {
-  Transmitter transmitter;
-  transmitter.start({.tagged = false, .length = 1000});
-  transmitter.next(kSmallest);
-  transmitter.abandon();
-  CHECK(transmitter.idle());
-  CHECK(transmitter.remaining() == 0);
-  transmitter.start({.tagged = false, .qn = 2, .length = 4});
-  const auto terminate = transmitter.next(kSmallest);
-  CHECK(terminate.header.mo == 0);
-  CHECK(terminate.header.last);
 }
 
 }  // namespace

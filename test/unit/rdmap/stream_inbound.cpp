@@ -46,18 +46,6 @@ TEST_CASE(
   CHECK(bench.ulp.received.size() == 4);
 }
 
-TEST_CASE("a Send without a buffer may hold the stream until a buffer is posted [DDP-69]") {
-  Bench bench;
-  bench.ulp.hold_sends = true;
-  const auto octets = message("D");
-  REQUIRE(bench.stream.begin(bytes::View(octets).first(18), octets.size()));
-  CHECK(bench.stream.arrival().hold);
-  CHECK(bench.stream.state() == StreamState::kRdma);
-  bench.ulp.receives = {bench.ulp.memory(0, 16)};
-  CHECK_FALSE(bench.feed(octets));
-  CHECK(bench.ulp.received.size() == 1);
-}
-
 TEST_CASE(
     "an empty Send as RTR is not delivered if one is expected, whatever its reserved bits are "
     "[RDMAP-9, EMPA-38]") {

@@ -32,33 +32,6 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "access is revoked in the middle: the repeated header shows how far the Read had come "
-    "[RDMAP-22, VRB-37]") {
-  Responder bench;
-  const ReadRequest request{.sink_stag = Stag{7},
-                            .sink_to = TaggedOffset{0x2000},
-                            .size = 300,
-                            .source_stag = Stag{0x11223344},
-                            .source_to = TaggedOffset{0x1000}};
-  CHECK_FALSE(bench.feed(read_request(1, request)));
-  // The segment has 114 octets of payload after its header of 14.
-  CHECK(bench.next(128)->size() == 128);
-  CHECK(bench.next(128)->size() == 128);
-  bench.ulp.readable.clear();
-  const auto [t, headers] = bench.next_terminate();
-  CHECK(t.fault == kInvalidStag);
-  REQUIRE(t.segment);
-  const auto echo = decode_read_request(t.segment->rdma_header);
-  REQUIRE(echo);
-  CHECK(*echo == ReadRequest{.sink_stag = Stag{7},
-                             .sink_to = TaggedOffset{0x2000 + 228},
-                             .size = 300 - 228,
-                             .source_stag = Stag{0x11223344},
-                             .source_to = TaggedOffset{0x1000 + 228}});
-  CHECK(bench.drain().empty());
-}
-
-TEST_CASE(
     "a Read Request may come in several segments; a shorter one is refused, a longer one does not "
     "fit [RDMAP-11, DDP-71]") {
   const auto whole = message("G");

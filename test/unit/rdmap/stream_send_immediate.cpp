@@ -94,15 +94,6 @@ TEST_CASE("the Send may come in many segments, and the Send after it is a messag
   CHECK(bench.ulp.received[2].immediate == 77);
 }
 
-TEST_CASE("an end that did not agree to the extension gives all eight octets to the program") {
-  Together bench(false);
-  CHECK_FALSE(bench.feed(announcement()));
-  CHECK_FALSE(bench.feed(segment(untagged_header(2), pattern(5))));
-  REQUIRE(bench.ulp.received.size() == 2);
-  CHECK(bench.ulp.received[0].immediate == kAnnouncement);
-  CHECK(bench.ulp.received[1].immediate == 0);
-}
-
 TEST_CASE("an Immediate that announces no Send is a message of its own, with any octets") {
   for (const std::uint64_t low : {0x00000000ULL, 0x80000000ULL, 0xC0000001ULL, 0x40000000ULL}) {
     Together bench;
@@ -172,21 +163,6 @@ TEST_CASE("the receive limits the length of an announced Send as of any other [R
   CHECK(bench.feed(segment(untagged_header(2), pattern(17))) == ddp::kUntaggedTooLong);
   CHECK(bench.ulp.received.empty());
   CHECK(bench.ulp.arena[16] == std::byte{0xEE});
-}
-
-TEST_CASE("an announcing Immediate without a receive is 1/2/02, or waits if Sends may wait") {
-  Together none(true, 0);
-  CHECK(none.feed(announcement()) == ddp::kUntaggedNoBuffer);
-  Together held(true, 0);
-  held.ulp.hold_sends = true;
-  const auto octets = announcement();
-  REQUIRE(held.stream.begin(bytes::View(octets).first(18), octets.size()));
-  CHECK(held.stream.arrival().hold);
-  // One receive takes both the Immediate and the Send.
-  held.ulp.receives = {held.ulp.memory(0, 16)};
-  CHECK_FALSE(held.feed(octets));
-  CHECK_FALSE(held.feed(segment(untagged_header(2), pattern(5))));
-  CHECK(held.ulp.received.size() == 1);
 }
 
 TEST_CASE("the eight octets of the Immediate may come in two segments") {
