@@ -204,6 +204,8 @@ TEST_CASE("unsignalled requests save completions, moderation saves interrupts, i
   CHECK(of({.signalled = 0.25, .verb = Verb::kWrite}).tx.total() == 1.75);
   CHECK(of({.size = 64, .inlined = true, .verb = Verb::kWrite}).tx.total() == 4 + 32);
   CHECK(of({.events = true}).rx[kInterrupt] + of({.events = true}).rx[kWakeup] == 30);
+  CHECK(of({.events = true, .verb = Verb::kWrite}).tx.total() == 4 + 30);
+  CHECK(of({.events = true, .verb = Verb::kWrite}).rx[kWakeup] == 0);
   const auto moderated = of({.events = true, .moderation = 16});
   CHECK(moderated.rx[kInterrupt] + moderated.rx[kWakeup] == Approx(30.0 / 16));
 }
@@ -265,17 +267,6 @@ TEST_CASE("the remainder of a transfer costs as much as a message of its size") 
     CHECK(both.tx.total() == Approx(3 * whole.tx.total() + part.tx.total()));
     CHECK(both.rx.total() == Approx(3 * whole.rx.total() + part.rx.total()));
   }
-}
-
-TEST_CASE("sleeping until a completion costs an interrupt and a wake-up") {
-  auto p = free_of_cost();
-  p.interrupt = 5;
-  p.wakeup = 6;
-  CHECK(message_cost(Mode::kRnic, p, {.size = 1, .events = true}).rx.total() == 11);
-  const auto silent =
-      message_cost(Mode::kRnic, p, {.size = 1, .events = true, .verb = Verb::kWrite});
-  CHECK(silent.tx.total() == 11);
-  CHECK(silent.rx.total() == 0);
 }
 
 TEST_CASE("1 GHz per Gb/s is one cycle per bit") {
