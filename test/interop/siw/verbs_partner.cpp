@@ -175,12 +175,7 @@ class VerbsLink final : public Link {
             local_->lkey};
   }
   static ibv_send_wr request(ibv_wr_opcode opcode, std::uint64_t id, ibv_sge& sge) {
-    ibv_send_wr wr{};
-    wr.wr_id = id;
-    wr.opcode = opcode;
-    wr.sg_list = &sge;
-    wr.num_sge = 1;
-    return wr;
+    return {.wr_id = id, .sg_list = &sge, .num_sge = 1, .opcode = opcode};
   }
   void transfer(ibv_wr_opcode opcode, std::uint64_t id, ibv_sge& sge, const Place& place) {
     auto wr = request(opcode, id, sge);
@@ -246,17 +241,8 @@ EventChannel make_channel() {
           rdma_destroy_event_channel};
 }
 
-rdma_conn_param parameters() {
-  rdma_conn_param out{};
-  out.responder_resources = kReads;
-  out.initiator_depth = kReads;
-  return out;
-}
-
 rdma_addrinfo* resolve(const char* host, const char* port, bool passive) {
-  rdma_addrinfo hints{};
-  hints.ai_flags = passive ? RAI_PASSIVE : 0;
-  hints.ai_port_space = RDMA_PS_TCP;
+  const rdma_addrinfo hints{.ai_flags = passive ? RAI_PASSIVE : 0, .ai_port_space = RDMA_PS_TCP};
   rdma_addrinfo* out = nullptr;
   check(rdma_getaddrinfo(host, port, &hints, &out), "rdma_getaddrinfo");
   return out;
@@ -276,7 +262,7 @@ bool one_connection(const rdma_addrinfo* to, const Task& task) {
   check(rdma_resolve_route(id, 2000), "rdma_resolve_route");
   expect(channel.get(), RDMA_CM_EVENT_ROUTE_RESOLVED);
   VerbsLink link(id);
-  auto wanted = parameters();
+  rdma_conn_param wanted{.responder_resources = kReads, .initiator_depth = kReads};
   check(rdma_connect(id, &wanted), "rdma_connect");
   expect(channel.get(), RDMA_CM_EVENT_ESTABLISHED);
   std::string end;
@@ -297,7 +283,7 @@ void serve(rdma_cm_id* id) {
   // Migrates the id to its own channel, so that the link is destroyed before that channel.
   check(rdma_migrate_id(id, channel.get()), "rdma_migrate_id");
   VerbsLink link(id);
-  auto wanted = parameters();
+  rdma_conn_param wanted{.responder_resources = kReads, .initiator_depth = kReads};
   check(rdma_accept(id, &wanted), "rdma_accept");
   expect(channel.get(), RDMA_CM_EVENT_ESTABLISHED);
   follow(link);

@@ -35,13 +35,9 @@ CARELESS(write_changed, "send-changed") {
 CARELESS(second_piece_changed, "send-changed") {
   const Pair p;
   std::array<ibv_sge, 2> list{p.a.sge(0, 64), p.a.sge(4096, 64)};
-  ibv_send_wr wr{};
-  wr.sg_list = list.data();
-  wr.num_sge = 2;
-  wr.opcode = IBV_WR_RDMA_WRITE;
+  ibv_send_wr wr{.sg_list = list.data(), .num_sge = 2, .opcode = IBV_WR_RDMA_WRITE};
   wr.send_flags = IBV_SEND_SIGNALED;
-  wr.wr.rdma.remote_addr = p.b.remote(0);
-  wr.wr.rdma.rkey = p.b.mr->rkey;
+  wr.wr.rdma = {.remote_addr = p.b.remote(0), .rkey = p.b.mr->rkey};
   ibv_send_wr* bad = nullptr;
   ibv_post_send(p.a.qp, &wr, &bad);
   p.a.memory[4100] = 'x';
@@ -192,31 +188,24 @@ CARELESS(status_ignored, "status-ignored") {
 
 CARELESS(slept_without_poll, "armed-not-polled") {
   const Pair p;
-  ibv_cq* cq = nullptr;
-  void* context = nullptr;
   ibv_req_notify_cq(p.a.cq, 0);
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
-  ibv_get_cq_event(p.a.channel, &cq, &context);
-  ibv_ack_cq_events(cq, 1);
+  take_event(p.a);
   poll(p.a.cq);
   ibv_req_notify_cq(p.a.cq, 0);
   post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
-  ibv_get_cq_event(p.a.channel, &cq, &context);
-  ibv_ack_cq_events(cq, 1);
+  take_event(p.a);
 }
 
 CARELESS(proper_armed_before_event, kCorrect) {  // as a loop does that epoll_wait() wakes up
   const Pair p;
-  ibv_cq* cq = nullptr;
-  void* context = nullptr;
   ibv_req_notify_cq(p.a.cq, 0);
   for (int i = 0; i < 2; ++i) {
     post(p.a, IBV_WR_RDMA_WRITE, p.a.sge(0, 64), p.b);
     pollfd readable{.fd = p.a.channel->fd, .events = POLLIN, .revents = 0};
     check(::poll(&readable, 1, -1) == 1, "poll");
     ibv_req_notify_cq(p.a.cq, 0);
-    ibv_get_cq_event(p.a.channel, &cq, &context);
-    ibv_ack_cq_events(cq, 1);
+    take_event(p.a);
     poll(p.a.cq);
   }
 }
@@ -230,9 +219,8 @@ CARELESS_INLINE void poll_one_of_two(const Pair& p) {
   post(p.a, IBV_WR_RDMA_READ, p.a.sge(0, 64), p.b);
   poll(p.a.cq);
   for (std::size_t i = 0; i < 2; ++i) receive(p.a, p.a.sge(i * 64, 64));
-  ibv_qp_attr attr{};
-  attr.qp_state = IBV_QPS_ERR;  // flushes both receives
-  check(ibv_modify_qp(p.a.qp, &attr, IBV_QP_STATE) == 0, "ibv_modify_qp");
+  // ERR flushes both receives.
+  check(rdma_core_test::move_to(p.a.qp, IBV_QPS_ERR) == 0, "ibv_modify_qp");
   ibv_req_notify_cq(p.a.cq, 0);
   poll(p.a.cq);
 }
@@ -286,10 +274,7 @@ CARELESS(one_polled_before_event, "queue-not-emptied") {
   const Pair p;
   poll_one_of_two(p);
   receive(p.a, p.a.sge(128, 64));  // is flushed at once, which causes an event
-  ibv_cq* cq = nullptr;
-  void* context = nullptr;
-  check(ibv_get_cq_event(p.a.channel, &cq, &context) == 0, "ibv_get_cq_event");
-  ibv_ack_cq_events(cq, 1);
+  take_event(p.a);
 }
 
 CARELESS(events_not_acknowledged, "events-not-acknowledged") {
@@ -372,15 +357,12 @@ CARELESS(proper_iova, kCorrect) {
 
 CARELESS(proper, kCorrect) {
   const Pair p;
-  ibv_cq* cq = nullptr;
-  void* context = nullptr;
   ibv_req_notify_cq(p.a.cq, 0);
   for (int round = 0; round < 50; ++round) {
     receive(p.b, p.b.sge(0, 4096));
     post(p.a, IBV_WR_SEND, p.a.sge(0, 64), p.b, round % 2 == 0 ? 0 : IBV_SEND_SIGNALED);
     if (round % 2 != 0) {
-      ibv_get_cq_event(p.a.channel, &cq, &context);
-      ibv_ack_cq_events(cq, 1);
+      take_event(p.a);
       ibv_req_notify_cq(p.a.cq, 0);
       check(poll(p.a.cq).status == IBV_WC_SUCCESS, "a Send has failed");
       std::memset(p.a.memory, round, 128);

@@ -17,9 +17,7 @@ constexpr std::uint32_t kTooLong = 1 << 15;
 struct Ud : End {
   Ud() : End(small({.type = IBV_QPT_UD, .extended = true})) { bring_up(); }
   void modify(ibv_qp_state state) const {
-    ibv_qp_attr attr{};
-    attr.qp_state = state;
-    check(ibv_modify_qp(qp, &attr, IBV_QP_STATE) == 0, "ibv_modify_qp");
+    check(rdma_core_test::move_to(qp, state) == 0, "ibv_modify_qp");
   }
   ibv_ah* home = way_home();
 };

@@ -62,28 +62,27 @@ CARELESS_INLINE ibv_wc poll(ibv_cq* cq) {
 
 CARELESS_INLINE int post(const End& from, ibv_wr_opcode opcode, ibv_sge sge, const End& to,
                          unsigned flags = IBV_SEND_SIGNALED, std::size_t remote = 0) {
-  ibv_send_wr wr{};
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  wr.opcode = opcode;
+  ibv_send_wr wr{.sg_list = &sge, .num_sge = 1, .opcode = opcode};
   wr.send_flags = flags;
-  const auto address = to.remote(remote);
   if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-    wr.wr.atomic.remote_addr = address;
-    wr.wr.atomic.rkey = to.mr->rkey;
-    wr.wr.atomic.compare_add = 1;
+    wr.wr.atomic = {.remote_addr = to.remote(remote), .compare_add = 1, .rkey = to.mr->rkey};
   } else {
-    wr.wr.rdma.remote_addr = address;
-    wr.wr.rdma.rkey = to.mr->rkey;
+    wr.wr.rdma = {.remote_addr = to.remote(remote), .rkey = to.mr->rkey};
   }
   ibv_send_wr* bad = nullptr;
   return ibv_post_send(from.qp, &wr, &bad);
 }
 
+/// Takes and acknowledges the next event of the completion queue of `end`.
+CARELESS_INLINE void take_event(const End& end) {
+  ibv_cq* cq = nullptr;
+  void* context = nullptr;
+  check(ibv_get_cq_event(end.channel, &cq, &context) == 0, "ibv_get_cq_event");
+  ibv_ack_cq_events(cq, 1);
+}
+
 CARELESS_INLINE int receive(const End& at, ibv_sge sge) {
-  ibv_recv_wr wr{};
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
+  ibv_recv_wr wr{.sg_list = &sge, .num_sge = 1};
   ibv_recv_wr* bad = nullptr;
   return at.srq != nullptr ? ibv_post_srq_recv(at.srq, &wr, &bad) : ibv_post_recv(at.qp, &wr, &bad);
 }

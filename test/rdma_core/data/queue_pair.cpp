@@ -35,9 +35,7 @@ TEST_CASE("the send queue of an RNIC cannot be drained; only RoCE has IBV_EVENT_
     CHECK_EQ(end.modify(IBV_QPS_SQD), EOPNOTSUPP);
     CHECK_EQ(end.state(), state);
   }
-  ibv_qp_attr attr{};
-  attr.qp_state = IBV_QPS_SQD;
-  attr.en_sqd_async_notify = 1;
+  ibv_qp_attr attr{.qp_state = IBV_QPS_SQD, .en_sqd_async_notify = 1};
   CHECK_EQ(ibv_modify_qp(end.qp, &attr, IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY), EOPNOTSUPP);
   CHECK_EQ(end.state(), IBV_QPS_RTS);
 }

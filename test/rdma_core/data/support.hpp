@@ -47,10 +47,7 @@ struct End : VerbsEnd {
   End& operator=(const End&) = delete;
 
   int modify(ibv_qp_state to) {
-    ibv_qp_attr attr{};
-    attr.qp_state = to;
-    attr.port_num = 1;
-    attr.qp_access_flags = kAllRights;
+    ibv_qp_attr attr{.qp_state = to, .qp_access_flags = kAllRights, .port_num = 1};
     const int needed = to == IBV_QPS_INIT ? IBV_QP_PORT | IBV_QP_ACCESS_FLAGS : 0;
     return ibv_modify_qp(qp, &attr, IBV_QP_STATE | needed);
   }

@@ -140,9 +140,7 @@ TEST_CASE("a queue pair without receives behaves as if none were posted") {
   SettledPair pair(options);
   REQUIRE_EQ(pair.b.post_recv(1, 0, 8), 0);
   REQUIRE_EQ(pair.b.post_recv(2, 8, 8), 0);
-  ibv_qp_attr attr{};
-  attr.min_rnr_timer = 1;
-  attr.rnr_retry = 7;  // no limit
+  ibv_qp_attr attr{.min_rnr_timer = 1, .rnr_retry = 7};  // 7: no limit
   REQUIRE_EQ(ibv_modify_qp(pair.a.qp, &attr, IBV_QP_RNR_RETRY), 0);
   REQUIRE_EQ(ibv_modify_qp(pair.b.qp, &attr, IBV_QP_RNR_RETRY | IBV_QP_MIN_RNR_TIMER), 0);
   rule("after 1 completion rnr 20ms");

@@ -76,9 +76,7 @@ TEST_CASE("a device removal is reported to all objects, which can then only be d
   rdma_event_channel* channel = must(rdma_create_event_channel());
   rdma_cm_id* listener = nullptr;
   REQUIRE_EQ(rdma_create_id(channel, &listener, nullptr, RDMA_PS_TCP), 0);
-  sockaddr_in here{};
-  here.sin_family = AF_INET;
-  here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in here{.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
   REQUIRE_EQ(rdma_bind_addr(listener, reinterpret_cast<sockaddr*>(&here)), 0);
   REQUIRE_EQ(rdma_listen(listener, 1), 0);
   REQUIRE_EQ(pair.a.post_recv(1, 0, 8), 0);

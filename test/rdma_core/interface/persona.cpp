@@ -16,8 +16,7 @@ const int kSet = ::setenv("IWARP_AS", "roce", 1);
 
 /// Passes the attributes that rdma_init_qp_attr() returns to ibv_modify_qp().
 void change(rdma_cm_id* id, ibv_qp* qp, ibv_qp_state to, int expected_mask) {
-  ibv_qp_attr attr{};
-  attr.qp_state = to;
+  ibv_qp_attr attr{.qp_state = to};
   int mask = 0;
   REQUIRE(rdma_init_qp_attr(id, &attr, &mask) == 0);
   CHECK(mask == expected_mask);
@@ -132,8 +131,7 @@ TEST_CASE("connecting a program's own queue pair produces the event CONNECT_RESP
 
 TEST_CASE("a server may name the client's queue pair in the step to RTR, and then accept") {
   OwnMeeting meeting;
-  ibv_qp_attr attr{};
-  attr.qp_state = IBV_QPS_RTR;
+  ibv_qp_attr attr{.qp_state = IBV_QPS_RTR};
   int mask = 0;
   REQUIRE(rdma_init_qp_attr(meeting.server.id.get(), &attr, &mask) == 0);
   attr.dest_qp_num = meeting.request->param.conn.qp_num;

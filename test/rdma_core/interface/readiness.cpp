@@ -207,9 +207,7 @@ void fail(ibv_qp* qp) {
   for (const auto& [state, mask] :
        {std::pair{IBV_QPS_RESET, int{IBV_QP_STATE}}, std::pair{IBV_QPS_INIT, kToInit},
         std::pair{IBV_QPS_ERR, int{IBV_QP_STATE}}}) {
-    ibv_qp_attr attr{};
-    attr.qp_state = state;
-    attr.port_num = 1;
+    ibv_qp_attr attr{.qp_state = state, .port_num = 1};
     REQUIRE(ibv_modify_qp(qp, &attr, mask) == 0);
   }
 }

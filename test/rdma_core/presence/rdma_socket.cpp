@@ -52,11 +52,8 @@ class RdmaSocket {
     Received out{.size = 0, .error = 0, .from = {}, .first = {}, .value = 0};
     out.from.nl_pid = 1;
     iovec piece{octets.data(), octets.size()};
-    msghdr message{};
-    message.msg_name = &out.from;
-    message.msg_namelen = sizeof out.from;
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
+    msghdr message{
+        .msg_name = &out.from, .msg_namelen = sizeof out.from, .msg_iov = &piece, .msg_iovlen = 1};
     out.size = ::recvmsg(fd_, &message, flags);
     out.error = errno;
     std::memcpy(&out.first, octets.data(), sizeof out.first);
@@ -133,9 +130,7 @@ TEST_CASE("every function that sends and receives works on an RDMA socket withou
   CHECK(::recv(socket.fd(), octets.data(), octets.size(), 0) == 36);
   nlmsghdr half = bad;
   std::array<iovec, 2> pieces{iovec{&half, 8}, iovec{reinterpret_cast<char*>(&half) + 8, 8}};
-  msghdr message{};
-  message.msg_iov = pieces.data();
-  message.msg_iovlen = pieces.size();
+  const msghdr message{.msg_iov = pieces.data(), .msg_iovlen = pieces.size()};
   CHECK(::sendmsg(socket.fd(), &message, 0) == sizeof half);
   const auto answer = socket.receive();
   CHECK(answer.first.nlmsg_type == NLMSG_ERROR);

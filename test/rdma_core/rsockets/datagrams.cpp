@@ -74,11 +74,7 @@ TEST_CASE("data beyond the end of the buffer is dropped, and MSG_PEEK leaves the
   CHECK(rrecv(pair.server.get(), in.data(), in.size(), MSG_TRUNC) == 6);
   iovec piece{in.data(), in.size()};
   sockaddr_in from{};
-  msghdr message{};
-  message.msg_name = &from;
-  message.msg_namelen = sizeof from;
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
+  msghdr message{.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &piece, .msg_iovlen = 1};
   CHECK(rrecvmsg(pair.server.get(), &message, 0) == 4);
   CHECK((message.msg_flags & MSG_TRUNC) != 0);
   CHECK(same_place(from, place_of(pair.client)));

@@ -8,11 +8,9 @@ namespace rsockets_test {
 Socket make_socket(int family) { return Socket(rsocket(family, SOCK_STREAM, 0)); }
 
 sockaddr_in loopback(std::uint16_t port) {
-  sockaddr_in out{};
-  out.sin_family = AF_INET;
-  out.sin_port = htons(port);
-  out.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return out;
+  return {.sin_family = AF_INET,
+          .sin_port = htons(port),
+          .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
 }
 
 Socket listening(const Prepare& prepare) {

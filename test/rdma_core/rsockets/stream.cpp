@@ -79,9 +79,7 @@ TEST_CASE("buffers of a list form one stream") {
   std::vector<std::uint8_t> got(10'000);
   std::array<iovec, 3> into{iovec{got.data(), 7}, iovec{got.data() + 7, 0},
                             iovec{got.data() + 7, 9'993}};
-  msghdr message{};
-  message.msg_iov = into.data();
-  message.msg_iovlen = into.size();
+  msghdr message{.msg_iov = into.data(), .msg_iovlen = into.size()};
   CHECK(rrecvmsg(pair.server.get(), &message, MSG_WAITALL) == 10'000);
   CHECK(got == sent);
   message.msg_iovlen = 1;

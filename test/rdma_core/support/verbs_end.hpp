@@ -123,11 +123,7 @@ inline int move_to(ibv_qp* qp, ibv_qp_state state) {
 
 /// Returns a signaled Send of one datagram.
 inline ibv_send_wr datagram(ibv_sge& sge, ibv_ah* to, std::uint32_t qpn, std::uint64_t wr_id = 0) {
-  ibv_send_wr wr{};
-  wr.wr_id = wr_id;
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  wr.opcode = IBV_WR_SEND;
+  ibv_send_wr wr{.wr_id = wr_id, .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND};
   wr.send_flags = IBV_SEND_SIGNALED;
   wr.wr.ud = {.ah = to, .remote_qpn = qpn, .remote_qkey = kKey};
   return wr;
