@@ -90,8 +90,10 @@ constexpr std::array kStatuses{
            "capture the connection and run iwarp explain on the capture"},
     Status{"LOC_ACCESS_ERR",
            "local access error",
-           "the access rights of the local memory do not permit placing the peer's message",
-           "check the access rights of the region that the receive names",
+           "the access rights of the local memory do not permit placing the peer's message; the "
+           "device "
+           "of iwarp run never reports this status",
+           "on a card: check the access rights of the region that the receive names",
            0,
            {"the region of a receive lacks IBV_ACCESS_LOCAL_WRITE",
             "a memory window was invalidated while a request used it"}},

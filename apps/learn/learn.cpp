@@ -169,8 +169,10 @@ cli::Command start_command() {
   command.run = [folder](const cli::Given& given) {
     const auto around = Workspace::find();
     if (around && !given.has("DIR")) {
-      throw Error(fmt::format("{} already contains the exercises (run iwarp learn)",
-                              around->folder().string()));
+      throw Error(
+          fmt::format("{} already contains the exercises (iwarp learn lists them; to start again, "
+                      "name another DIR)",
+                      around->folder().string()));
     }
     const auto space = Workspace::create(*folder);
     const Exercise& first = learn::exercises().front();
@@ -186,8 +188,9 @@ cli::Command start_command() {
 cli::Command check_command() {
   cli::Command command("check", "Judge a program, and say why it fails");
   auto options = std::make_shared<CheckOptions>();
-  command.arguments("N", options->numbers,
-                    "Numbers of exercises; without N, the first exercise that is not passed yet");
+  command.arguments(
+      "N", options->numbers,
+      "Exercises to judge, by number; without N, the first one that you have not passed");
   command.flag("--all", options->all, "Judge all exercises");
   command.flag("--watch", options->watch,
                "Judge the program again each time its file changes, until the program passes");

@@ -207,7 +207,7 @@ std::string head_text(const Plan& plan) {
                     shown("IWARP_MARKERS", c), shown("IWARP_FPDU", c), shown("IWARP_PLACEMENT", c));
   }
   if (!c.congestion.empty()) out += fmt::format(", {}", c.congestion);
-  if (plan.check) out += ", all payload checked";
+  if (plan.check) out += ", every received byte checked";
   return out + "\n";
 }
 

@@ -134,8 +134,8 @@ cli::Command get_command() {
       "OUT appears only when the file is complete and its SHA-256 matches the server's. If\n"
       "OUT replaces a file, it keeps the permissions of that file. If OUT is a device or FIFO,\n"
       "iwarp get writes the data to OUT while the data arrives.";
-  command.shown = {"iwarp get iwarp://192.0.2.7/disk.img            to ./disk.img",
-                   "iwarp get iwarp://[::1]:7480/disk.img /srv/     to /srv/disk.img"};
+  command.shown = {"iwarp get iwarp://192.0.2.7/disk.img            # writes ./disk.img",
+                   "iwarp get iwarp://[::1]:7480/disk.img /srv/     # writes /srv/disk.img"};
   command.run = [options](const cli::Given&) { return run_get(*options); };
   return command;
 }

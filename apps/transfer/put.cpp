@@ -132,8 +132,8 @@ cli::Command put_command() {
   command.notes =
       "The file appears on the server only when it is complete, verified and on disk.\n"
       "It replaces a file of the same name.";
-  command.shown = {"iwarp put disk.img iwarp://192.0.2.7/             as disk.img",
-                   "iwarp put disk.img iwarp://[::1]:7480/copy.img    under another name"};
+  command.shown = {"iwarp put disk.img iwarp://192.0.2.7/             # writes disk.img",
+                   "iwarp put disk.img iwarp://[::1]:7480/copy.img    # writes copy.img"};
   command.run = [options](const cli::Given&) { return run_put(*options); };
   return command;
 }

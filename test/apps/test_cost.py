@@ -165,7 +165,7 @@ class Cost(Case):
         self.fails('--what-if: "depth": "0" is not a number from 1 to', "predict", "--what-if", "depth=0")
         self.fails('--what-if: "wait": "long" is not one of usual, poll, interrupt', "predict", "--what-if", "wait=long")
         self.fails('--what-if: "cached": "maybe" is not one of on, off', "predict", "--what-if", "cached=maybe")
-        self.fails(r'--what-if: "gro": "0" is not a number above 0 \(largest GRO segment .*, in octets\)', "predict", "--what-if",
+        self.fails(r'--what-if: "gro": "0" is not a number above 0 and up to 1e12 \(largest GRO segment .*, in octets\)', "predict", "--what-if",
                    "gro=0")
         self.fails('--what-if: "depth": not of the form KEY=VALUE', "predict", "--what-if", "depth")
 

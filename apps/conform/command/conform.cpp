@@ -203,7 +203,9 @@ int run_generated(const ConformOptions& options) {
 /// Runs the judge of devices instead of this command.
 [[noreturn]] void judge_device(const cli::Given& given, const ConformOptions& options) {
   if (options.role() != PeerRole::kEither) {
-    throw UsageError("--device judges a device of this machine; HOST and --serve test a peer");
+    throw UsageError(
+        "--device cannot be combined with HOST or --serve (--device judges a device of this "
+        "machine, HOST and --serve test a peer)");
   }
   std::vector<std::string> run_options;
   std::vector<std::string> words;

@@ -126,8 +126,9 @@ std::string prediction_text(const Answer& a) {
     if (!out.ends_with('\n')) out += "\n";
   }
   return out + "\n" + table(a) + crossover_table(a) +
-         fmt::format("  parameters that decide between sockets and an RNIC: {}\n",
-                     fmt::join(a.decisive, ", "));
+         fmt::format(
+             "  parameters that most change the difference between sockets and an RNIC: {}\n",
+             fmt::join(a.decisive, ", "));
 }
 
 }  // namespace iwarp::apps::cost

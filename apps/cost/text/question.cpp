@@ -140,8 +140,9 @@ std::string set_parameter(model::ParameterSet& set, const model::Field& field,
   constexpr double kLargest = 1e12;
   const bool whole = error == std::errc{} && end == word.data() + word.size();
   if (!whole || !(field.may_be_zero ? value >= 0 : value > 0) || value > kLargest) {
-    return fmt::format("\"{}\" is not a number {} ({}, in {})", cli::excerpt(word),
-                       field.may_be_zero ? "from 0" : "above 0", field.meaning, field.unit);
+    const std::string unit = field.unit == "1" ? "" : fmt::format(", in {}", field.unit);
+    return fmt::format("\"{}\" is not a number {} to 1e12 ({}{})", cli::excerpt(word),
+                       field.may_be_zero ? "from 0" : "above 0 and up", field.meaning, unit);
   }
   set.values[std::string(field.key)] = {value, 0, "def", "--what-if"};
   return "";

@@ -331,7 +331,7 @@ constexpr Case kCases[] = {
     {"cm/connect/own-qp", "RCM-126 RCM-130 RCM-140 RCM-151", "connects a queue pair that ibv_create_qp() created", own_queue_pair<IBV_QPT_RC>, kCm | kByHand},
     {"cm/connect/own-qp-ud", "RCM-131 RCM-140", "reports the number of a UD queue pair that ibv_create_qp() created", own_queue_pair<IBV_QPT_UD>, kCm | kByHand | kUd},
     {"cm/connect/establish", "RCM-141 RCM-142", "refuses rdma_establish() without CONNECT_RESPONSE", establish_refused, kCm},
-    {"cm/connect/notify", "RCM-143 RCM-144", "accepts rdma_notify() only on a connected rdma_cm_id", notify, kCm},
+    {"cm/connect/notify", "RCM-143 RCM-144", "fails rdma_notify() with EINVAL on a new rdma_cm_id, and only with EISCONN on a connected one", notify, kCm},
     {"cm/connect/no-listener", "RCM-133 RCM-155 RCM-156", "rejects a connection request to a port without a listener", no_listener, kCm},
     {"cm/connect/no-mpa", "RCM-135", "reports CONNECT_ERROR if the peer does not speak MPA", no_mpa, kCm | kIwarp},
     {"cm/connect/no-answer", "RCM-134", "reports UNREACHABLE if the peer does not answer", no_answer, kCm | kIwarp},

@@ -232,7 +232,7 @@ constexpr Case kCases[] = {
     {"cm/qp/domain", "RCM-201 RCM-202", "creates a queue pair in the protection domain of the call", domains, kCm},
     {"cm/qp/foreign-domain", "RCM-203", "refuses a protection domain of another device", foreign_domain, kCm},
     {"cm/qp/own-queues", "RCM-205 RCM-206 RCM-209 RCM-289", "creates only the completion queues that ibv_qp_init_attr does not name", own_queues, kCm},
-    {"cm/qp/contradicting-queues", "RCM-207", "refuses a completion queue other than that of the rdma_cm_id", contradicting_queues, kCm},
+    {"cm/qp/contradicting-queues", "RCM-207", "refuses a send_cq or recv_cq other than that of the rdma_cm_id", contradicting_queues, kCm},
     {"cm/qp/failed", "RCM-210", "creates no object if rdma_create_qp() fails", failed, kCm},
     {"cm/qp/wrong-type", "RCM-211", "refuses a queue pair type other than that of the rdma_cm_id", wrong_type, kCm},
     {"cm/qp/extended", "RCM-213", "creates a queue pair that supports ibv_wr_*()", extended, kCm | kWrEx},

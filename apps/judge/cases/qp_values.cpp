@@ -269,7 +269,7 @@ constexpr Case kCases[] = {
     {"qp/value/retry-cnt-8", "IBV-479", "refuses retry_cnt 8", refused<kRts, retry_8>, kByHand},
     {"qp/value/rnr-retry-8", "IBV-479", "refuses rnr_retry 8", refused<kRts, rnr_retry_8>, kByHand},
     {"qp/value/max-rd-atomic-above", "IBV-34 IBV-478", "refuses a max_rd_atomic above max_qp_init_rd_atom", refused<kRts, reads_above>, kByHand},
-    {"qp/value/nothing-changes", "IBV-427", "changes no attribute if one of them is invalid", nothing_changes, kByHand},
+    {"qp/value/nothing-changes", "IBV-427", "changes no attribute if ibv_modify_qp() names an invalid one", nothing_changes, kByHand},
     {"qp/query/path-mtu", "IBV-485 IBV-487", "returns the path_mtu that was set", read_back<IBV_QP_PATH_MTU, &ibv_qp_attr::path_mtu>, kByHand},
     {"qp/query/rq-psn", "IBV-485 IBV-487", "returns the rq_psn that was set", read_back<IBV_QP_RQ_PSN, &ibv_qp_attr::rq_psn>, kByHand},
     {"qp/query/sq-psn", "IBV-485 IBV-487", "returns the sq_psn that was set", read_back<IBV_QP_SQ_PSN, &ibv_qp_attr::sq_psn>, kByHand},

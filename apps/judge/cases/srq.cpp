@@ -272,7 +272,7 @@ constexpr Case kCases[] = {
     {"srq/limit/wrong", "IBV-359", "refuses an srq_limit above the size of the SRQ", limit_wrong, kSrq},
     {"srq/modify/mask", "IBV-363", "changes only the attributes that srq_attr_mask names", modify_mask, kSrq},
     {"srq/modify/resize", "IBV-48 IBV-361", "resizes an SRQ exactly if it reports IBV_DEVICE_SRQ_RESIZE", resize, kSrq},
-    {"srq/modify/all-or-nothing", "IBV-362", "changes no attribute of an SRQ if one of them is invalid", all_or_nothing, kSrq},
+    {"srq/modify/all-or-nothing", "IBV-362", "changes no attribute of an SRQ if ibv_modify_srq() names an invalid one", all_or_nothing, kSrq},
     {"srq/destroy/receives", "IBV-350", "destroys an SRQ that has receives", destroy_with_receives, kSrq},
 };
 // clang-format on

@@ -105,8 +105,8 @@ void serve_plan(const ServeOptions& options, Control& control) {
   }
   if (plan.is_counted() && !options.own_process) {
     throw Error(
-        "this server does not accept a fixed number of messages, because it serves other clients "
-        "as well");
+        "a run with a fixed number of messages needs a server process of its own, because the "
+        "server's counters include those of its other clients");
   }
   set_up_process(plan, false);
   const auto server = plan.is_tcp() ? make_tcp_server(plan, options.host, control)

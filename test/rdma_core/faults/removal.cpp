@@ -48,7 +48,7 @@ TEST_CASE("the socket answers an invalid rule and continues") {
     CHECK(socket.say("\n").starts_with("ok"));
     CHECK(socket.say("after 3 sends explode\n").starts_with("error: explode is not one of"));
     CHECK(socket.say("after 3 sends # nothing\n").starts_with("error: one of status"));
-    CHECK(socket.say("seed 4\n") == "error: seed is allowed only in a fault file");
+    CHECK(socket.say("seed 4\n") == "error: \"seed\" is allowed only in a fault file");
     CHECK(socket.say(std::string("\0\xff\x1b[2J\n", 7)).find('\x1b') == std::string::npos);
     // The text has no end of line and is too long, so the library closes the socket.
     CHECK_EQ(socket.say(std::string(5000, 'x')), "");

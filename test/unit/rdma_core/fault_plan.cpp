@@ -98,8 +98,10 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("after 3 sends explode").starts_with("explode is not one of status"));
   CHECK(why("after 3 sends qp 0 error").starts_with("0 is not \"any\", \"each\""));
   CHECK(why("after 3 sends qp").starts_with("\"any\", \"each\" or a positive number is missing"));
-  CHECK(why("after 3 sends connection 1 error") == "connection is not allowed in this rule");
-  CHECK(why("after 3 registrations qp 1 fail EIO") == "qp is not allowed in this rule");
+  CHECK(why("after 3 sends connection 1 error") ==
+        "\"connection\" is not allowed in this rule (use \"qp\")");
+  CHECK(why("after 3 registrations qp 1 fail EIO") ==
+        "\"qp\" is not allowed in this rule (remove it)");
   CHECK(why("now qp each error") ==
         "\"each\" is allowed only in a rule that counts events (use \"any\")");
   CHECK(why("after 3 completions status SUCCESS").starts_with("SUCCESS is not a status"));
@@ -114,7 +116,7 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("now device") == "the name of a device is missing");
   CHECK(why("now device rxe1").starts_with("one of status, fail"));
   CHECK(why("after 3 octets device rxe1 reset") ==
-        "device is not allowed in a rule that counts octets");
+        "\"device\" cannot be used with octets (use \"connection\")");
   CHECK(why("now remove device now") == "unexpected \"now\": the rule is already complete");
   CHECK(why("chance 0% sends error").starts_with("0% is not a chance"));
   CHECK(why("chance 100.1% sends error").starts_with("100.1% is not a chance"));
@@ -128,7 +130,8 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("every 3 datagrams delay 0ms").starts_with("0ms is not a time"));
   CHECK(why("every 3 datagrams delay 3601s").starts_with("3601s is not a time"));
   CHECK(why("every 3 datagrams lose 1ms") == "unexpected \"1ms\": the rule is already complete");
-  CHECK(why("every 3 datagrams connection 1 lose") == "connection is not allowed in this rule");
+  CHECK(why("every 3 datagrams connection 1 lose") ==
+        "\"connection\" is not allowed in this rule (remove it)");
   CHECK(why("every 3 datagrams qp 0 lose").starts_with("0 is not \"any\", \"each\""));
   CHECK(why("every 3 datagrams error") ==
         "error is allowed only with times, completions, sends and receives");
@@ -141,7 +144,7 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("from 3 to datagrams lose") == "datagrams is not a number");
   CHECK(why("from 1s to 2s datagrams lose").starts_with("1s is not a positive number"));
   CHECK(why("from 1 to 2 octets reset").starts_with("\"from\" cannot be used with octets"));
-  CHECK(why("seed 3") == "seed is allowed only in a fault file");
+  CHECK(why("seed 3") == "\"seed\" is allowed only in a fault file");
   CHECK(why(std::string("after \x1b[31m sends error")).find('\x1b') == std::string::npos);
   CHECK(why(std::string(kMaxLine + 1, 'x')) == "the line is longer than 512 bytes");
 }

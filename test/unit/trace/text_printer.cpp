@@ -63,11 +63,12 @@ TEST_CASE("the tag of RFC 7306 is not printed as private data, except in a rejec
   using mpa::FrameKind;
   CHECK(meaning(FrameKind::kRequest, false, "RFC 7306")
             .contains("verbs client asks server for a connection, and supports RFC 7306\n"));
-  CHECK(
-      meaning(FrameKind::kReply, false, "yes7306 too")
-          .contains("client accepts, with 3 octets of private data, and supports RFC 7306: both"));
+  CHECK(meaning(FrameKind::kReply, false, "yes7306 too")
+            .contains("client accepts the connection, with 3 octets of private data, and supports "
+                      "RFC 7306; both"));
   CHECK(meaning(FrameKind::kReply, false, "imm. too")
-            .contains("client accepts, and supports RFC 7306 and Send with Immediate: both"));
+            .contains("client accepts the connection, and supports RFC 7306 and Send with "
+                      "Immediate; both"));
   CHECK(meaning(FrameKind::kReply, true, "7306 too")
             .contains("client rejects the connection, with 8 octets of private data\n"));
 }
@@ -84,7 +85,7 @@ TEST_CASE("a startup frame has no DDP or RDMAP line, and its enhanced word is no
       "verbs client asks server for a connection, with 4 octets of private data\n"));
   CHECK(texts[0].contains("48454c4f  \"HELO\"\n"));
   CHECK(texts[1].contains("+0.000001 client <-- server  MPA Reply, 24 octets\n"));
-  CHECK(texts[1].contains("verbs server accepts: both Queue Pairs enter RTS\n"));
+  CHECK(texts[1].contains("verbs server accepts the connection; both queue pairs enter RTS\n"));
   CHECK_FALSE((texts[0] + texts[1]).contains("DDP"));
 }
 

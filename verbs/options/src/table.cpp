@@ -303,7 +303,7 @@ constexpr std::array kTable{
            "Seed for rules with a probability; overrides the seed in the FILE of --fault"},
     Option{"--fault-socket", "IWARP_FAULT_SOCKET", Group::kProgram,
            file<&Settings::fault_socket>("PATH").opened_late(),
-           "Unix socket on which CMD accepts further rules from `iwarp fault` while it runs. In "
+           "Unix socket on which CMD, while it runs, accepts further rules from `iwarp fault`. In "
            "PATH, %p stands for the process id"},
     Option{
         "--metrics", "IWARP_METRICS", Group::kProgram,

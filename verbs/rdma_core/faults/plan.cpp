@@ -255,7 +255,8 @@ Why parse_device(Line& line, Rule& rule) {
   if (!line.take("device")) return {};
   rule.device = line.take();
   if (rule.device.empty()) return instead_of("the name of a device", "");
-  return rule.event == Event::kOctets ? "device is not allowed in a rule that counts octets" : "";
+  return rule.event == Event::kOctets ? "\"device\" cannot be used with octets (use \"connection\")"
+                                      : "";
 }
 
 /// Parses a subject such as "qp any" or "connection 3".
@@ -279,7 +280,10 @@ Why check_subject(const Rule& rule, const Words& act, About about) {
                         : rule.event == Event::kOctets           ? About::kConnection
                                                                  : About::kNothing;
   if (about != allowed) {
-    return std::string(about == About::kQp ? "qp" : "connection") + " is not allowed in this rule";
+    constexpr std::array kHints{"remove it", "use \"qp\"", "use \"connection\""};
+    const std::string word = about == About::kQp ? "\"qp\"" : "\"connection\"";
+    return word + " is not allowed in this rule (" + kHints[static_cast<std::size_t>(allowed)] +
+           ")";
   }
   return at_times && rule.subject.each
              ? "\"each\" is allowed only in a rule that counts events (use \"any\")"
@@ -390,7 +394,7 @@ std::expected<Plan, PlanError> parse_plan(std::string_view text) {
 std::expected<std::optional<Rule>, std::string> parse_rule(std::string_view text) {
   Plan plan;
   if (text.substr(0, text.find('#')).find("seed") == 0) {
-    return std::unexpected("seed is allowed only in a fault file");
+    return std::unexpected("\"seed\" is allowed only in a fault file");
   }
   if (Why why = parse_line(text, 0, plan); !why.empty()) return std::unexpected(std::move(why));
   if (plan.rules.empty()) return std::nullopt;

@@ -39,7 +39,7 @@ std::string startup_meaning(const mpa::StartupFrame& frame, const Names& n) {
     return fmt::format("{} asks {} for a connection{}", n.sender, n.receiver, data);
   }
   if (frame.rejected) return fmt::format("{} rejects the connection{}", n.sender, data);
-  return fmt::format("{} accepts{}: both Queue Pairs enter RTS", n.sender, data);
+  return fmt::format("{} accepts the connection{}; both queue pairs enter RTS", n.sender, data);
 }
 
 std::string write_meaning(const ddp::SegmentHeader& h, std::size_t payload, bool first_frame,

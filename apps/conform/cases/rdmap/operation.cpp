@@ -2,6 +2,8 @@
 // Cases about RDMAP operations (RFC 5040 sections 4.1, 5 and 7.2): Sends of every kind, Writes, the
 // order of operations, and the headers that the peer sends. The cases in opcode.cpp test misplaced
 // opcodes.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "conform/script/case.hpp"
@@ -215,8 +217,9 @@ void own_read_request(Script& s) {
   if (segment.payload().size() != rdmap::kReadRequestSize || !request ||
       request->source_stag.value != Script::kOurStag ||
       request->source_to.value != Script::kOurTo || request->size != kExchangeSize) {
-    throw Failed{"a Read Request of 28 octets for the advertised memory",
-                 "a Read Request of a different size or for different memory"};
+    throw Failed{fmt::format("a 28-octet Read Request for {} octets of the advertised memory",
+                             kExchangeSize),
+                 "a Read Request with a different length, STag, TO or RDMA Read Message Size"};
   }
 }
 
