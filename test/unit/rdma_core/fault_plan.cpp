@@ -131,7 +131,7 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
   CHECK(why("every 3 datagrams delay 3601s").starts_with("3601s is not a time"));
   CHECK(why("every 3 datagrams lose 1ms") == "unexpected \"1ms\": the rule is already complete");
   CHECK(why("every 3 datagrams connection 1 lose") ==
-        "\"connection\" is not allowed in this rule (remove it)");
+        "\"connection\" is not allowed in this rule (use \"qp\")");
   CHECK(why("every 3 datagrams qp 0 lose").starts_with("0 is not \"any\", \"each\""));
   CHECK(why("every 3 datagrams error") ==
         "error is allowed only with times, completions, sends and receives");
