@@ -101,8 +101,8 @@ TEST_CASE("metrics are served at a loopback port or a Unix socket, and nowhere e
     CAPTURE(text);
     CHECK_NE(fault_of(text).find("loopback"), std::string::npos);
   }
-  CHECK_NE(fault_of("unix:").find("107 octets"), std::string::npos);
-  CHECK_NE(fault_of("unix:/" + std::string(107, 'x')).find("107 octets"), std::string::npos);
+  CHECK_NE(fault_of("unix:").find("107 bytes"), std::string::npos);
+  CHECK_NE(fault_of("unix:/" + std::string(107, 'x')).find("107 bytes"), std::string::npos);
 }
 
 TEST_CASE("each line is a comment or a sample, and each family has one HELP and one TYPE line") {

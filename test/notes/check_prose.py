@@ -45,7 +45,7 @@ RULES = {
               "write \"Returns ... if\", or return an enum"),
 }
 DIALECT = (r"(?i:\bbehind\b|\b(?:is|there is) no\b(?! longer)|\basked for\b|\btold\b|\bcame\b|\bof which\b|\b(?:reports?|says?) so\b"
-           r"|\bhands? (?:it |them )?to\b|\blearns? that\b|\bassigns? none\b|\buntil here\b)",
+           r"|\bhands? (?:it |them )?to\b|\blearns? that\b|\bassigns? none\b|\buntil here\b|\bthe own\b)",
            "say after, is not, requested, reported, arrived, passes to, or name the whole or the flag")
 VERBLESS = (r"^(?:All or none|From now on|The same|More than once|Null: none|Any time|Once|Some of them|Mostly)\b[^.]*\.?$",
             "a contract needs a verb")
