@@ -339,8 +339,8 @@ std::expected<void, std::string> perftest_row(const Context& c, std::string_view
   }
   if (values.size() < 3) return {};  // A number that is part of other text.
   return Wrong(
-      fmt::format("line {}: cannot read the row \"{}\": expected {} numbers in the order of "
-                  "perftest's header, and a throughput that equals size times message rate",
+      fmt::format("line {}: cannot read the row \"{}\": expected the {} numbers of perftest's "
+                  "header, without contradictions between them",
                   number, trimmed(line), expected));
 }
 

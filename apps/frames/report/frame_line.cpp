@@ -98,7 +98,7 @@ std::vector<std::string> relations(const Explained& e) {
   std::vector<std::string> out;
   if (e.rtr != Rtr::kNone) {
     out.push_back(fmt::format(
-        "a ready-to-receive message (RTR){}",
+        "{}a ready-to-receive message (RTR){}", e.rtr == Rtr::kAgreed ? "" : "probably ",
         e.rtr == Rtr::kAgreed ? "" : ", which some adapters also send with MPA revision 1"));
   }
   if (e.request) out.push_back(fmt::format("answers frame {}", *e.request));

@@ -397,7 +397,7 @@ constexpr Case kCases[] = {
     {"data/wr/failing-request", "IBV-294", "completes an unsignaled request that fails", failing_request, kByHand},
     {"data/wr/bind-and-local-inv", "IBV-561 IBV-562", "binds a window by ibv_wr_bind_mw() and invalidates it by ibv_wr_local_inv()", window<false>, kByHand | kWindow2},
     {"data/wr/send-inv", "IBV-555", "invalidates the peer's window by ibv_wr_send_inv()", window<true>, kByHand | kWindow2},
-    {"data/wr/datagram", "IBV-568", "sends a datagram to the address of ibv_wr_set_ud_addr()", datagram, kUd},
+    {"data/wr/datagram", "IBV-568", "sends a datagram to the address that ibv_wr_set_ud_addr() set", datagram, kUd},
     {"data/wr/plain-queue-pair", "IBV-409 IBV-571", "offers no ibv_wr_*() on a queue pair that was created without send_ops_flags", plain_queue_pair},
 };
 // clang-format on

@@ -342,7 +342,7 @@ constexpr Case kCases[] = {
     {"data/error/remote-in-list", "IBV-303 IBV-304 IBV-327", "completes the Reads of a list before one with a wrong R_Key", remote_error<true>},
     {"data/error/remote-one-by-one", "IBV-303 IBV-304 IBV-327", "completes the Reads posted before one with a wrong R_Key", remote_error<false>},
     {"data/error/received-before", "IBV-307", "keeps the completion of a message that arrived before ERR", received_before_error},
-    {"data/error/flush-both-queues", "IBV-305 IBV-317 IBV-454 IBV-455", "flushes all requests and receives in order, and keeps the peer in RTS", flush_both_queues, kByHand},
+    {"data/error/flush-both-queues", "IBV-305 IBV-317 IBV-454 IBV-455", "flushes all requests and receives in order when a queue pair goes to ERR, and keeps its peer in RTS", flush_both_queues, kByHand},
     {"data/error/flush-keeps-srq", "IBV-305 IBV-376", "keeps the receives of an SRQ when its queue pair goes to ERR, and reports QP_LAST_WQE_REACHED", flush_keeps_srq, kSrq},
     {"data/solicited/send", "IBV-226 IBV-525", "reports an event only for a solicited Send if solicited_only is 1", solicited},
     {"data/solicited/error", "IBV-228", "reports an event for a flushed receive if solicited_only is 1", error_is_solicited},

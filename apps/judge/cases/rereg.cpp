@@ -186,7 +186,7 @@ constexpr Case kCases[] = {
     {"mr/rereg/memory", "IBV-161", "moves a region to other memory with ibv_rereg_mr()", moves_memory},
     {"mr/rereg/unknown-flag", "IBV-160 IBV-165", "refuses an unknown flag of ibv_rereg_mr()", refused_input<1 << 12, true, kPage, 0>},
     {"mr/rereg/address-null", "IBV-160 IBV-165", "refuses to move a region to address 0", refused_input<kMove, false, kPage, 0>},
-    {"mr/rereg/length-zero", "IBV-160 IBV-165", "refuses to move a region to 0 bytes", refused_input<kMove, true, 0, 0>},
+    {"mr/rereg/length-zero", "IBV-160 IBV-165", "refuses to move a region to memory of length 0", refused_input<kMove, true, 0, 0>},
     {"mr/rereg/access-without-flag", "IBV-160 IBV-165", "refuses new access rights without IBV_REREG_MR_CHANGE_ACCESS", refused_input<IBV_REREG_MR_CHANGE_PD, false, 0, IBV_ACCESS_LOCAL_WRITE>},
     {"mr/rereg/rights", "IBV-160 IBV-166 IBV-168", "refuses remote write without local write in ibv_rereg_mr()", refused_rights},
 

@@ -104,7 +104,7 @@ bool expect_no_event(Judge& judge, std::string_view step, rdma_event_channel* ch
   Address to(judge.address(), htons(9));
   must(judge, "rdma_resolve_addr", errno_of(rdma_resolve_addr(later, nullptr, to, kLimitMs)));
   const auto event = take(channel, kLimit);
-  std::string_view came = "no event, not even that of a later rdma_cm_id";
+  std::string_view came = "no event at all, although a second rdma_cm_id must report ADDR_RESOLVED";
   if (event) came = event->id == later ? "no event" : event_name(event->type);
   return judge.expect_text(step, came, {"no event"});
 }

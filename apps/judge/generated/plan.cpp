@@ -57,8 +57,8 @@ constexpr std::array<std::string_view, 16> kNames{"none",
                                                   "too many requests",
                                                   "too many receives",
                                                   "wrong state",
-                                                  "moved to error",
-                                                  "destroyed"};
+                                                  "one end in ERR",
+                                                  "one end destroyed"};
 static_assert(kNames.size() == static_cast<std::size_t>(Trouble::kCount));
 
 class Maker {

@@ -25,20 +25,22 @@ constexpr unsigned kNeedsLocalWrite = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOT
 /// RCM-263]
 /// [IBV-138, IBV-139, IBV-140, IBV-142, IBV-143, IBV-624, IBV-625]
 int check_access(unsigned flags) {
+  const unsigned access = flags;
   // Removes the optional flags, which the verbs interface permits a device to ignore.
   flags &= ~static_cast<unsigned>(IBV_ACCESS_OPTIONAL_RANGE);
   if ((flags & IBV_ACCESS_ON_DEMAND) != 0) {
     return refused("IBV_ACCESS_ON_DEMAND", "this device has no on-demand paging (clear the flag)");
   }
   if (const unsigned unknown = flags & ~kKnownAccess) {
-    return refused(EINVAL, "access {:#x}: unknown flags {:#x} (clear these flags)", flags, unknown);
+    return refused(EINVAL, "access {:#x}: unknown flags {:#x} (clear these flags)", access,
+                   unknown);
   }
   const bool writes = (flags & kNeedsLocalWrite) != 0;
   if (!writes || (flags & IBV_ACCESS_LOCAL_WRITE) != 0) return 0;
   return refused(EINVAL,
                  "access {:#x}: IBV_ACCESS_REMOTE_WRITE and IBV_ACCESS_REMOTE_ATOMIC require "
                  "IBV_ACCESS_LOCAL_WRITE (add this flag)",
-                 flags);
+                 access);
 }
 
 Access to_access(unsigned flags) {
