@@ -237,7 +237,8 @@ class BadInput(JudgeCase):
     def test_usage(self):
         for words, what in (
                 (("--device=iwarp0", "127.0.0.1"),
-                 "--device cannot be combined with HOST or --serve"),
+                 r"--device cannot be combined with HOST or --serve \(--device judges a device of this machine, "
+                 r"HOST and --serve test a peer\)"),
                 (("--as=roce",), "--as and --like require --device"),
                 (("--device=iwarp0", "--should"), 'unknown option "--should".*'),
                 (("--device=iwarp0", "--port=0"), ".*--port.*"),
