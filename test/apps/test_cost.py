@@ -321,7 +321,7 @@ class Cost(Case):
         self.fails(r'--way: unknown way "walk" \(the file has write\)', "fit", files[0], "--way", "walk")
         self.fails("cannot open", "fit", "nowhere.txt")
         files[1].write_text(header + " 64 1000 0.00 9.9 1.0\n")
-        self.fails('held.txt: line 4: cannot read the row "64 1000 0.00 9.9 1.0": expected 5 numbers', "fit", files[1])
+        self.fails('held.txt: line 4: cannot read the row "64 1000 0.00 9.9 1.0": expected the 5 numbers', "fit", files[1])
 
     def test_gaps_of_a_host_are_said_and_filled(self):
         host = self.json_file("host.json", {"parameters": {}})
