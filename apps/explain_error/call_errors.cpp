@@ -71,7 +71,7 @@ constexpr std::array kRows{
         "returns this error",
         {"the user lacks the rights for /dev/infiniband/uverbs0",
          "the container runtime did not pass the device node to the container",
-         "the service's sandbox forbids the device node"},
+         "the sandbox of the service that runs the program forbids the device node"},
         "ls -l /dev/infiniband",
         "",
         "",

@@ -248,6 +248,16 @@ class Spoiled(Explain):
                 self.assertRegex(result.stderr, rf"^iwarp explain: {path}: {pattern}.*\n$")
                 self.assertIn("Send #1, 16 octets", result.stdout)
 
+    def test_a_short_capture_is_not_taken_for_a_short_frame(self):
+        def cut(p):
+            length = min(len(p) - 16, 34 + (p[16 + 46] >> 4) * 4 + 10)  # 10 octets after the TCP header
+            return p[:8] + struct.pack("<I", length) + p[12:16 + length]
+
+        packets = self.packets[:10] + [cut(p) for p in self.packets[10:]]
+        text = self.explain("-v", self.written("short", self.capture[:24] + b"".join(packets)))
+        self.assertIn("unknown: the DDP header was not completely captured", text)
+        self.assertNotIn("no effect", text)
+
     def test_memory_is_bounded(self):
         path = self.scratch / "many"
         # Repeats the connection with other ports.

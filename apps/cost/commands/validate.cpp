@@ -107,6 +107,7 @@ Machine median_of(std::vector<Machine> machines) {
   const auto numbers = numbers_of(out);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     std::vector<double> values;
+    values.reserve(machines.size());
     for (auto& machine : machines) values.push_back(*numbers_of(machine)[i]);
     *numbers[i] = model::median(std::move(values));
   }

@@ -268,8 +268,9 @@ constexpr std::array kTable{
            "addresses, for programs that look up the GID of a loopback address"},
     Option{"--presence", "IWARP_PRESENCE", Group::kProgram, one_of<kOnOff, &Settings::presence>(),
            "Whether CMD also finds the device below /sys/class/infiniband and /dev/infiniband"},
-    Option{"--port-range", "IWARP_PORT_RANGE", Group::kProgram, port_range(),
-           "TCP ports from which the library chooses if the program does not specify a port"},
+    Option{
+        "--port-range", "IWARP_PORT_RANGE", Group::kProgram, port_range(),
+        "TCP and UDP ports from which the library chooses if the program does not specify a port"},
     Option{"--port-offset", "IWARP_PORT_OFFSET", Group::kProgram,
            number<&Settings::port_offset, 0, kMaxPortOffset>("N"),
            "Map RDMA port P of the program to TCP port P+N, so that the program can use one port "

@@ -134,7 +134,10 @@ std::string terminate_meaning(bytes::View payload, const Names& n) {
 
 std::string segment_meaning(const Frame& frame, const Names& n) {
   const auto header = ddp::decode_segment_header(frame.ulpdu);
-  if (!header) return "no effect: the ULPDU does not contain a complete DDP header";
+  if (!header) {
+    return frame.missing != 0 ? "unknown: the DDP header was not completely captured"
+                              : "no effect: the ULPDU does not contain a complete DDP header";
+  }
   const auto payload = frame.ulpdu.subspan(header->size());
   // Compute the size from the length field, because a capture may lack some octets of the payload.
   const std::size_t size = frame.ulpdu_length - std::min(frame.ulpdu_length, header->size());

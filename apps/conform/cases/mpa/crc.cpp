@@ -198,7 +198,7 @@ constexpr Case kCases[] = {
     {"mpa/crc/first-fpdu", "RFC 5044 4.4", "MPA-46 MPA-93", "ends the stream when the first FPDU has a wrong CRC", kMust, kListens, first_fpdu},
     {"mpa/crc/last-segment", "RFC 5044 4.4", "MPA-46", "checks the CRC of the last segment of a message", kMust, kEither, last_segment},
     {"mpa/crc/send-not-delivered", "RFC 5044 6", "MPA-46 MPA-59", "does not deliver a Send with a wrong CRC", kMust, kEither, send_not_delivered},
-    {"mpa/crc/read-not-answered", "RFC 5044 6", "MPA-46 MPA-59", "does not answer a Read Request with a wrong CRC", kMust, kEither, read_not_answered},
+    {"mpa/crc/read-not-answered", "RFC 5044 6", "MPA-46 MPA-59", "does not answer a Read Request whose CRC is wrong", kMust, kEither, read_not_answered},
     {"mpa/crc/nothing-behind", "RFC 5044 8", "MPA-113", "processes no FPDU after an FPDU with a wrong CRC", kMust, kEither, nothing_behind},
     {"mpa/crc/behind-good-one", "RFC 5044 4.4", "MPA-46", "checks the CRC of the second FPDU in a TCP segment", kMust, kEither, behind_good_one},
     {"mpa/crc/own-right", "RFC 5044 4.4", "MPA-35 MPA-43 MPA-44", "sends correct CRCs for ULPDUs of every length modulo 4", kMust, kEither, own_right},

@@ -207,7 +207,8 @@ void own_zero_bits(Script& s) {
       const auto marker = bytes::View(segment.octets).subspan(at, mpa::kMarkerSize);
       const auto pointer = bytes::load_be<std::uint16_t>(marker.data() + 2);
       require(bytes::load_be<std::uint16_t>(marker.data()) == 0 && pointer % 4 == 0,
-              "markers whose reserved bits are 0", "a marker with reserved bits set");
+              "markers whose reserved bits and low two FPDUPTR bits are 0",
+              "a marker with one of these bits set");
     }
   });
   receive_sweep(s, request_markers(s));
