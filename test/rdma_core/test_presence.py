@@ -213,8 +213,8 @@ class WithoutRights(Case):
         self.use_readable_iwarp()
         nobody = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs",
                   "--bounding-set=-all")
-        said = self.run_program("stat", "-c", "%F %a %U", "/dev/infiniband/uverbs0", prefix=nobody, cwd="/").out
-        self.assertEqual(said, "character special file 666 root\n")
+        node = self.run_program("stat", "-c", "%F %a %U", "/dev/infiniband/uverbs0", prefix=nobody, cwd="/")
+        self.assertEqual(node.out, "character special file 666 root\n")
         refused = self.run_program("sh", "-c", "cd /sys/class/infiniband; touch x; mkdir x; ls",
                                    prefix=nobody, cwd="/")
         self.assertEqual(refused.out, "iwarp0\n")

@@ -209,7 +209,7 @@ TEST_CASE(
   CHECK(delivers(end, 1));
 }
 
-TEST_CASE("queue pairs with one SRQ drop the datagrams that came for each while it was empty") {
+TEST_CASE("two queue pairs drop datagrams that arrive while the SRQ of both is empty") {
   ReadyDatagrams base;
   const auto queue = must(base.rnic->create_srq(*base.pd, {}));
   std::array<std::unique_ptr<DatagramQp>, 2> ends;

@@ -62,7 +62,6 @@ class ScriptedSink {
   std::optional<Fault> refuse_target;
   std::optional<Fault> refuse_buffer;
   std::optional<Fault> refuse_delivery;
-  bool buffer_ready = true;
   bytes::Scatter tagged_memory;  ///< memory of every STag; its first octet has TO 0
   bytes::Scatter buffer;
 
@@ -89,7 +88,7 @@ class ScriptedSink {
   bytes::Check untagged_buffer(const SegmentHeader& first, UntaggedBuffer& out) {
     log.push_back(fmt::format("buffer {} {}", first.qn, first.msn.value));
     if (refuse_buffer) return bytes::fault(*refuse_buffer);
-    out = {.pieces = buffer, .ready = buffer_ready};
+    out = {.pieces = buffer, .ready = true};
     return {};
   }
   bytes::Check deliver(const Delivery& delivery) {

@@ -13,9 +13,9 @@ constexpr std::uint64_t kValue = 0x01020304ULL << 32;
 constexpr std::uint64_t kAnnouncement = kValue | kOfNextSend;
 
 struct Together : Bench {
-  explicit Together(bool agreed = true, std::size_t receives = 4)
+  explicit Together(bool agreed = true)
       : Bench({.ird = 4, .ord = 4, .extensions = true, .send_immediate = agreed}) {
-    for (std::size_t i = 0; i < receives; ++i) ulp.receives.push_back(ulp.memory(i * 16, 16));
+    for (std::size_t i = 0; i < 4; ++i) ulp.receives.push_back(ulp.memory(i * 16, 16));
     ulp.writable = {{.stag = 0x11, .to = 0, .at = 1024, .length = 64}};
     ulp.readable = {{.stag = 0x22, .to = 0, .at = 2048, .length = 64}};
   }

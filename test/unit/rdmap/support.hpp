@@ -151,7 +151,6 @@ class ScriptedUlp final : public Ulp {
   std::deque<Request> requests;
   std::deque<bytes::Span> receives;
   std::optional<bytes::Span> taken;  ///< memory that was granted and has not been filled yet
-  bool hold_sends = false;
   bool refuse_invalidate = false;
 
   // Recorded calls.
@@ -215,7 +214,6 @@ class ScriptedUlp final : public Ulp {
   bytes::Check receive_buffer(ddp::UntaggedBuffer& out) override {
     log.emplace_back(taken ? "receive again" : "receive");
     out.ready = taken || !receives.empty();
-    if (!out.ready && hold_sends) return {};
     if (!out.ready) return bytes::fault(ddp::kUntaggedNoBuffer);
     if (!taken) {
       taken = receives.front();

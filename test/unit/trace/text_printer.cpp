@@ -73,7 +73,7 @@ TEST_CASE("the tag of RFC 7306 is not printed as private data, except in a rejec
             .contains("client rejects the connection, with 8 octets of private data\n"));
 }
 
-TEST_CASE("a startup frame has no DDP or RDMAP line, and its enhanced word is no private data") {
+TEST_CASE("startup frames have no DDP line, and their private data excludes the IRD and ORD") {
   WireScript script({});
   script.sent.push_back({true, load_vector("startup.hex", "A").octets});
   script.sent.push_back({false, load_vector("startup.hex", "B").octets});
