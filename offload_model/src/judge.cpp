@@ -117,9 +117,9 @@ double working_set(const Record& run) {
   constexpr double kRing = 1 << 20;
   const auto size = static_cast<double>(run.size);
   const auto in_flight = std::min(kInFlight * size, kRing);
-  const auto sender = size + in_flight;
-  const auto receiver = size + std::min(in_flight, kRing / 2);
-  return in_flight + (run.cpus == "same" ? sender + receiver : std::max(sender, receiver));
+  // The largest call of a turn of 1 MiB sends half of it, and the staging area has the same size.
+  const auto end = size + std::min(in_flight, kRing / 2);
+  return in_flight + (run.cpus == "same" ? 2 * end : end);
 }
 
 /// Returns where `octets` lies between the two working sets, on a logarithmic scale: 0 to 1.
