@@ -204,6 +204,10 @@ void add_plan_options(cli::Command& command, PerfOptions& options) {
   command.number("--qps", "N", options.plan.qps, {1, 4096},
                  "Number of queue pairs, each with its own connection; for tcp-stream, number of "
                  "connections");
+  command.number(
+      "--active", "N", options.plan.active, {1, 4096},
+      "Number of queue pairs that carry messages, at most --qps; the others are connected "
+      "and idle; the default is all");
 }
 
 void add_mode_options(cli::Command& command, PerfOptions& options) {

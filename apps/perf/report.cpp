@@ -124,6 +124,7 @@ Json options_json(const Report& report) {
   const auto& plan = report.result.plan;
   Json out{{"depth", plan.depth},
            {"qps", plan.qps},
+           {"active", plan.carriers()},
            {"list", plan.list},
            {"duration", static_cast<double>(plan.duration.count()) / 1e3},
            {"warm_up", static_cast<double>(plan.warm_up.count()) / 1e3},
@@ -198,6 +199,7 @@ std::string head_text(const Plan& plan) {
   auto out = fmt::format("{}: {}", plan.test->name, format_octets(static_cast<double>(plan.size)));
   if (!plan.is_latency()) out += fmt::format(", depth {}", plan.depth);
   if (plan.qps > 1) out += fmt::format(", {} {}", plan.qps, plan.is_tcp() ? "connections" : "QPs");
+  if (plan.active != 0) out += fmt::format(", {} of them active", plan.active);
   if (plan.list > 1) out += fmt::format(", lists of {}", plan.list);
   out += fmt::format(", {}", to_string(plan.waiting));
   const auto& c = plan.connection;

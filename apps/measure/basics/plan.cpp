@@ -221,6 +221,7 @@ void validate(const Plan& plan) {
   check_range("--size", plan.size, 1, plan.is_counted() ? kMaxCountedSize : kMaxSize);
   check_range("--depth", plan.depth, 1, kMaxDepth);
   check_range("--qps", plan.qps, 1, kMaxQps);
+  check_range("--active", plan.carriers(), 1, plan.qps);
   check_range("--list", plan.list, 1, plan.depth);
   const auto longest = static_cast<std::uint64_t>(std::chrono::milliseconds(kMaxDuration).count());
   check_range("--duration (ms)", static_cast<std::uint64_t>(plan.duration.count()), 10, longest);

@@ -58,6 +58,8 @@ struct Plan {
   std::uint64_t size = 0;   ///< size of a message in bytes
   std::uint64_t depth = 0;  ///< number of messages in flight
   std::uint64_t qps = 1;
+  std::uint64_t active =
+      0;  ///< number of QPs that carry messages; 0 means all. Not sent to the server
   std::uint64_t list = 1;  ///< number of messages that are posted together
   std::chrono::milliseconds duration{3000};
   std::chrono::milliseconds warm_up{500};
@@ -70,6 +72,8 @@ struct Plan {
   bool is(Operation operation) const { return test->operation == operation; }
   bool is_latency() const { return test->shape == Shape::kLatency; }
   bool is_tcp() const { return is(Operation::kTcp); }
+  /// Returns the number of connections that carry messages: the first ones.
+  std::uint64_t carriers() const { return active == 0 ? qps : active; }
   /// Returns whether both ends write to each other, each into a buffer of its own.
   bool is_write_ping_pong() const { return is_latency() && is(Operation::kWrite); }
   /// Returns whether the receiver of an RDMA Write polls its memory, and so needs no completion.

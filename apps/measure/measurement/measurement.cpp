@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "command_line/stop.hpp"
 #include "common/base/error.hpp"
@@ -161,8 +162,9 @@ Outcome ClientRole::run(const Phase& phase, Intervals& intervals) {
   outcome_.seconds = std::chrono::duration<double>(end - start).count();
   outcome_.used = usage::difference(observed(), used_before);
   outcome_.messages = messages();
-  const auto mean = static_cast<double>(outcome_.messages) / static_cast<double>(counts_.size());
-  outcome_.slowest_share = mean > 0 ? static_cast<double>(std::ranges::min(counts_)) / mean : 0;
+  const auto carriers = std::span(counts_).first(plan_.carriers());
+  const auto mean = static_cast<double>(outcome_.messages) / static_cast<double>(carriers.size());
+  outcome_.slowest_share = mean > 0 ? static_cast<double>(std::ranges::min(carriers)) / mean : 0;
   intervals.end(end, outcome_.messages, outcome_.latency);
   return outcome_;
 }

@@ -97,7 +97,7 @@ class RdmaClient final : public ClientRole {
   }
 
   void fill_all() {
-    to_fill_.resize(lanes_.size());
+    to_fill_.resize(plan_.carriers());
     std::iota(to_fill_.begin(), to_fill_.end(), std::uint64_t{0});
   }
 

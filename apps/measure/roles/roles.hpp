@@ -23,7 +23,7 @@ struct Outcome {
   Histogram latency;  ///< latencies of the messages; empty for a counted stream
   Observed used;      ///< counters of the client, and the segments that its process sent over TCP
   /// Of a stream: messages of the connection that moved the fewest, divided by the mean of all
-  /// connections; from 0 to 1.
+  /// connections that carry messages; from 0 to 1.
   double slowest_share = 1;
   bool confirmed = true;  ///< false if the phase was interrupted and the server did not respond
 };

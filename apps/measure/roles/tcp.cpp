@@ -51,7 +51,7 @@ class TcpEnd {
         throw Error("cannot set socket options: " + errno_text());
       }
       const auto index = static_cast<std::uint32_t>(lanes.size());
-      if (!is_lone_) set_.watch(fd, events, index);
+      if (!is_lone_ && index < plan.carriers()) set_.watch(fd, events, index);
       lanes.push_back({.socket = std::move(socket),
                        .index = index,
                        .buffer = std::vector<std::byte>(plan.size * plan.places())});
