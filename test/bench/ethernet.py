@@ -5,7 +5,6 @@ root. Only this process uses the names of the namespaces. They are removed when 
 import atexit
 import functools
 import os
-import pathlib
 import shutil
 import subprocess
 
@@ -14,7 +13,6 @@ from peers import IWARP, Missing
 
 ADDRESSES = ("10.99.8.1", "10.99.8.2")
 PORT = 7471
-CONGESTION = pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control")
 
 
 def ip(*words):
@@ -45,8 +43,5 @@ def link():
 
 
 def iwarp(test, *options, seconds):
-    # A new namespace uses the machine's default congestion control, which may differ from the one that is now in
-    # use.
-    return peers.iwarp(test, *options, "--congestion", CONGESTION.read_text().strip(),
-                       seconds=seconds, server=f"{ADDRESSES[1]}:{PORT}",
+    return peers.iwarp(test, *options, seconds=seconds, server=f"{ADDRESSES[1]}:{PORT}",
                        prefix=("ip", "netns", "exec", link()))

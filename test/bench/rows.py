@@ -25,6 +25,7 @@ PUT = "a put completes when the peer has placed it; over tcp, when the local ker
 TAGGED = "the rendezvous of a message needs an answer more than over tcp"
 DATAGRAM = "sender, TTL and TOS are read for each datagram, and 4,000 instructions are in user space"
 MPI = "libfabric reads each large message after an announcement, and the responder copies the source"
+ETHERNET = "each segment carries an FPDU with its own header and CRC, and the payload is copied twice more"
 QUEUE_PAIRS = "CRC and copies, and full socket buffers whose octets have left the cache"
 
 
@@ -64,16 +65,19 @@ def streams():
             ("Send 64 KiB", ("send-bw",), 0.95)):
         yield Row(f"{what} : tcp-stream", perf(*options), tcp, BW, target)
     for name, options in (("", ()), (", CRC off", ("--crc", "off"))):
-        yield Row(f"RDMA Write 64 KiB, MTU 1500{name} : tcp-stream",
-                  lambda s, o=options: ethernet.iwarp("write-bw", *o, seconds=s),
-                  lambda s: ethernet.iwarp("tcp-stream", seconds=s), BW, None if options else 1.0)
         yield Row(f"RDMA Write 64 KiB over TLS{name} : OpenSSL alone",
                   lambda s, o=options: peers.iwarp_over_tls("write-bw", *o, seconds=s),
                   lambda s: peers.raw_tls(65536, s), BW, 0.85)
-    for what, test, size, target in (("Read 64 KiB", "read-bw", "64K", 1.0), ("Write 1 MiB", "write-bw", "1M", 0.95)):
-        yield Row(f"RDMA {what}, MTU 1500 : tcp-stream",
-                  lambda s, of=(test, "--size", size): ethernet.iwarp(*of, seconds=s),
-                  lambda s, n=size: ethernet.iwarp("tcp-stream", "--size", n, seconds=s), BW, target)
+    for congestion in ("reno", "cubic", "bbr"):
+        for what, size, target, options in (("Write 64 KiB", "64K", 1.0, ("write-bw",)),
+                                            ("Write 64 KiB, CRC off", "64K", None, ("write-bw", "--crc", "off")),
+                                            ("Read 64 KiB", "64K", 1.0, ("read-bw",)),
+                                            ("Write 1 MiB", "1M", 0.95, ("write-bw",))):
+            common = ("--size", size, "--congestion", congestion)
+            yield Row(f"RDMA {what}, MTU 1500, {congestion} : tcp-stream",
+                      lambda s, words=(*options, *common): ethernet.iwarp(*words, seconds=s),
+                      lambda s, words=common: ethernet.iwarp("tcp-stream", *words, seconds=s), BW, target,
+                      why=ETHERNET)
     yield Row("RDMA Write 64 KiB : iperf3", perf("write-bw"), peers.iperf3, BW)
 
 
