@@ -149,6 +149,24 @@ def stream_fault(ours, theirs):
                      for name, (status, lines) in (("ours", ours), ("the guest's", theirs)))
 
 
+def small(bench, server, client, end, words=""):
+    """Runs two small programs, each of which prints `end` if it has succeeded."""
+    def report(where, ours, theirs):
+        good = all(status == 0 and any(end in line for line in lines) for status, lines in (ours, theirs))
+        bench.report(where, words, "" if good else f"here {ours}, in the guest {theirs}")
+
+    remote = bench.guest.start(f"{server} {words} -p {OTHER_PORT}")
+    bench.guest.wait_for_listener(OTHER_PORT)
+    ours = ended(Program(client, *words.split(), "-s", "127.0.0.1", "-p", bench.guest.ports[OTHER_PORT]))
+    report(f"{client} here, {server} in the guest", ours, remote.result())
+
+    port = free_port()
+    local = Program(server, *words.split(), "-p", port)
+    local.listens(port)
+    theirs = bench.guest.run(f"{client} {words} -s {HOST_SEEN_FROM_GUEST} -p {port}")
+    report(f"{client} in the guest, {server} here", ended(local), theirs)
+
+
 def has_figures(lines, size):
     """Returns whether the run has printed its row of figures."""
     return any(re.match(rf"\s*{size}\s+\d+\s+[\d.]+", line) for line in lines)
@@ -196,6 +214,8 @@ def run():
         bench = Bench(guest)
         for size in SIZES:
             rping(bench, size, ITERATIONS)
+        small(bench, "rdma_server", "rdma_client", "end 0")
+        small(bench, "ucmatose", "ucmatose", "return status 0", "-C 20 -S 1000")
         for program in PERFTEST:
             perftest(bench, program)
         rping(bench, ACKED_SIZE, ITERATIONS, ACKED)
@@ -213,7 +233,7 @@ def main():
         print(__doc__, file=sys.stderr)
         return 2
     need_guest()
-    for program in ("rping", "rstream", *PERFTEST):
+    for program in ("rping", "rstream", "rdma_server", "rdma_client", "ucmatose", *PERFTEST):
         if shutil.which(program) is None:
             print(f"fail\t{program} is not installed (rdmacm-utils, perftest); "
                   "IWARP_NO_GUEST=1 skips these tests")

@@ -4,11 +4,9 @@
 #include "sequence.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <sstream>
-#include <stdexcept>
 
 namespace iwarp::interop {
 
@@ -23,7 +21,7 @@ constexpr Place kUnknown{.stag = 0x00BADC00, .to = 0x1000};
 
 enum class Step : std::uint8_t { kBegin = 1, kReady, kDone, kResult, kBye };
 /// The result of the checks at one end. The messages kDone and kResult carry this result.
-enum class Found : std::uint8_t { kFine, kLength, kOctets, kSolicited, kInvalidated };
+enum class Found : std::uint8_t { kFine, kLength, kOctets, kInvalidated };
 
 // Layout of a control message, with the number of bits in parentheses:
 //  step (8) | kind (8) | flags (8) | found (8)
@@ -149,11 +147,10 @@ Found move(Link& link, Kind kind, std::uint32_t size, std::uint32_t seed, const 
 
 Found check_send(Link& link, std::uint32_t size, std::uint32_t seed, bool solicited,
                  std::optional<std::uint32_t> invalidated) {
-  const auto got = link.receive();
+  const auto got = link.receive(solicited);
   if (got.octets.size() != size) return Found::kLength;
   if (!matches(got.octets, seed)) return Found::kOctets;
-  if (got.solicited && *got.solicited != solicited) return Found::kSolicited;
-  if (got.tells_invalidated && got.invalidated != invalidated) return Found::kInvalidated;
+  if (!link.is_siw() && got.invalidated != invalidated) return Found::kInvalidated;
   return Found::kFine;
 }
 
@@ -207,14 +204,21 @@ std::optional<Kind> kind_named(const std::string& name) {
 }
 
 std::string problem(std::pair<Found, Found> found) {
-  constexpr std::array<const char*, 5> kWords{"fine", "wrong length", "wrong octets",
-                                              "wrong solicited bit", "wrong invalidated STag"};
+  constexpr std::array<const char*, 4> kWords{"fine", "wrong length", "wrong octets",
+                                              "wrong invalidated STag"};
   if (found.first == Found::kFine && found.second == Found::kFine) return "";
   const auto word = [&](Found one) {
     const auto index = static_cast<std::size_t>(one);
     return std::string(index < kWords.size() ? kWords[index] : "nonsense");
   };
   return "mover: " + word(found.first) + ", other: " + word(found.second);
+}
+
+void print_cell(const Cell& cell, const std::string& problem) {
+  std::printf("cell %s:%s:%u %s\n", cell.client_moves ? "out" : "in",
+              kKindNames.at(static_cast<std::size_t>(cell.kind)), cell.size,
+              problem.empty() ? "ok" : problem.c_str());
+  std::fflush(stdout);
 }
 
 /// Ends the sequence with a message that the server must refuse, because it uses an invalid address
@@ -262,15 +266,7 @@ std::vector<Cell> parse_cells(const std::string& list) {
   return out;
 }
 
-void print_cell(const Cell& cell, const std::string& problem) {
-  std::printf("cell %s:%s:%u %s\n", cell.client_moves ? "out" : "in",
-              kKindNames.at(static_cast<std::size_t>(cell.kind)), cell.size,
-              problem.empty() ? "ok" : problem.c_str());
-  std::fflush(stdout);
-}
-
-bool lead(Link& link, const std::vector<Cell>& cells, Ending ending, const Report& report,
-          std::string& end_text) {
+bool lead(Link& link, const std::vector<Cell>& cells, Ending ending) {
   bool all_fine = true;
   std::uint32_t seed = 0x1234567;
   for (const auto& cell : cells) {
@@ -280,14 +276,14 @@ bool lead(Link& link, const std::vector<Cell>& cells, Ending ending, const Repor
                         .seed = seed += 0x10001};
     say(link, begin);
     const auto text = problem(cell.client_moves ? be_mover(link, begin) : be_other(link, begin));
-    report(cell, text);
+    print_cell(cell, text);
     all_fine = all_fine && text.empty();
   }
   if (ending == Ending::kClose) {
     say(link, {.step = Step::kBye});
   } else {
     provoke(link, ending);
-    end_text = link.wait_end();
+    link.wait_end();
   }
   return all_fine;
 }
