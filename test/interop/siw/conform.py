@@ -82,7 +82,7 @@ def as_server(variant, *only):
 def as_client(variant, *only):
     with Guest(variant) as guest:
         ping = f"rping -c -a {HOST_SEEN_FROM_GUEST} -p %p -C 1"
-        client = f"{HERE}/siw-guest.sh exec -s {guest.state} -t 20 '{ping}'"
+        client = f"{HERE}/guest.py exec {guest.control} '{ping}' 20"
         return conform("--serve", "0", "--client", client, *only)
 
 

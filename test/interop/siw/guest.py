@@ -1,10 +1,19 @@
+#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Manages the guest for matrix.py: starts the guest with siw-guest.sh, sends commands over its control channel, and
-always stops the guest at the end. Also runs the programs on the host that communicate with the guest."""
+"""Boots the guest that build-guest.sh has made, sends commands over its control channel, and always stops the guest at
+the end. Also runs the programs on the host that communicate with the guest. Does not need root.
+
+  guest.py run [OPTION...] 'command'          boots, runs the command, powers off; see --help
+  guest.py exec PORT 'command' [SECONDS]      runs a command in a running guest, whose control port is PORT
+
+The exit status is that of the command, 137 after a timeout, or 125 if the connection to the guest is lost."""
+import argparse
 import base64
+import contextlib
 import os
 import pathlib
 import queue
+import random
 import re
 import shutil
 import signal
@@ -94,28 +103,71 @@ class Remote:
         ended = self.output.wait_end(self._limit + 15)
         lines = list(self.output.lines)
         status = 125  # the status if the connection to the guest is lost
-        if lines and lines[-1].startswith("\036SIW-RC "):
-            status = int(lines.pop().split()[1])
-        return (status if ended else 137), lines
+        if lines and "\036SIW-RC " in lines[-1]:
+            last, _, status = lines.pop().partition("\036SIW-RC ")
+            lines += [last] if last else []
+        return (int(status) if ended else 137), lines
 
 
 class Guest:
-    def __init__(self, variant, life=LIFE, files=(), cpus=1, megabytes=512):
+    """The guest that build-guest.sh has made. eth0 has GUEST_ADDRESS and serves siw0; HOST_SEEN_FROM_GUEST is the
+    loopback of the host. `ports` maps each of FORWARDED to a port of 127.0.0.1. `parameters` are those of the siw
+    module, such as "mpa_version=1". If `capture` names a file, the frames of eth0 are written to it (pcap)."""
+    FORWARDED = (7174, 7600)
+
+    def __init__(self, variant, life=LIFE, files=(), cpus=1, megabytes=512, mtu=1500, parameters="", capture=None):
         self.variant = variant
-        self.state = tempfile.mkdtemp(prefix="siw-guest-")
-        command = [HERE / "siw-guest.sh", "start", "-v", variant, "-l", str(life), "-s", self.state,
-                   "-c", str(cpus), "-m", str(megabytes)]
-        for port in (7174, 7471, 7600):
-            command += ["-p", f"0:{port}"]
+        self._scratch = tempfile.TemporaryDirectory(prefix="siw-guest-")
+        out = pathlib.Path(subprocess.run([HERE / "build-guest.sh", "--print"], check=True, capture_output=True,
+                                          text=True).stdout.strip())
+        initrd = pathlib.Path(self._scratch.name, "initrd")
+        initrd.write_bytes((out / "initramfs.cpio").read_bytes() + self._archive(files))
+        kernel = next(path for path in (out / "vmlinux", out / "vmlinuz") if path.exists())
+        for _ in range(3):
+            self.ports = {port: free_port() for port in self.FORWARDED}
+            self.control = free_port()
+            rules = "".join(f",hostfwd=tcp:127.0.0.1:{here}-{GUEST_ADDRESS}:{port}" for port, here in self.ports.items())
+            self._process = subprocess.Popen(
+                ["timeout", "-k", "5", str(life), "qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi",
+                 "-cpu", "max", "-smp", str(cpus), "-m", str(megabytes), "-nodefaults", "-no-user-config",
+                 "-display", "none", "-no-reboot", "-monitor", "none", "-serial", "stdio",
+                 "-kernel", kernel, "-initrd", initrd, "-append",
+                 "console=ttyS0 panic=-1 oops=panic mitigations=off nokaslr quiet loglevel=5 tsc=reliable no_timer_check "
+                 f"random.trust_cpu=on siw.variant={variant} siw.mtu={mtu} siw.params={parameters}",
+                 "-netdev", f"user,id=n0,net=10.0.2.0/24,ipv6=off{rules}", *self._card(0),
+                 "-netdev", f"user,id=n1,net=10.0.3.0/24,ipv6=off,hostfwd=tcp:127.0.0.1:{self.control}-10.0.3.15:2222",
+                 *self._card(1),
+                 *(["-object", f"filter-dump,id=d0,netdev=n0,file={capture},maxlen=65536"] if capture else [])],
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                errors="replace", start_new_session=True)
+            self.console = Output(self._process.stdout)
+            if self.console.wait_for("SIW-GUEST .* READY", 90):
+                return
+            self.stop()
+            # Another process may have taken one of the ports.
+            if "Could not set up host forwarding" not in self.log():
+                break
+        raise RuntimeError(f"the guest does not boot: {self.console.lines[-20:]}")
+
+    def _archive(self, files):
+        """Returns an archive with `files` in /usr/bin. The kernel unpacks concatenated archives as if they were one."""
+        folder = pathlib.Path(self._scratch.name, "usr/bin")
+        folder.mkdir(parents=True)
+        names = ["usr", "usr/bin", *(f"usr/bin/{pathlib.Path(file).name}" for file in files)]
         for file in files:
-            command += ["-f", str(file)]
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=300)
-        self._control = int(pathlib.Path(self.state, "ctl").read_text())
-        ports = pathlib.Path(self.state, "ports").read_text().split()
-        self.ports = {int(guest): int(host) for guest, host in zip(ports[::2], ports[1::2])}
+            shutil.copy(file, folder)
+        return subprocess.run(["cpio", "--quiet", "-o", "-H", "newc", "-R", "0:0"], cwd=self._scratch.name, check=True,
+                              input="\n".join(names).encode(), stdout=subprocess.PIPE).stdout
+
+    @staticmethod
+    def _card(number):
+        # With event_idx, the emulated network card sometimes loses a notification under load. After that, eth0
+        # transfers nothing any more, not even a ping.
+        return ["-device", f"virtio-net-pci,netdev=n{number},mac=52:54:00:51:77:0{number + 1},speed=10000,duplex=full,"
+                           "event_idx=off,romfile="]
 
     def start(self, command, limit=LIMIT):
-        return Remote(self._control, command, limit)
+        return Remote(self.control, command, limit)
 
     def run(self, command, limit=LIMIT):
         return self.start(command, limit).result()
@@ -129,17 +181,26 @@ class Guest:
         self.run("; ".join(f"echo {value} >/sys/module/siw/parameters/{name}" for name, value in values.items()))
 
     def log(self):
-        return pathlib.Path(self.state, "console.log").read_text(errors="replace")
+        return "\n".join(self.console.lines)
 
     def stop(self):
-        subprocess.run([HERE / "siw-guest.sh", "stop", "-s", self.state], timeout=60, check=False)
-        shutil.rmtree(self.state, ignore_errors=True)
+        self._process.terminate()  # timeout(1) passes SIGTERM on to QEMU.
+        self._process.wait(60)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         self.stop()
+        self._scratch.cleanup()
+
+
+def free_port():
+    """Returns a free port below the ephemeral ports, so that no connection takes it."""
+    while True:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", random.randrange(12000, 30000)))
+            return probe.getsockname()[1]
 
 
 class Listener:
@@ -185,3 +246,35 @@ def environment_path(name):
     if not path or not os.access(path, os.X_OK):
         raise RuntimeError(f"{name} names no program: {path!r}")
     return path
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    boot = verbs.add_parser("run")
+    boot.add_argument("--variant", default="stock", help="siw module: stock, tunable, or fixed (rfc-notes/siw.md)")
+    boot.add_argument("--parameters", default="", help="of the module tunable or fixed, such as a=1,b=2")
+    boot.add_argument("--life", type=int, default=300, help="seconds after which the guest is killed")
+    boot.add_argument("--mtu", type=int, default=1500)
+    boot.add_argument("--capture", help="file for the frames of eth0")
+    boot.add_argument("--cpus", type=int, default=1)
+    boot.add_argument("--files", nargs="*", default=(), help="to put into the guest's /usr/bin")
+    boot.add_argument("command")
+    execute = verbs.add_parser("exec")
+    execute.add_argument("port", type=int)
+    execute.add_argument("command")
+    execute.add_argument("seconds", type=int, nargs="?", default=120)
+    options = vars(parser.parse_args())
+    verb, command = options.pop("verb"), options.pop("command")
+    if verb == "exec":
+        status, lines = Remote(options["port"], command, options["seconds"]).result()
+    else:
+        with Guest(**options) as guest:
+            print(f"control port {guest.control}, forwarded ports {guest.ports}", file=sys.stderr)
+            status, lines = guest.run(command, options["life"])
+    print(*lines, sep="\n")
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
