@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Uses tshark as a second opinion: tshark and `iwarp explain` must agree on every field that both decode. The
 captures are from siw, from sessions of this stack with each option, and from a session with every kind of
-message. fields.py and rfc-notes/wireshark.md list the differences. Without tshark the test is skipped."""
-import os
+message. fields.py and rfc-notes/wireshark.md list the differences. tshark must also find nothing wrong with the
+captures that this stack writes. Without tshark the test is skipped."""
 import pathlib
 import shutil
 import subprocess
@@ -17,17 +17,20 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path += [str(ROOT / "test/apps"), str(ROOT / "rfc-notes")]
 from made_capture import FAR, FILE_HEADER, NEAR, packet  # noqa: E402
 import sessions  # noqa: E402
+from support import IWARP, TIMEOUT, Server  # noqa: E402
 
-IWARP = os.environ.get("IWARP", "build/release/apps/iwarp")
 VECTORS = ROOT / "test/vectors"
 SKIPPED = 77
-TIMEOUT = 120  # seconds; sanitizer builds are slow
 
 SESSIONS = [
     ("--mpa-rev", "1"), ("--mpa-rev", "1", "--markers"), ("--crc", "off"),
     ("--crc", "off", "--markers"), ("--markers",), ("--rtr", "write"), ("--rtr", "read"),
     ("--rtr", "send", "--markers"), ("--extensions", "off"), ("--fpdu", "128", "--size", "3K"),
-    ("--fpdu", "max", "--size", "200K", "--markers")]
+    ("--fpdu", "max", "--size", "200K", "--markers"), ("--fpdu", "max", "--size", "200K"), ("--peer-markers",),
+    ("--markers", "--peer-markers")]
+CHECKED = ("tshark", "--disable-protocol", "rpcordma", "-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE")
+COLUMNS = ("iwarp_rdma.opcode", "iwarp_mpa.key.req", "iwarp_mpa.key.rep", "tcp.flags.syn", "tcp.flags.fin",
+           "ip.checksum.status", "tcp.checksum.status", "_ws.malformed", "tcp.analysis.flags")
 
 
 def vectors(name):
@@ -56,12 +59,78 @@ def joined(captures):
     return whole[0][:24] + b"".join(one[24:] for one in whole)
 
 
-class Fields(unittest.TestCase):
+def asked(path, *words):
+    return subprocess.run([*CHECKED, "-r", path, *words], check=True, timeout=TIMEOUT, capture_output=True, text=True).stdout
+
+
+def judged(path):
+    """Returns how often tshark finds each of these in the capture."""
+    names = (word for column in COLUMNS for word in ("-e", column))
+    rows = [line.split("\t") for line in asked(path, "-T", "fields", *names).splitlines()]
+    opcodes, requests, replies, syns, fins, ip, tcp, malformed, remarks = zip(*rows)
+    tree = asked(path, "-O", "iwarp_mpa")
+    return {"FPDUs": sum(len(one.split(",")) for one in opcodes if one), "Requests": sum(map(bool, requests)),
+            "Replies": sum(map(bool, replies)), "SYNs": syns.count("1"), "FINs": fins.count("1"),
+            "good CRCs": tree.count("Good CRC32"), "bad CRCs": tree.count("Bad CRC32"),
+            # Status 1 means a correct checksum. IPv6 has no header checksum.
+            "bad checksums": sum(one not in ("", "1") for one in ip) + sum(one != "1" for one in tcp),
+            "malformed": sum(map(bool, malformed)), "remarks": sum(map(bool, remarks))}
+
+
+class Traces(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.scratch = pathlib.Path(folder.name)
 
+    def trace(self, *options):
+        """Returns the capture of a session of this stack."""
+        path = self.scratch / f"{'_'.join(options)}.pcap"
+        subprocess.run([IWARP, "demo", "--quiet", *options, "--trace", path], check=True, timeout=TIMEOUT,
+                       capture_output=True)
+        return path
+
+
+class Written(Traces):
+    """What tshark finds in captures of this stack."""
+
+    def check(self, path, crc, connections=1, **faults):
+        found = judged(path)
+        self.assertGreater(found["FPDUs"], 0, found)
+        expected = dict.fromkeys(("bad CRCs", "bad checksums", "malformed", "remarks"), 0)
+        expected |= {"FPDUs": found["FPDUs"], "Requests": connections, "Replies": connections, "SYNs": 2 * connections,
+                     "FINs": 2 * connections, "good CRCs": found["FPDUs"] if crc else 0}
+        self.assertEqual(found, expected | {name.replace("_", " "): count for name, count in faults.items()})
+
+    # [MPA-70]
+    def test_each_session_is_flawless(self):
+        for options in SESSIONS:
+            with self.subTest(options=options):
+                self.check(self.trace(*options), "--crc" not in options)
+
+    def test_over_ipv6(self):
+        path = self.scratch / "six.pcap"
+        with Server("ping", "--server", host="[::1]") as server:
+            subprocess.run([IWARP, "ping", server.address, "--count", "3", "--trace", path], check=True, timeout=TIMEOUT,
+                           capture_output=True)
+        self.check(path, True)
+
+    def test_connections_in_one_file(self):
+        path = self.scratch / "both"
+        path.write_bytes(joined([self.trace(), self.trace("--markers", "--peer-markers")]))
+        self.check(path, True, 2)
+
+    def test_a_changed_octet_is_found(self):
+        path = self.trace()
+        frames = fields.Explain(IWARP, path).packets.values()
+        fpdu = next(bytes.fromhex(record["octets"]) for (record, _), *_ in frames if record["kind"] == "fpdu")
+        changed = fpdu[:10] + bytes([fpdu[10] ^ 1]) + fpdu[11:]
+        path.write_bytes(path.read_bytes().replace(fpdu, changed, 1))
+        found = judged(path)
+        self.assertEqual((found["bad CRCs"], found["bad checksums"]), (1, 1), found)
+
+
+class Fields(Traces):
     def agree(self, capture_octets, frames_at_least):
         """Checks that both programs agree. Returns the number of fields that were compared."""
         path = self.scratch / self._testMethodName
@@ -105,12 +174,7 @@ class Fields(unittest.TestCase):
         self.assertGreaterEqual(self.agree(capture(frames), 4), 40)
 
     def test_sessions_of_ours(self):
-        traces = []
-        for options in SESSIONS:
-            traces.append(self.scratch / f"session{len(traces)}.pcap")
-            subprocess.run([IWARP, "demo", "--quiet", *options, "--trace", traces[-1]], check=True,
-                           timeout=TIMEOUT, capture_output=True)
-        self.agree(joined(traces), 100)
+        self.agree(joined([self.trace(*options) for options in SESSIONS]), 100)
 
     def test_a_difference_is_found(self):
         path = VECTORS / "siw" / "rping-crc-p2p.pcap"
