@@ -33,7 +33,7 @@ inline constexpr std::size_t kMaxSize = std::size_t{1} << 20;
 /// Number of guard octets after the memory of a message. They must not change.
 inline constexpr std::size_t kGuard = 16;
 inline constexpr std::size_t kBuffer = kMaxSize + kGuard;
-inline constexpr std::size_t kControlSize = 32;
+inline constexpr std::uint32_t kMaxInline = 64;
 /// Number of posted receives, and therefore the maximum number of messages that either end may have
 /// outstanding.
 inline constexpr std::size_t kSlots = 4;
@@ -75,7 +75,7 @@ class Link {
                 .max_recv_wr = kSlots,
                 .max_send_sge = 1,
                 .max_recv_sge = 1,
-                .max_inline_data = kControlSize};
+                .max_inline_data = kMaxInline};
     init.qp_type = IBV_QPT_RC;
     check_status(rdma_create_qp(id, pd_.get(), &init), "rdma_create_qp");
     for (std::size_t i = 0; i < kSlots; ++i) post_receive(i);
@@ -105,8 +105,10 @@ class Link {
     return std::string_view(ibv_get_device_name(id_->verbs->device)).starts_with("siw");
   }
 
-  void send_control(std::span<const std::byte, kControlSize> octets) {
-    ibv_sge sge{reinterpret_cast<std::uintptr_t>(octets.data()), kControlSize, 0};
+  /// Sends at most kMaxInline octets.
+  void send_control(std::span<const std::byte> octets) {
+    ibv_sge sge{reinterpret_cast<std::uintptr_t>(octets.data()),
+                static_cast<std::uint32_t>(octets.size()), 0};
     auto wr = request(IBV_WR_SEND, kOtherId, sge);
     wr.send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED;
     post(wr);

@@ -23,70 +23,37 @@ enum class Step : std::uint8_t { kBegin = 1, kReady, kDone, kResult, kBye };
 /// The result of the checks at one end. The messages kDone and kResult carry this result.
 enum class Found : std::uint8_t { kFine, kLength, kOctets, kInvalidated };
 
-// Layout of a control message, with the number of bits in parentheses:
-//  step (8) | kind (8) | flags (8) | found (8)
-//  size (32) | seed (32) | STag (32) | TO (64) | zero (64)
-// Flags: 1 if the client moves the data, 2 if the client will next end the sequence with a
-// forbidden message.
+/// A control message. It has the same layout at both ends, which run the same program.
 struct Control {
   Step step = Step::kBegin;
   Kind kind = Kind::kSend;
-  std::uint8_t flags = 0;
+  bool client_moves = false;
+  bool ends_badly = false;  ///< in kBye: the client's next message is forbidden
   Found found = Found::kFine;
   std::uint32_t size = 0;
   std::uint32_t seed = 0;
   Place place;
 };
-constexpr std::uint8_t kClientMoves = 1;
-constexpr std::uint8_t kBadEnding = 2;
-
-void put(std::span<std::byte> to, std::uint64_t value) {
-  for (auto i = to.size(); i-- > 0; value >>= 8) to[i] = static_cast<std::byte>(value & 0xFF);
-}
-
-std::uint64_t get(std::span<const std::byte> from) {
-  std::uint64_t value = 0;
-  for (const auto octet : from) value = value << 8 | static_cast<std::uint64_t>(octet);
-  return value;
-}
+static_assert(sizeof(Control) <= kMaxInline);
 
 void say(Link& link, const Control& control) {
-  std::array<std::byte, kControlSize> octets{};
-  const std::span out(octets);
-  out[0] = static_cast<std::byte>(control.step);
-  out[1] = static_cast<std::byte>(control.kind);
-  out[2] = static_cast<std::byte>(control.flags);
-  out[3] = static_cast<std::byte>(control.found);
-  put(out.subspan(4, 4), control.size);
-  put(out.subspan(8, 4), control.seed);
-  put(out.subspan(12, 4), control.place.stag);
-  put(out.subspan(16, 8), control.place.to);
-  link.send_control(octets);
+  link.send_control(std::as_bytes(std::span(&control, 1)));
 }
 
 Control receive(Link& link) {
   const auto in = link.receive().octets;
-  if (in.size() != kControlSize) {
+  Control control;
+  if (in.size() != sizeof control) {
     throw std::runtime_error("a Send of " + std::to_string(in.size()) +
                              " octets came instead of a control message");
   }
-  Control control{.step = static_cast<Step>(in[0]),
-                  .kind = static_cast<Kind>(in[1]),
-                  .flags = static_cast<std::uint8_t>(in[2]),
-                  .found = static_cast<Found>(in[3]),
-                  .size = static_cast<std::uint32_t>(get(in.subspan(4, 4))),
-                  .seed = static_cast<std::uint32_t>(get(in.subspan(8, 4))),
-                  .place = {.stag = static_cast<std::uint32_t>(get(in.subspan(12, 4))),
-                            .to = get(in.subspan(16, 8))}};
-  if (control.size > kMaxSize || static_cast<std::size_t>(control.kind) >= kKindNames.size()) {
-    throw std::runtime_error("a control message that makes no sense came");
-  }
+  std::memcpy(&control, in.data(), sizeof control);
   return control;
 }
 
 Control receive(Link& link, Step step) {
   const auto control = receive(link);
-  if (control.step != step) throw std::runtime_error("the peer is at another step");
+  check(control.step == step, "the peer is at another step");
   return control;
 }
 
@@ -197,21 +164,20 @@ std::pair<Found, Found> be_mover(Link& link, const Control& cell) {
   return {found, receive(link, Step::kResult).found};
 }
 
-std::optional<Kind> kind_named(const std::string& name) {
-  const auto* const at = std::ranges::find(kKindNames, name);
-  if (at == kKindNames.end()) return std::nullopt;
-  return static_cast<Kind>(at - kKindNames.begin());
+/// Returns the enumerator whose name is `name`.
+template <typename Enumeration>
+Enumeration named(const auto& names, const std::string& name) {
+  const auto* const at = std::ranges::find(names, name);
+  check(at != names.end(), name.c_str());
+  return static_cast<Enumeration>(at - names.begin());
 }
 
 std::string problem(std::pair<Found, Found> found) {
   constexpr std::array<const char*, 4> kWords{"fine", "wrong length", "wrong octets",
                                               "wrong invalidated STag"};
   if (found.first == Found::kFine && found.second == Found::kFine) return "";
-  const auto word = [&](Found one) {
-    const auto index = static_cast<std::size_t>(one);
-    return std::string(index < kWords.size() ? kWords[index] : "nonsense");
-  };
-  return "mover: " + word(found.first) + ", other: " + word(found.second);
+  const auto word = [&](Found one) { return kWords.at(static_cast<std::size_t>(one)); };
+  return std::string("mover: ") + word(found.first) + ", other: " + word(found.second);
 }
 
 void print_cell(const Cell& cell, const std::string& problem) {
@@ -227,14 +193,14 @@ void provoke(Link& link, Ending ending) {
   Place place = kUnknown;
   if (ending == Ending::kWriteDeadStag) {
     // First invalidates the STag with a Send with Invalidate, in a separate cell.
-    const Control cell{.kind = Kind::kSendInvalidate, .flags = kClientMoves, .size = 16, .seed = 1};
+    const Control cell{.kind = Kind::kSendInvalidate, .client_moves = true, .size = 16, .seed = 1};
     say(link, cell);
     place = receive(link, Step::kReady).place;
     move(link, cell.kind, cell.size, cell.seed, place);
     say(link, {.step = Step::kDone});
     receive(link, Step::kResult);
   }
-  say(link, {.step = Step::kBye, .flags = kBadEnding});
+  say(link, {.step = Step::kBye, .ends_badly = true});
   if (ending == Ending::kReadUnknownStag) {
     link.read(16, place);
   } else {
@@ -244,11 +210,7 @@ void provoke(Link& link, Ending ending) {
 
 }  // namespace
 
-std::optional<Ending> ending_named(const std::string& name) {
-  const auto* const at = std::ranges::find(kEndingNames, name);
-  if (at == kEndingNames.end()) return std::nullopt;
-  return static_cast<Ending>(at - kEndingNames.begin());
-}
+Ending ending_named(const std::string& name) { return named<Ending>(kEndingNames, name); }
 
 std::vector<Cell> parse_cells(const std::string& list) {
   std::vector<Cell> out;
@@ -256,10 +218,9 @@ std::vector<Cell> parse_cells(const std::string& list) {
   for (std::string text; std::getline(in, text, ',');) {
     const auto first = text.find(':');
     const auto last = text.rfind(':');
-    const auto kind = kind_named(text.substr(first + 1, last - first - 1));
     const auto size = std::strtoul(text.c_str() + last + 1, nullptr, 10);
-    if (first == last || !kind || size > kMaxSize) throw std::runtime_error("no cell: " + text);
-    out.push_back({.kind = *kind,
+    check(first != last && size <= kMaxSize, text.c_str());
+    out.push_back({.kind = named<Kind>(kKindNames, text.substr(first + 1, last - first - 1)),
                    .size = static_cast<std::uint32_t>(size),
                    .client_moves = text.substr(0, first) == "out"});
   }
@@ -271,7 +232,7 @@ bool lead(Link& link, const std::vector<Cell>& cells, Ending ending) {
   std::uint32_t seed = 0x1234567;
   for (const auto& cell : cells) {
     const Control begin{.kind = cell.kind,
-                        .flags = cell.client_moves ? kClientMoves : std::uint8_t{0},
+                        .client_moves = cell.client_moves,
                         .size = cell.size,
                         .seed = seed += 0x10001};
     say(link, begin);
@@ -292,15 +253,11 @@ void follow(Link& link) {
   for (;;) {
     const auto control = receive(link);
     if (control.step == Step::kBye) {
-      if ((control.flags & kBadEnding) != 0) link.wait_end();
+      if (control.ends_badly) link.wait_end();
       return;
     }
-    if (control.step != Step::kBegin) throw std::runtime_error("the peer is at another step");
-    if ((control.flags & kClientMoves) != 0) {
-      be_other(link, control);
-    } else {
-      be_mover(link, control);
-    }
+    check(control.step == Step::kBegin, "the peer is at another step");
+    control.client_moves ? be_other(link, control) : be_mover(link, control);
   }
 }
 

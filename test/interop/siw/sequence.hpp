@@ -41,7 +41,7 @@ std::vector<Cell> parse_cells(const std::string& list);
 /// How a client ends the sequence: with an orderly close (kClose), or with a message that the
 /// server must refuse.
 enum class Ending : std::uint8_t { kClose, kWriteUnknownStag, kReadUnknownStag, kWriteDeadStag };
-std::optional<Ending> ending_named(const std::string& name);
+Ending ending_named(const std::string& name);
 
 /// Performs the client's part of the sequence. Prints a line such as "cell out:write:4096 ok" for
 /// each cell, which the runner reads. Returns false if a cell failed.

@@ -98,16 +98,6 @@ void serve(rdma_cm_id* id) {
   }
 }
 
-Task task_from(int argc, char** argv) {
-  Task task{.cells = parse_cells(argv[4])};
-  if (argc > 6) {
-    const auto ending = ending_named(argv[6]);
-    check(ending.has_value(), "unknown ending");
-    task.ending = *ending;
-  }
-  return task;
-}
-
 int run(int argc, char** argv) {
   const std::string verb = argc > 1 ? argv[1] : "";
   if (verb == "listen" && argc == 4) run_server(resolve(argv[2], argv[3], true));
@@ -115,8 +105,9 @@ int run(int argc, char** argv) {
     throw std::runtime_error(
         "usage: verbs_partner listen|connect ADDR PORT [CELLS [COUNT [ENDING]]]");
   }
-  return run_client(resolve(argv[2], argv[3], false), task_from(argc, argv),
-                    argc > 5 ? std::stoi(argv[5]) : 1);
+  const Task task{.cells = parse_cells(argv[4]),
+                  .ending = argc > 6 ? ending_named(argv[6]) : Ending::kClose};
+  return run_client(resolve(argv[2], argv[3], false), task, argc > 5 ? std::stoi(argv[5]) : 1);
 }
 
 }  // namespace
