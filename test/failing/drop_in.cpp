@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the scenario of native.cpp through the C interface, with two ids on one event channel, each
 // with one completion queue.
-#include <poll.h>
 #include <rdma/rdma_cma.h>
 
-#include <cerrno>
-#include <cstring>
+#include <memory>
 #include <vector>
 
+#include "../rdma_core/support/verbs_end.hpp"
 #include "scenario.hpp"
 
 namespace failing {
@@ -15,17 +14,12 @@ namespace {
 
 constexpr std::size_t kSize = 50'000;
 
-struct Failed {
-  std::string why;
-};
+using rdma_core_test::check;
+using rdma_core_test::must;
 
+/// Throws if `result`, that of a call that sets errno, is not 0.
 void need(int result, const char* what) {
-  if (result != 0) throw Failed{std::string(what) + ": " + std::strerror(errno)};
-}
-template <typename T>
-T* need(T* object, const char* what) {
-  if (object == nullptr) throw Failed{std::string(what) + ": " + std::strerror(errno)};
-  return object;
+  if (result != 0) throw std::runtime_error(std::string(what) + ": " + std::strerror(errno));
 }
 
 struct End {
@@ -37,18 +31,14 @@ struct End {
     if (id != nullptr) rdma_destroy_id(id);
   }
   void equip() {
-    pd = need(ibv_alloc_pd(id->verbs), "ibv_alloc_pd");
-    cq = need(ibv_create_cq(id->verbs, 16, nullptr, nullptr, 0), "ibv_create_cq");
-    mr = need(ibv_reg_mr(pd, buffer.data(), buffer.size(), IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
-    ibv_qp_init_attr wanted{};
-    wanted.send_cq = wanted.recv_cq = cq;
-    wanted.cap = {.max_send_wr = 4,
-                  .max_recv_wr = 4,
-                  .max_send_sge = 1,
-                  .max_recv_sge = 1,
-                  .max_inline_data = 0};
-    wanted.qp_type = IBV_QPT_RC;
-    wanted.sq_sig_all = 1;
+    pd = must(ibv_alloc_pd(id->verbs), "ibv_alloc_pd");
+    cq = must(ibv_create_cq(id->verbs, 16, nullptr, nullptr, 0), "ibv_create_cq");
+    mr = must(ibv_reg_mr(pd, buffer.data(), buffer.size(), IBV_ACCESS_LOCAL_WRITE), "ibv_reg_mr");
+    ibv_qp_init_attr wanted{.send_cq = cq,
+                            .recv_cq = cq,
+                            .cap = {4, 4, 1, 1, 0},
+                            .qp_type = IBV_QPT_RC,
+                            .sq_sig_all = 1};
     need(rdma_create_qp(id, pd, &wanted), "rdma_create_qp");
   }
   ibv_sge sge() const {
@@ -58,22 +48,12 @@ struct End {
   }
   void post_recv() {
     ibv_sge one = sge();
-    ibv_recv_wr wr{};
-    wr.sg_list = &one;
-    wr.num_sge = 1;
-    ibv_recv_wr* bad = nullptr;
-    const int code = ibv_post_recv(id->qp, &wr, &bad);
-    if (code != 0) throw Failed{std::string("ibv_post_recv: ") + std::strerror(code)};
+    check(rdma_core_test::post_recv(id->qp, {.sg_list = &one, .num_sge = 1}) == 0, "ibv_post_recv");
   }
   void post_send() {
     ibv_sge one = sge();
-    ibv_send_wr wr{};
-    wr.sg_list = &one;
-    wr.num_sge = 1;
-    wr.opcode = IBV_WR_SEND;
-    ibv_send_wr* bad = nullptr;
-    const int code = ibv_post_send(id->qp, &wr, &bad);
-    if (code != 0) throw Failed{std::string("ibv_post_send: ") + std::strerror(code)};
+    const ibv_send_wr wr{.sg_list = &one, .num_sge = 1, .opcode = IBV_WR_SEND};
+    check(rdma_core_test::post_send(id->qp, wr) == 0, "ibv_post_send");
   }
   void look() {
     if (cq == nullptr) return;
@@ -100,23 +80,20 @@ class Session {
 
   std::string run() {
     for (std::size_t i = 0; i < kSize; ++i) a_.buffer[i] = static_cast<unsigned char>(i * 7 + 3);
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_in at{.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
     auto* const address = reinterpret_cast<sockaddr*>(&at);
-    channel_.made = need(rdma_create_event_channel(), "rdma_create_event_channel");
-    need(rdma_create_id(channel_.made, &listener_, nullptr, RDMA_PS_TCP), "rdma_create_id");
+    channel_.reset(must(rdma_create_event_channel(), "rdma_create_event_channel"));
+    need(rdma_create_id(channel_.get(), &listener_, nullptr, RDMA_PS_TCP), "rdma_create_id");
     need(rdma_bind_addr(listener_, address), "rdma_bind_addr");
     need(rdma_listen(listener_, 4), "rdma_listen");
     at.sin_port = rdma_get_src_port(listener_);
-    need(rdma_create_id(channel_.made, &a_.id, nullptr, RDMA_PS_TCP), "rdma_create_id");
+    need(rdma_create_id(channel_.get(), &a_.id, nullptr, RDMA_PS_TCP), "rdma_create_id");
     need(rdma_resolve_addr(a_.id, nullptr, address, 1000), "rdma_resolve_addr");
     await(RDMA_CM_EVENT_ADDR_RESOLVED);
     need(rdma_resolve_route(a_.id, 1000), "rdma_resolve_route");
     await(RDMA_CM_EVENT_ROUTE_RESOLVED);
     a_.equip();
-    rdma_conn_param how{};
-    how.responder_resources = how.initiator_depth = 1;
+    rdma_conn_param how{.responder_resources = 1, .initiator_depth = 1};
     need(rdma_connect(a_.id, &how), "rdma_connect");
     while (!(a_.established && b_.established)) {
       if (a_.over || b_.over) return ended();
@@ -146,8 +123,7 @@ class Session {
 
   // Returns whether a completion queue has reported that it lost completions.
   bool overflowed() const {
-    pollfd readable{.fd = a_.id->verbs->async_fd, .events = POLLIN, .revents = 0};
-    if (::poll(&readable, 1, 0) <= 0) return false;
+    if (!rdma_core_test::is_readable(a_.id->verbs->async_fd)) return false;
     ibv_async_event event{};
     if (ibv_get_async_event(a_.id->verbs, &event) != 0) return false;
     ibv_ack_async_event(&event);
@@ -158,12 +134,12 @@ class Session {
     rdma_cm_event* const event = next();
     const auto came = event->event;
     rdma_ack_cm_event(event);
-    if (came != type) throw Failed{std::string(rdma_event_str(came))};
+    check(came == type, rdma_event_str(came));
   }
 
   rdma_cm_event* next() const {
     rdma_cm_event* event = nullptr;
-    while (rdma_get_cm_event(channel_.made, &event) != 0) {
+    while (rdma_get_cm_event(channel_.get(), &event) != 0) {
       if (errno != EINTR) need(-1, "rdma_get_cm_event");
     }
     return event;
@@ -192,11 +168,10 @@ class Session {
     try {
       b_.equip();
       b_.post_recv();
-      rdma_conn_param how{};
-      how.responder_resources = how.initiator_depth = 1;
+      rdma_conn_param how{.responder_resources = 1, .initiator_depth = 1};
       need(rdma_accept(id, &how), "rdma_accept");
-    } catch (const Failed& failed) {
-      note(failed.why);
+    } catch (const std::runtime_error& failed) {
+      note(failed.what());
       (void)rdma_reject(id, nullptr, 0);
     }
   }
@@ -205,14 +180,8 @@ class Session {
     if (error_.empty()) error_ = error;
   }
 
-  struct Channel {
-    ~Channel() {
-      if (made != nullptr) rdma_destroy_event_channel(made);
-    }
-    rdma_event_channel* made = nullptr;
-  };
-
-  Channel channel_;
+  std::unique_ptr<rdma_event_channel, decltype(&rdma_destroy_event_channel)> channel_{
+      nullptr, rdma_destroy_event_channel};
   rdma_cm_id* listener_ = nullptr;
   End a_;
   End b_;
@@ -227,8 +196,8 @@ Outcome drop_in() {
     Session session;
     try {
       out.error = session.run();
-    } catch (const Failed& failed) {
-      out.error = failed.why;
+    } catch (const std::runtime_error& failed) {
+      out.error = failed.what();
     }
     out.violation = session.violation;
   } catch (const std::bad_alloc&) {

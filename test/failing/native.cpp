@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -30,18 +31,14 @@ constexpr std::size_t kHalf = 100'000;  // long enough for many segments
 constexpr std::size_t kShort = 100;
 constexpr std::array<std::byte, 40> kPrivate{std::byte{1}};
 
-struct Failed {
-  std::string why;
-};
-
 template <typename T>
 T need(Expected<T> value, const char* what) {
-  if (!value) throw Failed{std::string(what) + ": " + value.error().message()};
+  if (!value) throw std::system_error(value.error(), what);
   return std::move(*value);
 }
 
 void need(const std::error_code& error, const char* what) {
-  if (error) throw Failed{std::string(what) + ": " + error.message()};
+  if (error) throw std::system_error(error, what);
 }
 
 struct End {
@@ -247,8 +244,6 @@ Outcome native(bool sleeps) {
     Session session(sleeps);
     out.error = session.run();
     out.violation = session.violation;
-  } catch (const Failed& failed) {
-    out.error = failed.why;
   } catch (const std::bad_alloc&) {
     out.error = "no memory";
   } catch (const std::system_error& error) {
