@@ -8,70 +8,36 @@ import re
 import subprocess
 import xml.etree.ElementTree
 
+# Pairs tshark's names of fields with those of explain. A group begins with tshark's prefix and explain's layer.
+GROUPS = """
+iwarp_mpa mpa:
+    key.req = Key; key.rep = Key; marker_flag = M; crc_flag = C; rej_flag = R; res = Res; rev = Rev;
+    pdlength = PD_Length; ulpdulength = ULPDU_Length; pad = PAD; crc = CRC; crc_check = CRC
+iwarp_mpa ulp:
+    privatedata = Private data
+iwarp_mpa marker:
+    marker_res = Marker, reserved; marker_fpduptr = FPDUPTR
+iwarp_ddp ddp:
+    tagged_flag = T; last_flag = L; rsvd = Rsvd; dv = DV; stag = STag; tagged_offset = TO; qn = QN; msn = MSN; mo = MO
+iwarp_rdma rdmap:
+    version = RV; rsv = Rsv; opcode = Opcode; reserved = Invalidate STag (unused); inval_stag = Invalidate STag;
+    sinkstag = Data Sink STag; sinkto = Data Sink Tagged Offset; rdmardsz = RDMA Read Message Size;
+    srcstag = Data Source STag; srcto = Data Source Tagged Offset; term_layer = Layer; term_etype_rdma = EType;
+    term_etype_ddp = EType; term_etype_llp = EType; term_etype = EType; term_errcode_rdma = Error Code;
+    term_errcode_ddp_tagged = Error Code; term_errcode_ddp_untagged = Error Code; term_errcode_llp = Error Code;
+    term_errcode = Error Code; term_rsvd = Reserved; term_ddp_seg_len = DDP Segment Length;
+    term_ddp_h = Terminated DDP Header; term_rdma_h = Terminated RDMA Header; atomic.reserved = Reserved;
+    atomic.opcode = AOpCode; atomic.request_identifier = Request Identifier; atomic.remote_stag = Remote STag;
+    atomic.remote_tagged_offset = Remote Tagged Offset; atomic.add_data = Add or Swap Data;
+    atomic.add_mask = Add or Swap Mask; atomic.swap_data = Add or Swap Data; atomic.swap_mask = Add or Swap Mask;
+    atomic.compare_data = Compare Data; atomic.compare_mask = Compare Mask;
+    atomic.original_request_identifier = Original Request Identifier;
+    atomic.original_remote_data_value = Original Remote Data Value
+"""
 # Maps tshark's name of a field to the layer and the name that explain uses.
-TABLE = {
-    "iwarp_mpa.key.req": ("mpa", "Key"),
-    "iwarp_mpa.key.rep": ("mpa", "Key"),
-    "iwarp_mpa.marker_flag": ("mpa", "M"),
-    "iwarp_mpa.crc_flag": ("mpa", "C"),
-    "iwarp_mpa.rej_flag": ("mpa", "R"),
-    "iwarp_mpa.res": ("mpa", "Res"),
-    "iwarp_mpa.rev": ("mpa", "Rev"),
-    "iwarp_mpa.pdlength": ("mpa", "PD_Length"),
-    "iwarp_mpa.privatedata": ("ulp", "Private data"),
-    "iwarp_mpa.marker_res": ("marker", "Marker, reserved"),
-    "iwarp_mpa.marker_fpduptr": ("marker", "FPDUPTR"),
-    "iwarp_mpa.ulpdulength": ("mpa", "ULPDU_Length"),
-    "iwarp_mpa.pad": ("mpa", "PAD"),
-    "iwarp_mpa.crc": ("mpa", "CRC"),
-    "iwarp_mpa.crc_check": ("mpa", "CRC"),
-    "iwarp_ddp.tagged_flag": ("ddp", "T"),
-    "iwarp_ddp.last_flag": ("ddp", "L"),
-    "iwarp_ddp.rsvd": ("ddp", "Rsvd"),
-    "iwarp_ddp.dv": ("ddp", "DV"),
-    "iwarp_ddp.stag": ("ddp", "STag"),
-    "iwarp_ddp.tagged_offset": ("ddp", "TO"),
-    "iwarp_ddp.qn": ("ddp", "QN"),
-    "iwarp_ddp.msn": ("ddp", "MSN"),
-    "iwarp_ddp.mo": ("ddp", "MO"),
-    "iwarp_rdma.version": ("rdmap", "RV"),
-    "iwarp_rdma.rsv": ("rdmap", "Rsv"),
-    "iwarp_rdma.opcode": ("rdmap", "Opcode"),
-    "iwarp_rdma.reserved": ("rdmap", "Invalidate STag (unused)"),
-    "iwarp_rdma.inval_stag": ("rdmap", "Invalidate STag"),
-    "iwarp_rdma.sinkstag": ("rdmap", "Data Sink STag"),
-    "iwarp_rdma.sinkto": ("rdmap", "Data Sink Tagged Offset"),
-    "iwarp_rdma.rdmardsz": ("rdmap", "RDMA Read Message Size"),
-    "iwarp_rdma.srcstag": ("rdmap", "Data Source STag"),
-    "iwarp_rdma.srcto": ("rdmap", "Data Source Tagged Offset"),
-    "iwarp_rdma.term_layer": ("rdmap", "Layer"),
-    "iwarp_rdma.term_etype_rdma": ("rdmap", "EType"),
-    "iwarp_rdma.term_etype_ddp": ("rdmap", "EType"),
-    "iwarp_rdma.term_etype_llp": ("rdmap", "EType"),
-    "iwarp_rdma.term_etype": ("rdmap", "EType"),
-    "iwarp_rdma.term_errcode_rdma": ("rdmap", "Error Code"),
-    "iwarp_rdma.term_errcode_ddp_tagged": ("rdmap", "Error Code"),
-    "iwarp_rdma.term_errcode_ddp_untagged": ("rdmap", "Error Code"),
-    "iwarp_rdma.term_errcode_llp": ("rdmap", "Error Code"),
-    "iwarp_rdma.term_errcode": ("rdmap", "Error Code"),
-    "iwarp_rdma.term_rsvd": ("rdmap", "Reserved"),
-    "iwarp_rdma.term_ddp_seg_len": ("rdmap", "DDP Segment Length"),
-    "iwarp_rdma.term_ddp_h": ("rdmap", "Terminated DDP Header"),
-    "iwarp_rdma.term_rdma_h": ("rdmap", "Terminated RDMA Header"),
-    "iwarp_rdma.atomic.reserved": ("rdmap", "Reserved"),
-    "iwarp_rdma.atomic.opcode": ("rdmap", "AOpCode"),
-    "iwarp_rdma.atomic.request_identifier": ("rdmap", "Request Identifier"),
-    "iwarp_rdma.atomic.remote_stag": ("rdmap", "Remote STag"),
-    "iwarp_rdma.atomic.remote_tagged_offset": ("rdmap", "Remote Tagged Offset"),
-    "iwarp_rdma.atomic.add_data": ("rdmap", "Add or Swap Data"),
-    "iwarp_rdma.atomic.add_mask": ("rdmap", "Add or Swap Mask"),
-    "iwarp_rdma.atomic.swap_data": ("rdmap", "Add or Swap Data"),
-    "iwarp_rdma.atomic.swap_mask": ("rdmap", "Add or Swap Mask"),
-    "iwarp_rdma.atomic.compare_data": ("rdmap", "Compare Data"),
-    "iwarp_rdma.atomic.compare_mask": ("rdmap", "Compare Mask"),
-    "iwarp_rdma.atomic.original_request_identifier": ("rdmap", "Original Request Identifier"),
-    "iwarp_rdma.atomic.original_remote_data_value": ("rdmap", "Original Remote Data Value"),
-}
+TABLE = {f"{prefix}.{theirs}": (layer, ours)
+         for prefix, layer, pairs in re.findall(r"(?ms)^(\w+) (\w+):\n(.*?)(?=^\w|\Z)", GROUPS)
+         for theirs, ours in (pair.split(" = ") for pair in " ".join(pairs.split()).split("; "))}
 
 # Branches of tshark's tree. They have no value of their own.
 BRANCHES = {
@@ -95,12 +61,7 @@ TSHARK_ALONE = {
 # Fields of explain that tshark 4.0 does not decode.
 EXPLAIN_ALONE = {
     ("mpa", "S"): "RFC 6581; a part of tshark's reserved bits",
-    ("mpa", "A"): "RFC 6581; a part of tshark's private data",
-    ("mpa", "B"): "RFC 6581; a part of tshark's private data",
-    ("mpa", "IRD"): "RFC 6581; a part of tshark's private data",
-    ("mpa", "C (RTR)"): "RFC 6581; a part of tshark's private data",
-    ("mpa", "D"): "RFC 6581; a part of tshark's private data",
-    ("mpa", "ORD"): "RFC 6581; a part of tshark's private data",
+    **{("mpa", name): "RFC 6581; a part of tshark's private data" for name in ("A", "B", "IRD", "C (RTR)", "D", "ORD")},
     ("ulp", "Extensions tag"): "a part of tshark's private data",
     ("ulp", "Payload"): "tshark passes it to other dissectors, or does not decode it",
     ("rdmap", "M, D, R"): "tshark has three fields",
