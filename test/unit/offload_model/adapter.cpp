@@ -19,18 +19,17 @@ constexpr double kUnlimited = 1e12;
 
 /// A card whose engine processes 100 messages per microsecond in 20 units.
 Parameters card() {
-  auto p = free_of_cost();
-  p.link = p.nic_rate = kUnlimited;
-  p.memory_bus = kUnlimited;
-  p.nic_message = 10;
-  p.nic_queue_pair = 200;
-  p.pcie_read = 400;
-  p.context_cache = 100;
-  p.context_size = 512;
-  p.region_cache = 50;
-  p.translation_cache = 1000;
-  p.request_cache = 200;
-  return p;
+  return only({.link = kUnlimited,
+               .nic_message = 10,
+               .nic_rate = kUnlimited,
+               .memory_bus = kUnlimited,
+               .nic_queue_pair = 200,
+               .pcie_read = 400,
+               .context_cache = 100,
+               .context_size = 512,
+               .region_cache = 50,
+               .translation_cache = 1000,
+               .request_cache = 200});
 }
 
 Throughput rnic(const Parameters& p, const Workload& w) {
@@ -144,11 +143,8 @@ TEST_CASE("a Read asks first, its initiator pays, and an atomic is a small Read"
 }
 
 TEST_CASE("a page fault costs an interrupt and the mapping, over the transfers that reuse it") {
-  auto p = free_of_cost();
-  p.interrupt = 100;
-  p.register_fixed = 1000;
-  p.register_page = 10;
-  p.page_fault = 5000;
+  const auto p =
+      only({.interrupt = 100, .register_fixed = 1000, .register_page = 10, .page_fault = 5000});
   const Workload w{.size = 8192, .reuse = 4, .on_demand = true};
   CHECK(message_cost(Mode::kRnic, p, w).total() == Approx(2 * (100 + 2 * 10) / 4.0));
   CHECK(latency_ns(Mode::kRnic, p, w, false, 1) - latency_ns(Mode::kRnic, p, w) == Approx(1250));

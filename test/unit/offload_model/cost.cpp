@@ -59,9 +59,8 @@ TEST_CASE("one octet more than a segment, a call or a descriptor costs no second
 }
 
 TEST_CASE("every segment costs something, and a large one costs more") {
-  auto p = free_of_cost();
-  p.small_segment_tx = p.small_segment_rx = 100;
-  p.segment_tx = p.segment_rx = 500;
+  auto p = only(
+      {.segment_tx = 500, .segment_rx = 500, .small_segment_tx = 100, .small_segment_rx = 100});
   const auto cost = [&p](double size) { return message_cost(Mode::kSockets, p, {.size = size}); };
   CHECK(cost(65536).total() == Approx(2 * (65536.0 / 1448 * 100 + 400)));
   p.gso = p.gro = 65536;
@@ -73,15 +72,13 @@ TEST_CASE("every segment costs something, and a large one costs more") {
 }
 
 TEST_CASE("a polling receiver pays for no wake-up") {
-  auto p = free_of_cost();
-  p.wakeup = 100;
+  const auto p = only({.wakeup = 100});
   CHECK(message_cost(Mode::kSockets, p, {.size = 10, .sleeps = 0}).total() == 0);
   CHECK(message_cost(Mode::kSockets, p, {.size = 10, .sleeps = 0.5}).total() == 50);
 }
 
 TEST_CASE("software iWARP costs as much as sockets with its longer stream, plus its own work") {
-  auto p = free_of_cost();
-  p.segment_tx = 3;
+  auto p = only({.segment_tx = 3});
   Workload w{.size = 100'000, .crc = false, .software_copies = 0};
   const auto wire = wire_of(Mode::kSoftware, p, w);
   auto longer = w;
@@ -89,21 +86,16 @@ TEST_CASE("software iWARP costs as much as sockets with its longer stream, plus 
   CHECK(message_cost(Mode::kSoftware, p, w).total() ==
         Approx(message_cost(Mode::kSockets, p, longer).total()));
 
-  p = free_of_cost();
-  p.fpdu = 100;
+  p = only({.fpdu = 100});
   CHECK(message_cost(Mode::kSoftware, p, w).total() == Approx(2 * wire.fpdus * 100));
-  p = free_of_cost();
-  p.syscall_tx = 1000;
+  p = only({.syscall_tx = 1000});
   CHECK(message_cost(Mode::kSoftware, p, w).total() == 1000);
   w.batch = 4;
   CHECK(message_cost(Mode::kSoftware, p, w).total() == 500);
 }
 
 TEST_CASE("the sender copies and computes the CRC in one pass, the receiver in two") {
-  auto p = free_of_cost();
-  p.copy_llc = 0.25;
-  p.copy_crc = 0.3;
-  p.crc = 0.1;
+  auto p = only({.copy_llc = 0.25, .copy_crc = 0.3, .crc = 0.1});
   Workload w{.size = 100'000};
   const auto wire = wire_of(Mode::kSoftware, p, w);
   const auto headers = wire.octets - w.size - 4 * wire.fpdus;
@@ -120,9 +112,7 @@ TEST_CASE("the sender copies and computes the CRC in one pass, the receiver in t
 }
 
 TEST_CASE("markers cost their own processing, their octets, and a copy of the payload") {
-  auto p = free_of_cost();
-  p.marker = 5;
-  p.copy_llc = 0.5;
+  const auto p = only({.copy_llc = 0.5, .marker = 5});
   const Workload w{.size = 100'000, .crc = false, .markers = true};
   const auto wire = wire_of(Mode::kSoftware, p, w);
   CHECK(wire.markers > 0);
@@ -132,8 +122,7 @@ TEST_CASE("markers cost their own processing, their octets, and a copy of the pa
 }
 
 TEST_CASE("aligned FPDUs of 1448 octets use 92.8 % of the link, with 78 octets of framing") {
-  auto p = free_of_cost();
-  p.frame_overhead = 90;
+  const auto p = free_of_cost();
   const Workload one{.size = 1428};
   const auto wire = wire_of(Mode::kSoftware, p, one);
   CHECK(wire.fpdus == 1);
@@ -169,18 +158,13 @@ TEST_CASE("a TOE saves the costs of packets, ACKs and checksums, but not of call
 }
 
 TEST_CASE("a TOE without copies pays for pinning pages") {
-  auto p = free_of_cost();
-  p.pin_page = 2;
+  const auto p = only({.pin_page = 2});
   CHECK(message_cost(Mode::kToe, p, {.size = 65536, .toe_copies = 0}).total() == 2 * 16 * 2);
   CHECK(message_cost(Mode::kToe, p, {.size = 65536}).total() == 0);
 }
 
 TEST_CASE("an RNIC costs requests and completions, whatever the message size") {
-  auto p = free_of_cost();
-  p.post = 1;
-  p.doorbell = 8;
-  p.doorbell_batch = 4;
-  p.completion = 3;
+  const auto p = only({.post = 1, .doorbell = 8, .doorbell_batch = 4, .completion = 3});
   for (const double size : {1.0, 4096.0, 1e6}) {
     // There are three requests: one at each end, and one that advertises the buffer.
     CHECK(message_cost(Mode::kRnic, p, {.size = size}).total() == 3 * 6);
@@ -193,12 +177,7 @@ TEST_CASE("an RNIC costs requests and completions, whatever the message size") {
 }
 
 TEST_CASE("unsignalled requests save completions, moderation saves interrupts, inlining copies") {
-  auto p = free_of_cost();
-  p.post = 1;
-  p.completion = 3;
-  p.interrupt = 10;
-  p.wakeup = 20;
-  p.copy_llc = 0.5;
+  const auto p = only({.copy_llc = 0.5, .interrupt = 10, .wakeup = 20, .post = 1, .completion = 3});
   const auto of = [&](const Workload& w) { return message_cost(Mode::kRnic, p, w); };
   CHECK(of({.verb = Verb::kWrite}).tx.total() == 4);
   CHECK(of({.signalled = 0.25, .verb = Verb::kWrite}).tx.total() == 1.75);
@@ -211,12 +190,11 @@ TEST_CASE("unsignalled requests save completions, moderation saves interrupts, i
 }
 
 TEST_CASE("the cost of a registration is divided by its reuses, or replaced by a cache look-up") {
-  auto p = free_of_cost();
-  p.register_fixed = 1000;
-  p.register_page = 10;
-  p.deregister_fixed = 500;
-  p.deregister_page = 2;
-  p.cache_lookup = 7;
+  const auto p = only({.register_fixed = 1000,
+                       .register_page = 10,
+                       .deregister_fixed = 500,
+                       .deregister_page = 2,
+                       .cache_lookup = 7});
   CHECK(registration_ns(p, 1) == 1512);
   CHECK(registration_ns(p, 4097) == 1524);
   CHECK(message_cost(Mode::kRnic, p, {.size = 1}).total() == 2 * 1512);
@@ -270,8 +248,7 @@ TEST_CASE("the remainder of a transfer costs as much as a message of its size") 
 }
 
 TEST_CASE("1 GHz per Gb/s is one cycle per bit") {
-  auto p = free_of_cost();
-  p.clock = 2;
+  const auto p = only({.clock = 2});
   CHECK(ghz_per_gbps(p, 4000, 1000) == Approx(1));
 }
 

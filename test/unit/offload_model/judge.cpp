@@ -154,9 +154,7 @@ TEST_CASE("the median of several equal runs represents them, with its own counts
 }
 
 TEST_CASE("the share of copying is computed from the runs with the largest receive calls") {
-  auto host = free_of_cost();
-  host.copy_llc = 0.01;
-  host.copy_tx = host.copy_rx = 0.1;
+  const auto host = only({.copy_tx = 0.1, .copy_rx = 0.1, .copy_llc = 0.01});
   const auto shares = measured_shares(host, {run("sockets", 65536, 2048, 100),
                                              run("sockets", 65536, 262144), run("iwarp", 64, 64)});
   REQUIRE(shares.size() == 1);

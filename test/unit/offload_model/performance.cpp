@@ -48,19 +48,15 @@ TEST_CASE("each resource in turn is the limit") {
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).limit == "receiver's processor");
   p.copy_tx = 16;
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).limit == "sender's processor");
-  p = free_of_cost();
-  p.memory_bus = 1;
+  p = only({.memory_bus = 1});
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).gbps == Approx(8.0 / 3));
   CHECK(throughput(Mode::kSoftware, p, {.size = 65536}, 1).gbps == Approx(8.0 / 5));
   CHECK(throughput(Mode::kRnic, p, {.size = 65536}, 1).limit == "link");
-  p = free_of_cost();
-  p.nic_rate = 2;
+  p = only({.nic_rate = 2});
   CHECK(throughput(Mode::kRnic, p, {.size = 65536}, 1).limit == "card");
   CHECK(throughput(Mode::kRnic, p, {.size = 65536}, 1).gbps == Approx(2));
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1).limit == "link");
-  p = free_of_cost();
-  p.pcie_generation = 1;
-  p.pcie_lanes = 1;  // 2 Gb/s less headers and acknowledgements
+  p = only({.pcie_generation = 1, .pcie_lanes = 1});  // 2 Gb/s less headers and acknowledgements
   const auto bus = throughput(Mode::kRnic, p, {.size = 65536}, 1);
   CHECK(bus.limit == "PCI Express");
   CHECK(bus.gbps == Approx(1.75).epsilon(0.03));
@@ -101,16 +97,15 @@ TEST_CASE("the octets on the memory bus are those of DMA and of each copy, at ea
 }
 
 TEST_CASE("a lone message of software iWARP waits for all work that its cost contains") {
-  auto own = free_of_cost();
-  own.gso = own.gro = 65536;
-  own.copy_llc = 1;
-  own.crc = 2;
-  own.copy_crc = 2.5;
-  own.fpdu = 100;
-  own.marker = 10;
-  own.post = 30;
-  auto idle = free_of_cost();
-  idle.gso = idle.gro = 65536;
+  const auto own = only({.gso = 65536,
+                         .gro = 65536,
+                         .copy_llc = 1,
+                         .copy_crc = 2.5,
+                         .crc = 2,
+                         .fpdu = 100,
+                         .marker = 10,
+                         .post = 30});
+  const auto idle = only({.gso = 65536, .gro = 65536});
   for (const bool crc : {true, false}) {
     for (const double size : {64.0, 4096.0, 32768.0}) {
       const Workload w{.size = size, .sleeps = 0, .crc = crc, .markers = true, .fpdu = 1400};
@@ -121,8 +116,7 @@ TEST_CASE("a lone message of software iWARP waits for all work that its cost con
 }
 
 TEST_CASE("the program's own work counts towards the limit of the processors, not of the card") {
-  auto p = free_of_cost();
-  p.copy_rx = 4;
+  const auto p = only({.copy_rx = 4});
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 1, 4).gbps == Approx(1));
   CHECK(throughput(Mode::kSockets, p, {.size = 65536}, 2, 4).gbps == Approx(2));
   CHECK(throughput(Mode::kRnic, p, {.size = 65536}, 1, 0.1).limit == "link");
@@ -157,9 +151,7 @@ TEST_CASE("one message in flight is limited by the round trip, many are not") {
 }
 
 TEST_CASE("load is proportional to the rate") {
-  auto p = free_of_cost();
-  p.copy_tx = 1;
-  p.copy_rx = 2;
+  const auto p = only({.copy_tx = 1, .copy_rx = 2});
   const auto load = load_at(Mode::kSockets, p, {.size = 4096}, 4);
   CHECK(load.tx == Approx(0.5));
   CHECK(load.rx == Approx(1));
@@ -188,8 +180,7 @@ TEST_CASE("a queue obeys Little's law, and has the closed forms for one server a
 }
 
 TEST_CASE("under load, a message waits for what limits throughput, and polling burns processors") {
-  auto p = free_of_cost();
-  p.copy_rx = 8;
+  const auto p = only({.copy_rx = 8});
   const Workload w{.size = 65536};
   const auto most = throughput(Mode::kSockets, p, w, 2);
   const auto at = [&](Mode mode, const Workload& workload, double gbps) {
@@ -216,16 +207,14 @@ TEST_CASE("latency adds only the slowest stage for each octet, not all stages") 
 }
 
 TEST_CASE("a small message pays for the card twice, once at each end") {
-  auto p = free_of_cost();
-  p.nic_latency = 1000;
+  const auto p = only({.nic_latency = 1000});
   const auto free = latency_ns(Mode::kRnic, free_of_cost(), {.size = 1});
   CHECK(latency_ns(Mode::kRnic, p, {.size = 1}) == Approx(2000 + free));
   CHECK(latency_ns(Mode::kRnic, p, {.size = 1}, true) > 4000);
 }
 
 TEST_CASE("crossovers that do not exist are reported as kNever or kAlways") {
-  auto p = free_of_cost();
-  p.post = 1;
+  auto p = only({.post = 1});
   CHECK(cpu_crossover(p, {}).kind == kNever);  // Sockets cost nothing.
   p.syscall_tx = 10;
   CHECK(cpu_crossover(p, {}).kind == kAlways);
@@ -233,10 +222,8 @@ TEST_CASE("crossovers that do not exist are reported as kNever or kAlways") {
 }
 
 TEST_CASE("if registering costs more per octet than sockets do, it never pays") {
-  auto p = free_of_cost();
-  p.copy_tx = p.copy_rx = 0.01;
-  p.register_fixed = 1000;
-  p.register_page = 4096;
+  const auto p =
+      only({.copy_tx = 0.01, .copy_rx = 0.01, .register_fixed = 1000, .register_page = 4096});
   CHECK(cpu_crossover(p, {}).kind == kNever);
   CHECK_FALSE(reuse_needed(free_of_cost(), {}).has_value());
 }
