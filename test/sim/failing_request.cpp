@@ -168,9 +168,7 @@ void for_each_way(Check check) {
 }  // namespace
 
 // [IBV-303, IBV-304]
-TEST_CASE(
-    "the requests before one that this end cannot execute are carried out and complete [VRB-14] "
-    "[VRB-43] [VRB-54]") {
+TEST_CASE("requests before a local failure complete [VRB-14, VRB-43, VRB-54]") {
   for (const Wrong& wrong : kWrongHere) {
     CAPTURE(wrong.name);
     for_each_way([&](Scene& s, bool all_signaled) {

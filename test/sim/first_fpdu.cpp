@@ -77,8 +77,7 @@ TEST_CASE("a Terminate that is requested during the delay is sent after it [VRB-
   CHECK_FALSE(pair.was_reset());
 }
 
-TEST_CASE(
-    "if the initiator refuses the Reply, its Terminate is also sent after the delay [EMPA-24]") {
+TEST_CASE("a Terminate that refuses the Reply is also sent after the delay [EMPA-24]") {
   auto options = with_time();
   options.startup.ird = options.startup.max_ird = 1;
   Pair pair(options);

@@ -28,9 +28,7 @@ bytes::View view(std::string_view s) {
 
 }  // namespace
 
-TEST_CASE(
-    "a responder sends nothing before its first valid FPDU arrives, however early it posts "
-    "[MPA-93] [MPA-88]") {
+TEST_CASE("a responder sends nothing before its first valid FPDU arrives [MPA-93, MPA-88]") {
   ConnectionOptions markers;
   markers.startup.markers = true;
   for (const auto& options : {ConnectionOptions{}, markers}) {
@@ -50,9 +48,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "the RTR is the first FPDU, whatever was posted before, and stops the set-up timeout [EMPA-1] "
-    "[EMPA-38] [MPA-102]") {
+TEST_CASE("the RTR is the first FPDU, and stops the set-up timeout [EMPA-1, EMPA-38, MPA-102]") {
   struct Row {
     mpa::Rtr rtr;
     std::uint8_t opcode;
@@ -80,9 +76,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "an agreed RTR that does not arrive ends the set-up at the timeout, counted from the Reply "
-    "[MPA-102]") {
+TEST_CASE("an agreed RTR that does not arrive ends the set-up at the timeout [MPA-102]") {
   ConnectionOptions options = with_rtr(mpa::Rtr::kWrite);
   options.startup.timeout = 2s;
   Pair pair(options, options);
@@ -103,9 +97,7 @@ TEST_CASE(
   CHECK(end.qp->state() == QpState::kError);
 }
 
-TEST_CASE(
-    "a rejection carries private data, leaves TCP open, and is reported once [MPA-85] [MPA-86] "
-    "[MPA-91] [MPA-96]") {
+TEST_CASE("a rejection carries private data, leaves TCP open [MPA-85, MPA-86, MPA-91, MPA-96]") {
   Pair pair;
   REQUIRE(pair.a->connection->connect(view("hello"), pair.a->now));
   pair.run();

@@ -18,8 +18,7 @@ Stag with_key(Stag stag, std::uint8_t key) { return Stag{(stag.value & ~0xFFU) |
 
 }  // namespace
 
-TEST_CASE(
-    "a Write, and the Send that invalidates its STag, arrive together: nothing waits for a pin") {
+TEST_CASE("nothing waits for a pin if a Write and the Send that invalidates arrive together") {
   Connected pair;
   Region* mine = pair.a->memory(100, kEverything);
   Region* theirs = pair.b->memory(100, kEverything, true);
@@ -73,9 +72,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a Send with Invalidate of memory in use completes when the last pin has ended [SEC-14] "
-    "[VRB-47] [DDP-98]") {
+TEST_CASE("a Send with Invalidate completes when the last pin has ended [SEC-14, VRB-47, DDP-98]") {
   Connected pair;
   Region* mine = pair.a->memory(100, kEverything);
   Region* theirs = pair.b->memory(100, kEverything, true);
@@ -97,9 +94,7 @@ TEST_CASE(
   CHECK(pair.b->qp->state() == QpState::kRts);
 }
 
-TEST_CASE(
-    "a Send with Invalidate of memory that a Read of ours is to fill is refused: neither could end "
-    "[RDMAP-58] [VRB-47]") {
+TEST_CASE("a Send with Invalidate of the sink of our own Read is refused [RDMAP-58, VRB-47]") {
   constexpr std::size_t kLong = 500'000;
   for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
     CAPTURE(static_cast<int>(completions));
@@ -124,9 +119,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a local invalidate takes effect before the next request, and immediately for the peer "
-    "[VRB-34] [VRB-49] [DDP-88]") {
+TEST_CASE("a local invalidate takes effect before the next request [VRB-34, VRB-49, DDP-88]") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 64);
   post_local_invalidate(*pair.b, 1, stag_of(theirs));
@@ -181,9 +174,7 @@ TEST_CASE(
   check_refused(pair, *pair.b, "1/1/00");
 }
 
-TEST_CASE(
-    "a registration posted before the Send that advertises it is in effect when the Send arrives "
-    "[VRB-49]") {
+TEST_CASE("a registration is in effect when the Send that advertises it arrives [VRB-49]") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 64);
   Region* inbox = pair.b->memory(64, kEverything);

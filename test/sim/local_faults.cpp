@@ -49,9 +49,7 @@ const std::array kBadSources{
 }  // namespace
 
 // [IBV-126, IBV-315]
-TEST_CASE(
-    "a Send from memory without the right registration is a local protection error [VRB-28] "
-    "[VRB-54] [RDMAP-91] [RDMAP-92]") {
+TEST_CASE("a Send of unregistered memory is a local error [VRB-28, VRB-54, RDMAP-91, RDMAP-92]") {
   for (const BadSource& bad : kBadSources) {
     for (const WrOpcode opcode : {WrOpcode::kSend, WrOpcode::kWrite}) {
       CAPTURE(bad.name);
@@ -129,9 +127,7 @@ TEST_CASE("the second element of a list is checked like the first [VRB-28] [VRB-
   CHECK(all_zero(theirs));
 }
 
-TEST_CASE(
-    "no request starts after one that failed, also while the peer's Reads are answered [VRB-14] "
-    "[VRB-43] [VRB-54]") {
+TEST_CASE("no request starts after one that failed, also among Reads [VRB-14, VRB-43, VRB-54]") {
   for (const bool second_is_bad : {false, true}) {
     Connected pair;
     const auto [mine, theirs] = regions(pair, 4096);
@@ -217,9 +213,7 @@ TEST_CASE("an Immediate consumes a receive whose memory cannot be used [EXT-50]"
   CHECK(completed(pair, *pair.b) == "10 success, 11 local protection error");
 }
 
-TEST_CASE(
-    "fast registration of an STag in use, and a local invalidate of a foreign STag, fail their "
-    "requests [VRB-34] [VRB-54]") {
+TEST_CASE("local registrations and invalidates of wrong STags fail [VRB-34, VRB-54]") {
   for (const bool registration : {true, false}) {
     Connected pair;
     Region* region = pair.a->memory(64, kEverything);

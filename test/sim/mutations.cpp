@@ -215,9 +215,7 @@ TEST_CASE("split in two at any octet, the session ends the same [MPA-56] [MPA-61
   }
 }
 
-TEST_CASE(
-    "truncated at any octet, it delivers only complete messages [MPA-59] [MPA-61] [DDP-52] "
-    "[VRB-8]") {
+TEST_CASE("of a truncated session only complete messages arrive [MPA-59, MPA-61, DDP-52, VRB-8]") {
   for (const Way& way : ways()) {
     const auto stream = record(way);
     for (std::size_t length = 0; length < stream.size(); length += way.stride) {
@@ -248,9 +246,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "without CRC, or with direct placement, a flipped bit changes only granted memory [DDP-78] "
-    "[SEC-12] [RDMAP-109]") {
+TEST_CASE("without CRC, a flipped bit changes only granted memory [DDP-78, SEC-12, RDMAP-109]") {
   for (const Way& way : ways()) {
     if (is_verified(way)) continue;
     for_each_flip(way, record(way),

@@ -18,9 +18,7 @@ void step_until(Pair& pair, auto&& condition) {
 
 }  // namespace
 
-TEST_CASE(
-    "the source of a partly sent Write: the current segment is completed, the rest is not sent "
-    "[VRB-20] [VRB-37] [SEC-14]") {
+TEST_CASE("the source of a partly sent Write: the rest is not sent [VRB-20, VRB-37, SEC-14]") {
   for (const bool crc : {true, false}) {
     Connected pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
     const std::size_t size = 3'000'000;
@@ -42,9 +40,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "memory of a request that is flushed while partly sent belongs to the program: nothing reads "
-    "it any more [VRB-14] [VRB-20]") {
+TEST_CASE("nothing reads the memory of a flushed request that was partly sent [VRB-14, VRB-20]") {
   for (const bool by_terminate : {false, true}) {
     Connected pair(large(false), large(false), {.seed = 2, .max_segment = 5000});
     const std::size_t size = 3'000'000;
@@ -100,9 +96,7 @@ TEST_CASE("the sink of outstanding Reads: one protection error, then flushes [VR
   }
 }
 
-TEST_CASE(
-    "the target of a partly placed Write: the rest is refused with 1/1/00 [VRB-37] [DDP-98] "
-    "[RDMAP-112]") {
+TEST_CASE("the target of a partly placed Write: the rest is 1/1/00 [VRB-37, DDP-98, RDMAP-112]") {
   for (const bool crc : {true, false}) {
     for (const std::size_t size : {std::size_t{59'000}, std::size_t{2'000'000}}) {
       Connected pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
@@ -120,9 +114,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "the buffer of a partly received Send: a local error, so the Terminate names no STag [VRB-37] "
-    "[RDMAP-92]") {
+TEST_CASE("the buffer of a partly received Send: a Terminate without STag [VRB-37, RDMAP-92]") {
   for (const bool crc : {true, false}) {
     for (const std::size_t size : {std::size_t{59'000}, std::size_t{500'000}}) {
       CAPTURE(crc);
@@ -163,9 +155,7 @@ TEST_CASE("a region that no request uses can be deregistered at any time") {
   CHECK(same(mine, theirs, 100'000));
 }
 
-TEST_CASE(
-    "the memory of a flushed request can be reused although half a segment of it is not sent yet "
-    "[VRB-14] [VRB-20]") {
+TEST_CASE("the memory of a flushed request can be reused at once [VRB-14, VRB-20]") {
   Connected pair(large(true), large(true), {.seed = 2, .max_segment = 3000});
   const auto [mine, theirs] = regions(pair, 59'000);
   fill_pattern(mine);

@@ -82,9 +82,7 @@ TEST_CASE("the first of two segments of a Terminate drops no queued data [DDP-17
   CHECK(same(blocked.mine, blocked.theirs, kQueuedWrite));
 }
 
-TEST_CASE(
-    "the second segment ends the stream, and of the queued data only a partly sent FPDU is "
-    "completed [RDMAP-62] [VRB-14] [VRB-20]") {
+TEST_CASE("of the queued data only a partly sent FPDU is completed [RDMAP-62, VRB-14, VRB-20]") {
   Blocked blocked;
   blocked.first_arrives();
   arrives(*blocked.pair.a, kControlFirst, true, View(blocked.message).subspan(kControlFirst));

@@ -44,8 +44,7 @@ void end_and_reset(Pair& pair) {
 
 }  // namespace
 
-TEST_CASE(
-    "with certificates at both ends all operations work, and each end knows the other's identity") {
+TEST_CASE("with certificates all operations work, and each end knows the other's identity") {
   const Credentials credentials;
   auto pair = pair_served_by(served_by(credentials.serving()));
   const auto known = connect(pair, asked_by(credentials.asking()));

@@ -115,9 +115,7 @@ TEST_CASE("siw: one Send in each direction") {
 
 // In these captures, siw received an FPDU with a wrong CRC, a Read Request with an unknown STag,
 // and a Send whose MSN is out of range.
-TEST_CASE(
-    "siw: a Terminate in the layout of RFC 5040 and one in that of stock siw have the same "
-    "meaning") {
+TEST_CASE("Terminates of siw, in stock layout and that of RFC 5040, mean the same") {
   const auto fixed = look_at("term-fixed.pcap");
   const auto stock = look_at("term-stock.pcap");
   for (const auto* seen : {&fixed, &stock}) {

@@ -147,8 +147,7 @@ TEST_CASE("two ends request acknowledgements even if neither program uses Reads"
   CHECK(opcodes(pair.to_b).find('2') != std::string::npos);
 }
 
-TEST_CASE(
-    "a local request completes after the Writes before it, and a fence waits for them [VRB-50]") {
+TEST_CASE("a local request completes, or is fenced, after the Writes before it [VRB-50]") {
   for (const auto fence : {SendFlags::kNone, SendFlags::kLocalFence}) {
     Connected pair(acknowledged(), {});
     Region* mine = pair.a->memory(64, kEverything);

@@ -6,9 +6,7 @@
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT
 
-TEST_CASE(
-    "the refused segment identifies its Write, also if unsignaled, and in the middle of the "
-    "Write") {
+TEST_CASE("the refused segment identifies its Write, also if unsignaled or in its middle") {
   ConnectionOptions options = acknowledged();
   options.max_ulpdu = 128;
   Connected pair(options, {});
@@ -179,9 +177,7 @@ TEST_CASE("the receiver's limit holds the stream for a time, not at all, or for 
   }
 }
 
-TEST_CASE(
-    "a peer that refuses the acknowledging Read for lack of IRD has received the requests before "
-    "it [RDMAP-84]") {
+TEST_CASE("requests before an acknowledging Read that lacks IRD have arrived [RDMAP-84]") {
   ConnectionOptions options = acknowledged(1);
   options.startup.revision = 1;  // MPA revision 1 does not negotiate IRD.
   Pair pair(options, {});

@@ -6,9 +6,7 @@
 using namespace iwarp;        // NOLINT
 using namespace iwarp::test;  // NOLINT
 
-TEST_CASE(
-    "masks are sent: fields are added to separately, and bits are swapped separately [EXT-12] "
-    "[EXT-14] [EXT-23]") {
+TEST_CASE("FetchAdd and CmpSwap are sent with their masks [EXT-12, EXT-14, EXT-23]") {
   Connected pair;
   Region* old = pair.a->memory(64, Access::kLocalWrite);
   Region* theirs = pair.b->memory(16, kEverything);

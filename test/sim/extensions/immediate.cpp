@@ -28,9 +28,7 @@ TEST_CASE("an Immediate completes a receive and touches no buffer [EXT-49] [EXT-
   CHECK(opcodes(pair.to_b) == "89");
 }
 
-TEST_CASE(
-    "a Write with its Immediate: one local completion, and the data is in place when the receive "
-    "completes [EXT-53] [EXT-55]") {
+TEST_CASE("a Write with Immediate is one completion, after its data is in place [EXT-53, EXT-55]") {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{40'000}}) {
     for (const bool crc : {true, false}) {
       CAPTURE(size);
@@ -60,9 +58,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "the completion of an Immediate includes the length of the Write directly before it, whatever "
-    "its value") {
+TEST_CASE("the completion of an Immediate includes the length of the Write before it") {
   Connected pair;
   const auto [mine, theirs] = regions(pair, 40'000);
   const auto write = [&](std::size_t at, std::size_t size) {
@@ -92,9 +88,7 @@ TEST_CASE(
   CHECK(written() == 0);
 }
 
-TEST_CASE(
-    "no message of this end comes between a Write and its Immediate, except answers; Immediates "
-    "arrive in the order sent [EXT-51] [EXT-53]") {
+TEST_CASE("only answers come between a Write and its Immediate [EXT-51, EXT-53]") {
   const ConnectionOptions options{.max_ulpdu = 256};
   Connected pair(options, options, {.seed = 6, .max_segment = 500});
   const auto [mine, theirs] = regions(pair, 4000);
@@ -123,8 +117,7 @@ TEST_CASE(
   CHECK(next == 40);
 }
 
-TEST_CASE(
-    "the source of a Write is deregistered while its Immediate waits: both are sent unchanged") {
+TEST_CASE("the source of a Write may be deregistered while its Immediate waits") {
   Connected pair({}, {}, {.seed = 1, .max_segment = 10});
   const auto [mine, theirs] = regions(pair, 64);
   fill_pattern(mine);

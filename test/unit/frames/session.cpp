@@ -76,8 +76,7 @@ std::vector<std::byte> atomic_response(std::uint32_t id) {
   return encoded(rdmap::AtomicResponse{.id = id, .original = 5});
 }
 
-TEST_CASE(
-    "the byte order of little-endian Read Requests is recognized from their responses [RDMAP-12]") {
+TEST_CASE("the byte order of Read Requests is recognized from their responses [RDMAP-12]") {
   Started script;
   const auto turn = [](std::uint32_t v) { return std::byteswap(v); };
   for (std::uint32_t i = 1; i <= 3; ++i) {
@@ -187,9 +186,7 @@ TEST_CASE("private data may advertise an STag, and a later message again after a
   CHECK(seen[7].origin->frame == 7);
 }
 
-TEST_CASE(
-    "rules about MSN, MO and RsvdULP of untagged messages [DDP-23] [DDP-28] [DDP-31] [DDP-34] "
-    "[DDP-41]") {
+TEST_CASE("rules about MSN, MO and RsvdULP [DDP-23, DDP-28, DDP-31, DDP-34, DDP-41]") {
   const auto one = [](auto add) {
     Started script;
     add(script);
@@ -329,9 +326,7 @@ TEST_CASE("rules about atomics and their responses [EXT-21] [EXT-22] [EXT-27] [E
   CHECK(seen[6].rules == Rules{kAtomicHeader});
 }
 
-TEST_CASE(
-    "rules about the Terminate: its layout, its code, and that it is the last message [RDMAP-15] "
-    "[RDMAP-16] [RDMAP-63]") {
+TEST_CASE("rules about the Terminate: layout, code, last message [RDMAP-15, RDMAP-16, RDMAP-63]") {
   const auto one = [](bytes::Fault fault, bool swapped) {
     Started script;
     script.send(kNear, 2, counting(8));

@@ -52,9 +52,7 @@ TEST_CASE("an unknown EMSS is taken for that of an Ethernet MTU [MPA-53]") {
   CHECK(mulpdu_for(0, true) == Mulpdu{1430});
 }
 
-TEST_CASE(
-    "markers are counted at each position 0, 512, 1024, but not at the end of the stream "
-    "[MPA-25]") {
+TEST_CASE("markers are counted at 0, 512, 1024, but not at the end of the stream [MPA-25]") {
   CHECK(markers_within(0, 0) == 0);
   CHECK(markers_within(0, 1) == 1);
   CHECK(markers_within(0, 508) == 1);

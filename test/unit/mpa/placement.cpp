@@ -70,9 +70,7 @@ mpa::StepOrFault finish(Deframer& deframer, View rest, std::size_t cut) {
 
 }  // namespace
 
-TEST_CASE(
-    "a payload reaches its destination for every split between staged and directly placed octets "
-    "[MPA-34] [MPA-56]") {
+TEST_CASE("payloads are placed for every split between staging and destination [MPA-34, MPA-56]") {
   for (const bool markers : {false, true}) {
     for (const bool crc : {false, true}) {
       for (const std::size_t size : {15U, 16U, 17U, 30U, 505U, 1200U}) {
@@ -144,9 +142,7 @@ TEST_CASE("once payloads are placed, only the beginning of the next large FPDU i
   CHECK(deframer.counters().octets_copied < 20 * 20);
 }
 
-TEST_CASE(
-    "if each message is a large FPDU and a small one, the large one is placed, and one read covers "
-    "both") {
+TEST_CASE("of a large and a small FPDU the large one is placed, and one read covers both") {
   ReferenceStream stream(false, true);
   const Octets large = random_octets(50000, 3);
   const Octets small = random_octets(90, 4);
@@ -181,8 +177,7 @@ TEST_CASE(
   CHECK(deframer.counters().octets_copied < kMessages * 64);
 }
 
-TEST_CASE(
-    "after a large placed FPDU the plan covers the beginning of the next, after a small one more") {
+TEST_CASE("after a large placed FPDU the plan covers little of the next, else more") {
   for (const std::size_t size : {50000U, 500U}) {
     const auto stream = ReferenceStream(false, true).fpdu(random_octets(size, 9));
     const View octets(stream.octets());

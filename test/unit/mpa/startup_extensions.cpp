@@ -208,8 +208,7 @@ TEST_CASE("private data that ends in the tag arrives unchanged if both ends add 
   check_agreed(agreed(options, options, data, data), data, data);
 }
 
-TEST_CASE(
-    "if the initiator adds no tag, private data that ends in the same octets is read as a tag") {
+TEST_CASE("without a tag, private data that ends in its octets is read as one") {
   // This is a known and accepted limitation: private data is not expected to end in these 8 octets
   // by chance.
   const auto data = octets("as in RFC 7306");

@@ -29,8 +29,7 @@ EnhancedWord request_word(const StartupOptions& options) {
   return word_of(decoded(FrameKind::kRequest, sent));
 }
 
-TEST_CASE(
-    "an initiator sends worked frame A, in pieces of any size [MPA-81, MPA-82, EMPA-30, EMPA-31]") {
+TEST_CASE("an initiator sends frame A in pieces [MPA-81, MPA-82, EMPA-30, EMPA-31]") {
   Startup end(Role::kInitiator, peer_to_peer(Rtr::kWrite, {true, true, false}));
   CHECK(end.transmit().empty());
   REQUIRE(end.request(octets("HELO"), kStart));
@@ -58,9 +57,7 @@ TEST_CASE("after worked frame B, operation starts with a Write RTR [MPA-89, MPA-
   CHECK(end.peer_private_data().empty());
 }
 
-TEST_CASE(
-    "peer-to-peer mode offers every supported RTR kind, and always the preferred one [EMPA-2, "
-    "EMPA-30, EMPA-31]") {
+TEST_CASE("all supported RTR kinds and the preferred one are offered [EMPA-2, EMPA-30, EMPA-31]") {
   const auto word = request_word(peer_to_peer(Rtr::kSend, {false, true, false}));
   CHECK(word ==
         EnhancedWord{.peer_to_peer = true, .rtr_send = true, .ird = 4, .rtr_read = true, .ord = 4});
@@ -82,9 +79,7 @@ TEST_CASE("the S flag in a Rev 1 Reply is a reserved bit [MPA-74]") {
   CHECK(end.peer_private_data().size() == 2);
 }
 
-TEST_CASE(
-    "after a plain acceptance of an enhanced Request, a plain retry makes sense [EMPA-45, "
-    "EMPA-50]") {
+TEST_CASE("after a plain acceptance, a plain retry makes sense [EMPA-45, EMPA-50]") {
   for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
     const auto end = answered({}, frame(FrameKind::kReply, 0x40, revision));
     check_failed(end, kBadStartupFrame);
@@ -125,9 +120,7 @@ TEST_CASE("plain set-up leaves IRD and ORD unchanged") {
   CHECK(end.negotiated().rtr == Rtr::kNone);
 }
 
-TEST_CASE(
-    "an ORD above the initiator's maximum IRD ends with Terminate 2/0/06 [EMPA-14, EMPA-24, "
-    "SEC-31]") {
+TEST_CASE("an ORD above the initiator's maximum IRD is 2/0/06 [EMPA-14, EMPA-24, SEC-31]") {
   const StartupOptions options{.ird = 4, .max_ird = 8};
   CHECK_FALSE(answered(options, {.ird = 1, .ord = 8}).failure());
   for (const std::uint16_t ord : {std::uint16_t{9}, std::uint16_t{16000}, std::uint16_t{0x3FFE}}) {

@@ -6,9 +6,7 @@
 namespace iwarp::mpa::test {
 namespace {
 
-TEST_CASE(
-    "worked frame A is decoded, and worked frame B is its Reply [MPA-67, MPA-87, EMPA-15, "
-    "EMPA-45]") {
+TEST_CASE("frame A is decoded, and B is its Reply [MPA-67, MPA-87, EMPA-15, EMPA-45]") {
   auto end = after({.rtr_supported = {.write = true, .read = false, .send = false}}, hex(kFrameA));
   REQUIRE(end.peer_offer());
   CHECK(end.peer_offer()->enhanced);
@@ -57,9 +55,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a responder that is limited to Rev 1 closes on an enhanced Request, because of Rev or of S "
-    "[EMPA-49]") {
+TEST_CASE("a responder of Rev 1 closes on Rev 2, and on S [EMPA-49]") {
   const StartupOptions options{.revision = 1};
   check_failed(after(options, hex(kFrameA)), kBadStartupFrame);
   check_failed(after(options, frame(FrameKind::kRequest, 0x40, 2)), kBadStartupFrame);
@@ -86,9 +82,7 @@ TEST_CASE("a Request that asks for markers is rejected if they are not allowed [
         StartupState::kAwaitDecision);
 }
 
-TEST_CASE(
-    "an IRD below the responder's need is rejected with the needed value; exactly that value is "
-    "accepted [EMPA-20, EMPA-21]") {
+TEST_CASE("an IRD below the responder's need is rejected with that need [EMPA-20, EMPA-21]") {
   const StartupOptions options{.min_ord = 8};
   auto end = after(options, enhanced_frame(FrameKind::kRequest, {.ird = 7, .ord = 4}));
   CHECK(end.state() == StartupState::kRejected);

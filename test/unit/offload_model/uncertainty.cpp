@@ -50,8 +50,7 @@ TEST_CASE("every band contains its prediction") {
   CHECK(band({}, [](const Parameters&) { return 1.0; }).high == 0);
 }
 
-TEST_CASE(
-    "the band of a crossover is as wide as the uncertainty of the parameters that determine it") {
+TEST_CASE("the band of a crossover is as wide as the uncertainty that determines it") {
   auto set = preset("2007").value();
   for (auto& [key, value] : set.values) value.uncertainty = 0;
   const Better better = [](const Parameters& p, double n) { return n >= 1e6 * p.copy_rx; };

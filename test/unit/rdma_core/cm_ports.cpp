@@ -50,8 +50,7 @@ TEST_CASE("each TCP port has a port number of its own that maps back to it, what
   }
 }
 
-TEST_CASE(
-    "a port that the library chooses has a number that needs no root, however large the offset") {
+TEST_CASE("a port that the library chooses needs no root, however large the offset") {
   for (const std::uint16_t offset : {std::uint16_t{1000}, std::uint16_t{60000}, kMaxPortOffset}) {
     CAPTURE(offset);
     const auto bound = PortMap(offset).bind({.host = "127.0.0.1"}, {});

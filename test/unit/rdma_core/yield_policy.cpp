@@ -41,9 +41,7 @@ TEST_CASE("after a yield that no other thread used, the next yield comes after m
   CHECK(polls_until_yield(yield_policy) == YieldPolicy::kMany);
 }
 
-TEST_CASE(
-    "after a yield that cost a time slice, the next yield comes when the peer is silent for longer "
-    "than a round trip") {
+TEST_CASE("after a yield that cost a time slice, the next waits for a longer silence") {
   YieldPolicy yield_policy;
   yield_policy.yielded(YieldPolicy::kSlice);
   CHECK(polls_until_yield(yield_policy) == YieldPolicy::kRoundTrip);

@@ -46,9 +46,7 @@ TEST_CASE(
   CHECK(bench.ulp.received.size() == 4);
 }
 
-TEST_CASE(
-    "an empty Send as RTR is not delivered if one is expected, whatever its reserved bits are "
-    "[RDMAP-9, EMPA-38]") {
+TEST_CASE("an expected empty Send is the RTR, not a message [RDMAP-9, EMPA-38]") {
   for (const auto reserved : {std::byte{0}, std::byte{0x3C}}) {
     Bench bench({.rtr_send_expected = true});
     auto octets = message("C1");

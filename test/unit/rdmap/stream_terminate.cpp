@@ -23,9 +23,7 @@ TEST_CASE(
   CHECK(bench.stream.own_terminate()->fault == ddp::kTaggedInvalidStag);
 }
 
-TEST_CASE(
-    "a Read without the access right is answered with frame M [RDMAP-15, RDMAP-19, RDMAP-20, "
-    "RDMAP-21, RDMAP-94]") {
+TEST_CASE("frame M answers a forbidden Read [RDMAP-15, RDMAP-19, RDMAP-20, RDMAP-21, RDMAP-94]") {
   Bench bench;
   bench.ulp.refusal = AccessError::kNoRight;
   for (const std::uint32_t msn : {1U, 2U, 3U}) CHECK_FALSE(bench.feed(read_request(msn, {})));
@@ -55,9 +53,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a Terminate interrupts the message in progress, and nothing follows it [RDMAP-63, RDMAP-80, "
-    "VRB-20]") {
+TEST_CASE("a Terminate interrupts the message, and is the last [RDMAP-63, RDMAP-80, VRB-20]") {
   Bench bench;
   const auto payload = pattern(1000);
   bench.ulp.readable = {{.stag = 1, .to = 0, .at = 0, .length = 100}};
@@ -72,9 +68,7 @@ TEST_CASE(
   CHECK(bench.ulp.requests.size() >= 1);
 }
 
-TEST_CASE(
-    "the answers to the peer's Reads precede the Terminate, unless their memory is gone "
-    "[RDMAP-37, RDMAP-78]") {
+TEST_CASE("answers precede the Terminate, unless their memory is gone [RDMAP-37, RDMAP-78]") {
   for (const bool is_gone : {false, true}) {
     Bench bench;
     const auto payload = pattern(1000);

@@ -61,9 +61,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "which headers a Terminate repeats for which error: RFC 5040 figure 10 [RDMAP-17, RDMAP-92, "
-    "RDMAP-93, RDMAP-94]") {
+TEST_CASE("headers in a Terminate: figure 10 [RDMAP-17, RDMAP-92, RDMAP-93, RDMAP-94]") {
   const auto flags = [](Layer layer, unsigned type, bool of_read_request) {
     const auto segment = remembered(of_read_request ? "G" : "F", of_read_request);
     const auto octets =

@@ -43,8 +43,7 @@ std::size_t skipped_octets(const Observer& seen) {
   return n;
 }
 
-TEST_CASE(
-    "in a stream that begins anywhere, FPDUs are found within one FPDU, with and without markers") {
+TEST_CASE("a stream that begins anywhere is decoded after at most one FPDU") {
   for (const bool markers : {false, true}) {
     const auto stream = without_startup(long_stream({.far_markers = markers}));
     for (std::size_t from = 0; from < 700; ++from) {
@@ -65,8 +64,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "a direction whose peer was not captured is decoded once it is clear that no peer follows") {
+TEST_CASE("a direction without its peer is decoded once it is clear that none follows") {
   for (const bool markers : {false, true}) {
     const auto script = long_stream({.far_markers = markers});
     Searching seen;
@@ -197,9 +195,7 @@ Octets with_late_markers(const WireScript& script, std::size_t first, bool littl
   return out;
 }
 
-TEST_CASE(
-    "markers of a sender that does not count the CRC fields are found at their actual positions "
-    "[MPA-25]") {
+TEST_CASE("markers of a sender that does not count CRC fields are found [MPA-25]") {
   for (std::size_t size = 0; size < 600; size += 4) {
     CAPTURE(size);
     auto script = WireScript::started({.near_markers = false, .far_markers = false, .crc = false});
@@ -228,8 +224,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "markers at their correct positions are not taken for late ones, in any byte order [MPA-25]") {
+TEST_CASE("correct markers are not taken for late ones, in any byte order [MPA-25]") {
   auto script = WireScript::started({.near_markers = false, .far_markers = true, .crc = false});
   for (std::uint32_t i = 0; i < 300; ++i) {
     script.tagged(true, rdmap::Opcode::kWrite, 1, 0, counting(1380));

@@ -242,9 +242,7 @@ TEST_CASE("a receive into memory that is not registered completes with the error
   CHECK(end.qp.state() == DatagramState::kReady);
 }
 
-TEST_CASE(
-    "the buffers from which a datagram is sent may be split differently from those that receive "
-    "it") {
+TEST_CASE("the buffers of a datagram may be split differently at each end") {
   constexpr std::size_t kFrom = 8192;
   const Octets sent = text("abcdefghij");
   // Receive lists that split the datagram within the GRH, after the GRH, before the payload's last

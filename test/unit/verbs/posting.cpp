@@ -49,9 +49,7 @@ TEST_CASE("a queue of depth 0 accepts no requests [VRB-42]") {
   CHECK(f.poll().empty());
 }
 
-TEST_CASE(
-    "an atomic takes one word and an Immediate no buffer; on a connection both require agreement "
-    "[EXT-1] [EXT-6] [EXT-52]") {
+TEST_CASE("atomics and Immediates require agreement [EXT-1, EXT-6, EXT-52]") {
   Fixture f;
   std::array<std::byte, 64> memory{};
   const std::array word{Sge{.address = memory.data(), .length = 8}, Sge{}};
@@ -89,9 +87,7 @@ TEST_CASE(
   CHECK(f.poll().size() == 1);
 }
 
-TEST_CASE(
-    "if the connection closes before its driver calls abort(), the queue pair still leaves Error "
-    "[VRB-11]") {
+TEST_CASE("a close before the driver's abort() still leaves Error [VRB-11]") {
   for (const bool departs : {false, true}) {
     Fixture f;
     const auto busy = std::make_shared<CountingDriver>();

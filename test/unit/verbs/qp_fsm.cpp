@@ -29,9 +29,7 @@ void check_names(E last) {
   CHECK(to_string(static_cast<E>(static_cast<int>(last) + 1)) == "unknown");
 }
 
-TEST_CASE(
-    "the state machines of connections and of both kinds of queue pairs are those in rfc-notes/fsm "
-    "[VRB-5]") {
+TEST_CASE("the state machines are those in rfc-notes/fsm [VRB-5]") {
   iwarp::test::check_fsm("qp", kQpEdges);
   iwarp::test::check_fsm("connection", kConnectionEdges);
   iwarp::test::check_fsm("datagram_qp", kDatagramEdges);
@@ -57,9 +55,7 @@ TEST_CASE("a connection can be lost in every state but the last, and no edge lea
   }
 }
 
-TEST_CASE(
-    "every end of the connection leads to Idle or Error, from every connected state "
-    "[VRB-5] [VRB-12]") {
+TEST_CASE("every end of a connection leads to Idle or Error [VRB-5, VRB-12]") {
   for (const auto state : {QpState::kRts, QpState::kTerminate, QpState::kClosing}) {
     CHECK(bytes::step(kQpEdges, state, QpEvent::kLowerLayerLost) == QpState::kError);
   }

@@ -30,9 +30,7 @@ TEST_CASE("withdrawn receives free their slots, and can be posted again") {
   CHECK(first.wr_id == 1);
 }
 
-TEST_CASE(
-    "a slot is free again when its completion is polled; in a shared queue when the receive is "
-    "consumed [VRB-42]") {
+TEST_CASE("a slot is free again after the poll; in a shared queue before it [VRB-42]") {
   for (const bool shared : {false, true}) {
     ReceiveQueue queue(1, 1);
     if (shared) queue.reuse_at_once();

@@ -72,9 +72,7 @@ TEST_CASE("the chosen virtual address must leave room for the whole region") {
   CHECK(table.size() == 1);
 }
 
-TEST_CASE(
-    "an offset range that passes 2^64 wraps; one that ends there is out of bounds [RDMAP-105] "
-    "[DDP-77]") {
+TEST_CASE("a range beyond 2^64 wraps; one that ends there is out of bounds [RDMAP-105, DDP-77]") {
   Table table;
   const Region* region = table.add();
   CHECK(table.ask(remote_write(), stag_of(region), UINT64_MAX, 2) == "wraps");

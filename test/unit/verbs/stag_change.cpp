@@ -30,9 +30,7 @@ WindowBind binding(const Region* opened, const Region* region) {
           .access = Access::kRemoteWrite | Access::kRemoteRead};
 }
 
-TEST_CASE(
-    "a fast region is invalid until it is registered, then has the program's key [VRB-26] "
-    "[VRB-49]") {
+TEST_CASE("a fast region has the program's key, and is invalid before [VRB-26, VRB-49]") {
   Table table;
   Region* region = fast(table);
   const auto what = registration(table, region);
@@ -97,8 +95,7 @@ TEST_CASE("other rights, or another domain, apply from the next request with the
   CHECK(table.ask(remote_write(kPd + 1), stag, at, 1) == "granted");
 }
 
-TEST_CASE(
-    "fast registration refuses an STag that is not a fast region of this domain [VRB-1] [VRB-28]") {
+TEST_CASE("fast registration refuses other kinds and domains [VRB-1, VRB-28]") {
   Table table;
   Region* region = fast(table);
   const auto good = registration(table, region);
@@ -261,9 +258,7 @@ TEST_CASE("a region with bound windows can be neither invalidated nor destroyed 
   table.drop(region);
 }
 
-TEST_CASE(
-    "an STag in use is invalid at once, but the invalidation completes when the last pin ends "
-    "[VRB-34] [SEC-14]") {
+TEST_CASE("invalidation of an STag in use completes when the last pin ends [VRB-34, SEC-14]") {
   Table table;
   Region* region = table.add(kAllRights, kQp);
   auto grant = table.acquire(remote_write(), stag_of(region), address_of(region->address), 8);

@@ -12,8 +12,7 @@ namespace {
 
 constexpr int kWaits = 20'000;
 
-TEST_CASE(
-    "a thread that changes an entry is notified when a peer that uses it all the time unpins it") {
+TEST_CASE("a thread that changes an entry is notified when a busy peer unpins it") {
   Table table;
   const auto driver = std::make_shared<CountingDriver>();
   Region* region = table.add(Access::kNone, 0, kPd, Region::Kind::kFastRegion);
