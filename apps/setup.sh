@@ -22,8 +22,8 @@ verbs_packages=(  # programs that the tests run, unmodified, on our libibverbs a
 # not installed, and the tests that need them report that they are missing.
 others_packages=(openmpi-bin python3-mpi4py mpich libmpich-dev librpma0 librpma-dev tgt libiscsi-bin qemu-utils
   qemu-block-extra qemu-system-x86 ucx-utils)
-# Packages for the comparisons in test/bench: other stacks and tools, ISA-L's CRC, plots, io_uring.
-bench_packages=(iperf3 libfabric-bin ucx-utils perftest libisal-dev python3-matplotlib liburing-dev)
+# Packages for the comparisons in test/bench: other stacks and tools, ISA-L's CRC, plots.
+bench_packages=(iperf3 libfabric-bin ucx-utils perftest libisal-dev python3-matplotlib)
 # Packages for the page of `iwarp lab`, which runs the stack as WebAssembly. Without them the page
 # is not built.
 lab_packages=(clang-19 lld-19 libc++-19-dev-wasm32 libc++abi-19-dev-wasm32 libclang-rt-19-dev-wasm32
