@@ -37,17 +37,14 @@ void post_request(End& from, End& to, const Case& how, const Region* source, con
 }
 
 void send_while_it_changes(const Case& how) {
-  CAPTURE(static_cast<int>(how.opcode));
-  CAPTURE(how.size);
-  CAPTURE(how.crc);
-  CAPTURE(how.markers);
-  CAPTURE(how.segment);
+  INFO("opcode ", static_cast<int>(how.opcode), ", size ", how.size, ", crc ", how.crc,
+       ", markers ", how.markers, ", segment ", how.segment);
   ConnectionOptions options;
   options.startup.crc = how.crc;
   options.startup.markers = how.markers;
   options.max_ulpdu = mpa::kMaxMulpdu;
-  Connected pair(options, options, {.seed = 3, .max_segment = how.segment});
-  const auto [source, sink] = regions(pair, how.size);
+  auto [pair, source, sink] =
+      Ready(how.size, options, options, {.seed = 3, .max_segment = how.segment});
   pair.a->on_plan = pair.b->on_plan = [source] { change(source); };
   post_request(*pair.a, *pair.b, how, source, sink);
   pair.run();

@@ -74,8 +74,7 @@ TEST_CASE("a close gives up if requests posted before it can never be sent") {
 
 TEST_CASE("requests posted before the close are sent first [DDP-56] [RDMAP-88]") {
   for (const std::uint32_t seed : {1U, 2U, 3U}) {
-    Connected pair({}, {}, {.seed = seed, .max_segment = 3000});
-    const auto [mine, theirs] = regions(pair, 100'000);
+    auto [pair, mine, theirs] = Ready(100'000, {}, {}, {.seed = seed, .max_segment = 3000});
     Region* back = pair.a->memory(100'000, Access::kLocalWrite);
     fill_pattern(mine);
     post_write(*pair.a, 1, sge(mine, 0, 100'000), remote(theirs));
@@ -90,8 +89,7 @@ TEST_CASE("requests posted before the close are sent first [DDP-56] [RDMAP-88]")
 }
 
 TEST_CASE("a close by the peer while requests are outstanding ends in 2/0/01 [VRB-8, MPA-108]") {
-  Connected pair({}, {}, {.seed = 1, .max_segment = 500});
-  const auto [mine, theirs] = regions(pair, 50'000);
+  auto [pair, mine, theirs] = Ready(50'000, {}, {}, {.seed = 1, .max_segment = 500});
   post_read(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
   for (int i = 0; i < 20; ++i) pair.step();
   pair.a->connection->peer_closed(pair.a->now);  // The FIN arrives in the middle of the response.
@@ -203,8 +201,7 @@ TEST_CASE("a peer that never closes its direction is reset at the close timeout 
 }
 
 TEST_CASE("abort resets the connection and flushes everything at both ends [VRB-11]") {
-  Connected pair({}, {}, {.seed = 3, .max_segment = 400});
-  const auto [mine, theirs] = regions(pair, 50'000);
+  auto [pair, mine, theirs] = Ready(50'000, {}, {}, {.seed = 3, .max_segment = 400});
   Region* inbox = pair.b->memory(8, kEverything);
   post_recv(*pair.b, 10, sge(inbox, 0, 8));
   post_write(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
@@ -254,8 +251,7 @@ TEST_CASE("the same queue pairs connect again, and number messages from 1 again 
 TEST_CASE("a send queue full of unsignaled requests is empty after a reset [VRB-16, VRB-42]") {
   for (const bool in_order : {true, false}) {
     CAPTURE(in_order);
-    Connected pair({}, {}, {}, {.limits = {.max_send_wr = 3}});
-    const auto [mine, theirs] = regions(pair, 64);
+    auto [pair, mine, theirs] = Ready(64, {}, {}, {}, {.limits = {.max_send_wr = 3}});
     post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
     for (std::uint64_t id = 2; id <= 3; ++id) {
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);

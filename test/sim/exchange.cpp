@@ -99,11 +99,8 @@ TEST_CASE("inline payload is copied when it is posted, and needs no registration
 TEST_CASE("all data arrives with any startup options [RDMAP-37, DDP-40, MPA-24, MPA-39]") {
   for (const Variant& v : variants()) {
     for (const std::size_t size : {std::size_t{1}, std::size_t{5000}}) {
-      CAPTURE(static_cast<int>(v.revision));
-      CAPTURE(v.crc);
-      CAPTURE(v.markers_a);
-      CAPTURE(v.markers_b);
-      CAPTURE(static_cast<int>(v.rtr));
+      INFO("revision ", static_cast<int>(v.revision), ", crc ", v.crc, ", markers a ", v.markers_a,
+           ", markers b ", v.markers_b, ", rtr ", static_cast<int>(v.rtr));
       Connected pair(options(v, true), options(v, false), {.seed = 3, .max_segment = 700});
       exchange(pair, size);
     }

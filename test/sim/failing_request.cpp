@@ -153,11 +153,9 @@ void for_each_way(Check check) {
                               departing(acknowledged()), acknowledged(1), acknowledged(16, 0)}) {
     for (const std::size_t max_segment : {70U, 1000U, 100'000U}) {
       for (const bool all_signaled : {true, false}) {
-        CAPTURE(static_cast<int>(options.completions));
-        CAPTURE(static_cast<int>(options.local_errors));
-        CAPTURE(options.startup.ord);
-        CAPTURE(max_segment);
-        CAPTURE(all_signaled);
+        INFO("completions ", static_cast<int>(options.completions), ", local errors ",
+             static_cast<int>(options.local_errors), ", ord ", options.startup.ord,
+             ", max segment ", max_segment, ", all signaled ", all_signaled);
         Scene scene(options, {.seed = 3, .max_segment = max_segment});
         check(scene, all_signaled);
       }

@@ -17,8 +17,7 @@ TEST_CASE("held requests wait, and those before them complete") {
   for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
     for (const bool reports : {true, false}) {
       const ConnectionOptions options{.completions = completions};
-      Connected pair(options, options);
-      const auto [mine, theirs] = regions(pair, 64);
+      auto [pair, mine, theirs] = Ready(64, options, options);
       post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
       verbs::hold_sends(*pair.a->qp, reports);
       CHECK(drained(*pair.a) == 0);
@@ -40,8 +39,7 @@ TEST_CASE("held requests wait, and those before them complete") {
 
 TEST_CASE("held requests are flushed if the connection ends") {
   for (const bool aborts : {true, false}) {
-    Connected pair;
-    const auto [mine, theirs] = regions(pair, 64);
+    auto [pair, mine, theirs] = Ready(64);
     verbs::hold_sends(*pair.a->qp, false);
     post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
     REQUIRE(!(aborts ? pair.a : pair.b)->qp->abort());
@@ -65,8 +63,7 @@ TEST_CASE("a send queue may be held before it is connected, and holds no more th
 }
 
 TEST_CASE("a failed request ends a held connection, and nothing is drained") {
-  Connected pair;
-  const auto [mine, theirs] = regions(pair, 64);
+  auto [pair, mine, theirs] = Ready(64);
   post_read(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_write(*pair.a, 2, wrong_key(sge(mine, 0, 8)), remote(theirs));
   verbs::hold_sends(*pair.a->qp, true);
@@ -76,8 +73,7 @@ TEST_CASE("a failed request ends a held connection, and nothing is drained") {
 }
 
 TEST_CASE("the first message is reported once, and the RTR is none") {
-  Connected pair;
-  const auto [mine, theirs] = regions(pair, 64);
+  auto [pair, mine, theirs] = Ready(64);
   const auto reported = [&] { return count(*pair.b, AsyncEventType::kFirstMessage); };
   verbs::report_first_message(*pair.b->qp);
   pair.run();

@@ -12,8 +12,7 @@ TEST_CASE("nothing overtakes a Send that waits for a receive, except answers [DD
       ConnectionOptions options = holding(5s);
       options.startup.crc = crc;
       options.max_ulpdu = 64768;
-      Connected pair(options, options, {.seed = 2, .max_segment = 30'000});
-      const auto [mine, inbox] = regions(pair, size);
+      auto [pair, mine, inbox] = Ready(size, options, options, {.seed = 2, .max_segment = 30'000});
       Region* target = pair.b->memory(8, kEverything);
       fill_pattern(mine);
       post_write(*pair.a, 1, sge(mine, 0, 0), {}, SendFlags::kNone);
@@ -38,8 +37,7 @@ TEST_CASE("nothing overtakes a Send that waits for a receive, except answers [DD
 }
 
 TEST_CASE("a message that has waited two seconds is reported, once for each connection") {
-  Connected pair({}, holding(verbs::PeerTimeouts::kForEver));
-  const auto [mine, inbox] = regions(pair, 64);
+  auto [pair, mine, inbox] = Ready(64, {}, holding(verbs::PeerTimeouts::kForEver));
   for (int i = 0; i < 2; ++i) {
     post_send(*pair.a, 1, sge(mine, 0, 10));
     pair.run();
@@ -88,8 +86,7 @@ TEST_CASE("a reset, or a Terminate by the program, releases a held stream") {
 }
 
 TEST_CASE("a FIN waits with the message before it") {
-  Connected pair({}, holding(5s));
-  const auto [mine, inbox] = regions(pair, 64);
+  auto [pair, mine, inbox] = Ready(64, {}, holding(5s));
   for (std::uint64_t id = 1; id < 3; ++id) post_send(*pair.a, id, sge(mine, 0, 10));
   pair.run();
   CHECK(!pair.a->qp->disconnect());
@@ -107,8 +104,7 @@ TEST_CASE("behind a held Send, no more octets are read than the staging area has
   constexpr std::size_t kSize = 64 * 1024;
   ConnectionOptions options = holding(5s);
   options.stage = 256 * 1024;
-  Connected pair({}, options);
-  const auto [mine, inbox] = regions(pair, kSize);
+  auto [pair, mine, inbox] = Ready(kSize, {}, options);
   fill_pattern(mine);
   for (std::uint64_t id = 0; id < 16; ++id) post_send(*pair.a, id, sge(mine, 0, kSize));
   pair.run();

@@ -99,8 +99,7 @@ TEST_CASE("a Send with Invalidate of the sink of our own Read is refused [RDMAP-
   for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
     CAPTURE(static_cast<int>(completions));
     const ConnectionOptions options{.completions = completions};
-    Connected pair(options, options, {.seed = 2, .max_segment = 5000});
-    const auto [mine, first] = regions(pair, kLong);
+    auto [pair, mine, first] = Ready(kLong, options, options, {.seed = 2, .max_segment = 5000});
     Region* sink = pair.b->memory(8, kEverything, true);
     Region* inbox = pair.b->memory(8, kEverything);
     post_recv(*pair.b, 10, sge(inbox, 0, 8));
@@ -120,8 +119,7 @@ TEST_CASE("a Send with Invalidate of the sink of our own Read is refused [RDMAP-
 }
 
 TEST_CASE("a local invalidate takes effect before the next request [VRB-34, VRB-49, DDP-88]") {
-  Connected pair;
-  const auto [mine, theirs] = regions(pair, 64);
+  auto [pair, mine, theirs] = Ready(64);
   post_local_invalidate(*pair.b, 1, stag_of(theirs));
   post_write(*pair.a, 2, sge(mine, 0, 0), {}, SendFlags::kNone);  // Lets the responder send.
   CHECK(completed(pair, *pair.b) == "1 success");
@@ -130,8 +128,7 @@ TEST_CASE("a local invalidate takes effect before the next request [VRB-34, VRB-
 }
 
 TEST_CASE("a Read with Invalidate completes with data, after its sink is invalid [VRB-48]") {
-  Connected pair({}, {}, {.seed = 3, .max_segment = 900});
-  const auto [mine, theirs] = regions(pair, 5000);
+  auto [pair, mine, theirs] = Ready(5000, {}, {}, {.seed = 3, .max_segment = 900});
   fill_pattern(theirs);
   const Sge sink = sge(mine, 0, 5000);
   post(*pair.a, 1, WrOpcode::kReadInvalidate, SendFlags::kSignaled,
@@ -152,8 +149,7 @@ TEST_CASE("a Read with Invalidate completes with data, after its sink is invalid
 TEST_CASE(
     "a fast region is registered, used, invalidated, and registered again with another key; the "
     "old STag stays invalid [VRB-26] [VRB-49] [RDMAP-111] [DDP-97]") {
-  Connected pair;
-  const auto [mine, theirs] = regions(pair, 64);
+  auto [pair, mine, theirs] = Ready(64);
   Region* fast = fast_region(*pair.b);
   fill_pattern(mine);
   let_responder_send(pair);
@@ -175,8 +171,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a registration is in effect when the Send that advertises it arrives [VRB-49]") {
-  Connected pair;
-  const auto [mine, theirs] = regions(pair, 64);
+  auto [pair, mine, theirs] = Ready(64);
   Region* inbox = pair.b->memory(64, kEverything);
   Region* fast = fast_region(*pair.a);
   fill_pattern(mine);
@@ -191,8 +186,7 @@ TEST_CASE("a registration is in effect when the Send that advertises it arrives 
 
 TEST_CASE("an invalidate in the middle of a Read ends it with an access error [VRB-37]") {
   const ConnectionOptions small{.max_ulpdu = 512, .transmit_batch = 1024};
-  Connected pair(small, small, {.seed = 3, .max_segment = 600});
-  const auto [mine, theirs] = regions(pair, 50'000);
+  auto [pair, mine, theirs] = Ready(50'000, small, small, {.seed = 3, .max_segment = 600});
   fill_pattern(theirs);
   post_read(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
   for (int i = 0; i < 20; ++i) pair.step();
@@ -217,8 +211,7 @@ TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invali
   ConnectionOptions direct{.placement = verbs::Placement::kDirect, .max_ulpdu = 60'000};
   for (const bool crc : {true, false}) {
     direct.startup.crc = crc;
-    Connected pair(direct, direct, {.seed = 3, .max_segment = 2000});
-    const auto [mine, theirs] = regions(pair, 50'000);
+    auto [pair, mine, theirs] = Ready(50'000, direct, direct, {.seed = 3, .max_segment = 2000});
     Region* other = pair.b->memory(8, kEverything);
     // Sends one FPDU in advance, because a connection places its very first FPDU only when it is
     // complete.
@@ -253,8 +246,7 @@ TEST_CASE("a peer that stops in the middle of an FPDU does not hold up an invali
 }
 
 TEST_CASE("an invalidate waits until this end itself no longer uses the memory [VRB-43] [VRB-49]") {
-  Connected pair({}, {}, {.seed = 3, .max_segment = 2000});
-  const auto [mine, theirs] = regions(pair, 50'000);
+  auto [pair, mine, theirs] = Ready(50'000, {}, {}, {.seed = 3, .max_segment = 2000});
   fill_pattern(theirs);
   post_write(*pair.a, 1, sge(mine, 0, 50'000), remote(theirs));
   fill_pattern(mine, 7);

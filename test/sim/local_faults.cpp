@@ -118,8 +118,7 @@ TEST_CASE("if an error stops only the send queue, the stream goes on in both dir
 }
 
 TEST_CASE("the second element of a list is checked like the first [VRB-28] [VRB-40]") {
-  Connected pair;
-  const auto [mine, theirs] = regions(pair, 64);
+  auto [pair, mine, theirs] = Ready(64);
   const std::array list{sge(mine, 0, 8), sge(mine, 60, 8)};
   post(*pair.a, {.wr_id = 1, .opcode = WrOpcode::kWrite, .sgl = list, .remote = remote(theirs)});
   post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs));
@@ -129,8 +128,7 @@ TEST_CASE("the second element of a list is checked like the first [VRB-28] [VRB-
 
 TEST_CASE("no request starts after one that failed, also among Reads [VRB-14, VRB-43, VRB-54]") {
   for (const bool second_is_bad : {false, true}) {
-    Connected pair;
-    const auto [mine, theirs] = regions(pair, 4096);
+    auto [pair, mine, theirs] = Ready(4096);
     fill_pattern(mine);
     for (std::uint64_t id = 1; id <= 2; ++id) {
       post_read(*pair.b, id, sge(theirs, 0, 2000), remote(mine));
@@ -204,8 +202,7 @@ TEST_CASE("a receive is checked only for octets that are placed, with and withou
 }
 
 TEST_CASE("an Immediate consumes a receive whose memory cannot be used [EXT-50]") {
-  Connected pair;
-  const auto [mine, inbox] = regions(pair, 64);
+  auto [pair, mine, inbox] = Ready(64);
   const Sge none = wrong_key(sge(inbox, 0, 8));
   for (const std::uint64_t id : {10U, 11U}) post_recv(*pair.b, id, none);
   post_write_immediate(*pair.a, 1, sge(mine, 0, 8), remote(inbox), 5);

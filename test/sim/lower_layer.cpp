@@ -29,8 +29,7 @@ TEST_CASE(
     "[DDP-1] [DDP-2] [MPA-4] [MPA-5] [MPA-49]") {
   constexpr std::size_t kSize = 40'000;
   const ConnectionOptions options{.transmit_batch = 4096};
-  Connected pair(options, {}, {.seed = 1, .max_segment = 2000});
-  const auto [mine, theirs] = regions(pair, kSize);
+  auto [pair, mine, theirs] = Ready(kSize, options, {}, {.seed = 1, .max_segment = 2000});
   fill_pattern(mine);
   pair.a->connection->set_emss(1460);
   CHECK(pair.a->connection->mulpdu() == mpa::Mulpdu{1454});
@@ -53,8 +52,8 @@ TEST_CASE(
 TEST_CASE("a driver decides how many octets of a message are framed before a call") {
   constexpr std::size_t kSize = 100'000;
   constexpr std::size_t kFpdu = mpa::fpdu_size(14 + 986);
-  Connected pair({.max_ulpdu = 1000, .transmit_batch = 32'000}, {}, {.seed = 4});
-  const auto [mine, theirs] = regions(pair, kSize);
+  auto [pair, mine, theirs] =
+      Ready(kSize, {.max_ulpdu = 1000, .transmit_batch = 32'000}, {}, {.seed = 4});
   post_write(*pair.a, 1, sge(mine, 0, kSize), remote(theirs));
   std::size_t least = 0;
   for (const auto& [batch, limit] : {std::pair{8'000, 8'000}, {16'000, 16'000}, {64'000, 32'000}}) {
@@ -72,8 +71,7 @@ TEST_CASE("a driver decides how many octets of a message are framed before a cal
 TEST_CASE("a Terminate waits for the partly sent segment, not for those queued after it [VRB-20]") {
   constexpr std::size_t kSize = 200'000;  // The connection frames this many octets at once.
   const ConnectionOptions options{.max_ulpdu = 1000};
-  Connected pair(options, {}, {.seed = 3, .max_segment = 700});
-  const auto [mine, theirs] = regions(pair, kSize);
+  auto [pair, mine, theirs] = Ready(kSize, options, {}, {.seed = 3, .max_segment = 700});
   post_write(*pair.a, 1, sge(mine, 0, kSize), remote(theirs));
   while (pair.to_b.log.size() < kSize / 4) pair.step();
   const auto before = pair.to_b.log.size();

@@ -53,10 +53,8 @@ TEST_CASE("a fenced Send starts only when the Reads and atomics before it are co
   for (const Row& row :
        {Row{false, false, "13"}, Row{true, false, "a3"}, Row{false, true, "183"}}) {
     for (const bool fence : {true, false}) {
-      CAPTURE(row.opcodes);
-      CAPTURE(fence);
-      Connected pair(together(), together());
-      const auto [mine, theirs] = regions(pair, 64);
+      INFO("opcodes ", row.opcodes, ", fence ", fence);
+      auto [pair, mine, theirs] = Ready(64, together(), together());
       post_recv(*pair.b, 10, sge(theirs, 32, 32));
       set_word(theirs, 42);
       post_answered(*pair.a, row.atomic, 1, sge(mine, 0, 8), remote(theirs));
@@ -134,8 +132,7 @@ TEST_CASE("requests posted before the connection exists wait for it [VRB-6]") {
 // [IBV-226, IBV-525]
 TEST_CASE("a solicited Send or Immediate is marked, and notifies [RDMAP-53, EXT-55, VRB-52]") {
   for (const auto opcode : {WrOpcode::kSend, WrOpcode::kSendImmediate, WrOpcode::kImmediate}) {
-    Connected pair(together(), together());
-    const auto [mine, inbox] = regions(pair, 64);
+    auto [pair, mine, inbox] = Ready(64, together(), together());
     const Sge from = sge(mine, 0, 8);
     const std::span list(&from, opcode == WrOpcode::kImmediate ? 0U : 1U);
     post_recv(*pair.b, 10, sge(inbox, 0, 8));

@@ -35,8 +35,7 @@ TEST_CASE("a queue pair that allows no Writes, Reads or atomics refuses them [EX
       for (const Row& other : rows) {
         if (other.right != row.right) init.inbound = init.inbound | other.right;
       }
-      Connected pair(options, options, {}, {}, init);
-      const auto [mine, theirs] = regions(pair, kSize);
+      auto [pair, mine, theirs] = Ready(kSize, options, options, {}, {}, init);
       post_recv(*pair.b, 10, sge(theirs, 0, 8));
       post_send(*pair.a, 1, sge(mine, 0, 8));
       row.post(*pair.a, sge(mine, 8, 8), remote(theirs));

@@ -64,8 +64,8 @@ TEST_CASE("nothing reads the memory of a flushed request that was partly sent [V
 }
 
 TEST_CASE("the source of a completely framed Write: it completes with its old contents") {
-  Connected pair(large(true), large(true), {.seed = 2, .max_segment = 900});
-  const auto [mine, theirs] = regions(pair, 20'000);
+  auto [pair, mine, theirs] =
+      Ready(20'000, large(true), large(true), {.seed = 2, .max_segment = 900});
   fill_pattern(mine);
   post_write(*pair.a, 1, sge(mine, 0, 20'000), remote(theirs));
   pair.a->connection->transmit_plan(64, pair.a->now);
@@ -79,8 +79,8 @@ TEST_CASE("the source of a completely framed Write: it completes with its old co
 
 TEST_CASE("the sink of outstanding Reads: one protection error, then flushes [VRB-14] [VRB-37]") {
   for (const bool crc : {true, false}) {
-    Connected pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
-    const auto [mine, theirs] = regions(pair, 400'000);
+    auto [pair, mine, theirs] =
+        Ready(400'000, large(crc), large(crc), {.seed = 2, .max_segment = 5000});
     fill_pattern(theirs);
     for (std::uint64_t id = 1; id < 5; ++id) {
       post_read(*pair.a, id, sge(mine, (id - 1) * 100'000, 100'000), remote(theirs));
@@ -99,8 +99,8 @@ TEST_CASE("the sink of outstanding Reads: one protection error, then flushes [VR
 TEST_CASE("the target of a partly placed Write: the rest is 1/1/00 [VRB-37, DDP-98, RDMAP-112]") {
   for (const bool crc : {true, false}) {
     for (const std::size_t size : {std::size_t{59'000}, std::size_t{2'000'000}}) {
-      Connected pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
-      const auto [mine, theirs] = regions(pair, size);
+      auto [pair, mine, theirs] =
+          Ready(size, large(crc), large(crc), {.seed = 2, .max_segment = 5000});
       fill_pattern(mine);
       let_responder_send(pair);
       const auto before = pair.to_b.log.size();
@@ -117,10 +117,9 @@ TEST_CASE("the target of a partly placed Write: the rest is 1/1/00 [VRB-37, DDP-
 TEST_CASE("the buffer of a partly received Send: a Terminate without STag [VRB-37, RDMAP-92]") {
   for (const bool crc : {true, false}) {
     for (const std::size_t size : {std::size_t{59'000}, std::size_t{500'000}}) {
-      CAPTURE(crc);
-      CAPTURE(size);
-      Connected pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
-      const auto [mine, inbox] = regions(pair, size);
+      INFO("crc ", crc, ", size ", size);
+      auto [pair, mine, inbox] =
+          Ready(size, large(crc), large(crc), {.seed = 2, .max_segment = 5000});
       fill_pattern(mine);
       post_recv(*pair.b, 10, sge(inbox, 0, size));
       let_responder_send(pair);
@@ -143,8 +142,8 @@ TEST_CASE("the buffer of a partly received Send: a Terminate without STag [VRB-3
 }
 
 TEST_CASE("a region that no request uses can be deregistered at any time") {
-  Connected pair(large(true), large(true), {.seed = 2, .max_segment = 5000});
-  const auto [mine, theirs] = regions(pair, 100'000);
+  auto [pair, mine, theirs] =
+      Ready(100'000, large(true), large(true), {.seed = 2, .max_segment = 5000});
   Region* idle = pair.a->memory(100'000, kEverything);
   fill_pattern(mine);
   post_write(*pair.a, 1, sge(mine, 0, 100'000), remote(theirs));
@@ -156,8 +155,8 @@ TEST_CASE("a region that no request uses can be deregistered at any time") {
 }
 
 TEST_CASE("the memory of a flushed request can be reused at once [VRB-14, VRB-20]") {
-  Connected pair(large(true), large(true), {.seed = 2, .max_segment = 3000});
-  const auto [mine, theirs] = regions(pair, 59'000);
+  auto [pair, mine, theirs] =
+      Ready(59'000, large(true), large(true), {.seed = 2, .max_segment = 3000});
   fill_pattern(mine);
   post_write(*pair.a, 1, sge(mine, 0, 59'000), remote(theirs));
   step_until(pair, [&] { return pair.to_b.log.size() > 20'000; });

@@ -94,12 +94,10 @@ TEST_CASE("of the queued data only a partly sent FPDU is completed [RDMAP-62, VR
 TEST_CASE("of two atomics the one with the Terminate's MSN fails; if none, the oldest [VRB-54]") {
   for (const auto completions : {verbs::Completions::kSent, verbs::Completions::kAcknowledged}) {
     for (const std::uint32_t msn : {0U, 1U, 2U, 3U, UINT32_MAX}) {
-      CAPTURE(static_cast<int>(completions));
-      CAPTURE(msn);
+      INFO("completions ", static_cast<int>(completions), ", msn ", msn);
       auto options = with_rtr(mpa::Rtr::kWrite, Blocked::options());
       options.completions = completions;
-      Connected pair(options, Blocked::options());
-      const auto [mine, theirs] = regions(pair, 8);
+      auto [pair, mine, theirs] = Ready(8, options, Blocked::options());
       for (const std::uint64_t id : {1U, 2U}) {
         post_fetch_add(*pair.a, id, sge(mine, 0, 8), remote(theirs), 1);
       }

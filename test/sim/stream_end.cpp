@@ -34,8 +34,7 @@ std::vector<ConnectionOptions> kinds() {
 
 TEST_CASE("after a Send without a receive, one end names the Send, and both ends give advice") {
   for (const auto& options : kinds()) {
-    Connected pair(options, options);
-    const auto [mine, inbox] = regions(pair, kBytes);
+    auto [pair, mine, inbox] = Ready(kBytes, options, options);
     post_recv(*pair.b, 100, sge(inbox, 0, kBytes));
     post_send(*pair.a, 1, sge(mine, 0, 8));
     post_send(*pair.a, 2, sge(mine, 0, 10));
@@ -146,8 +145,7 @@ TEST_CASE("after a Read that the queue pair does not accept, the report names it
 
 TEST_CASE("after a message that is too long, the report names the receive and its size") {
   for (const auto& options : kinds()) {
-    Connected pair(options, options);
-    const auto [mine, inbox] = regions(pair, kBytes);
+    auto [pair, mine, inbox] = Ready(kBytes, options, options);
     post_recv(*pair.b, 9, sge(inbox, 0, 16));
     post_send(*pair.a, 4, sge(mine, 0, kBytes));
     pair.run();
@@ -163,8 +161,7 @@ TEST_CASE("after a message that is too long, the report names the receive and it
 
 TEST_CASE("after an invalid lkey the local report names it, and the peer's this end") {
   for (const auto& options : kinds()) {
-    Connected pair(options, options);
-    const auto [mine, inbox] = regions(pair, kBytes);
+    auto [pair, mine, inbox] = Ready(kBytes, options, options);
     post_recv(*pair.b, 9, sge(inbox, 0, kBytes));
     const Sge bad = wrong_key(sge(mine, 0, kBytes));
     post_send(*pair.a, 5, bad);

@@ -112,6 +112,19 @@ inline Regions regions(Pair& pair, std::size_t mine, std::size_t theirs = 0) {
           pair.b->memory(theirs != 0 ? theirs : mine, kEverything)};
 }
 
+/// A pair of connections in RTS, and a region of `size` octets with all access rights at each end.
+struct Ready {
+  explicit Ready(std::size_t size, const ConnectionOptions& initiator = {},
+                 const ConnectionOptions& responder = {}, const LinkOptions& link = {},
+                 verbs::QpInit init_a = {}, verbs::QpInit init_b = {})
+      : pair(initiator, responder, link, init_a, init_b),
+        mine(pair.a->memory(size, kEverything)),
+        theirs(pair.b->memory(size, kEverything)) {}
+  Connected pair;
+  Region* mine;
+  Region* theirs;
+};
+
 /// Creates a region of `size` octets with all access rights, in protection domain `pd`. Only
 /// connections of queue pair `qp` may use the region if `qp` is not 0.
 inline Region* foreign(End& end, std::size_t size, verbs::PdId pd, verbs::QpNum qp) {

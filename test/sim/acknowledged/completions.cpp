@@ -9,8 +9,7 @@ using namespace iwarp::test;  // NOLINT
 
 // [IBV-300]
 TEST_CASE("a Write completes when the peer has placed it, not when sent [RDMAP-41] [VRB-45]") {
-  Connected pair(acknowledged(), {}, {.seed = 5, .max_segment = 700});
-  const auto [mine, theirs] = regions(pair, 5000);
+  auto [pair, mine, theirs] = Ready(5000, acknowledged(), {}, {.seed = 5, .max_segment = 700});
   fill_pattern(mine);
   post_write(*pair.a, 1, sge(mine, 0, 5000), remote(theirs));
   std::vector<WorkCompletion> done;
@@ -24,8 +23,7 @@ TEST_CASE("a Write completes when the peer has placed it, not when sent [RDMAP-4
 }
 
 TEST_CASE("one acknowledging Read covers all requests that gathered before it") {
-  Connected pair(acknowledged(), {});
-  const auto [mine, theirs] = regions(pair, 64);
+  auto [pair, mine, theirs] = Ready(64, acknowledged(), {});
   SUBCASE("a list with one signaled request") {
     for (std::uint64_t id = 1; id <= 8; ++id) {
       post_write(*pair.a, id, sge(mine, 0, 8), remote(theirs),
@@ -54,8 +52,7 @@ TEST_CASE("one acknowledging Read covers all requests that gathered before it") 
 
 TEST_CASE("large Writes are acknowledged in parts, so that sending never stalls") {
   constexpr std::size_t kSize = 64 * 1024;
-  Connected pair(acknowledged(), acknowledged());
-  const auto [mine, theirs] = regions(pair, kSize);
+  auto [pair, mine, theirs] = Ready(kSize, acknowledged(), acknowledged());
   for (std::uint64_t id = 0; id < 16; ++id)
     post_write(*pair.a, id, sge(mine, 0, kSize), remote(theirs));
   // Sends everything that `a` may send before it receives an answer.
@@ -71,8 +68,7 @@ TEST_CASE("large Writes are acknowledged in parts, so that sending never stalls"
 }
 
 TEST_CASE("the program's own Read or atomic acknowledges the requests before it") {
-  Connected pair(acknowledged(), {});
-  const auto [mine, theirs] = regions(pair, 64);
+  auto [pair, mine, theirs] = Ready(64, acknowledged(), {});
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
   post_read(*pair.a, 2, sge(mine, 8, 8), remote(theirs));
   post_write(*pair.a, 3, sge(mine, 0, 8), remote(theirs));
@@ -162,8 +158,7 @@ TEST_CASE("a local request completes, or is fenced, after the Writes before it [
 
 TEST_CASE("unsignaled requests do not prevent an orderly close [DDP-56]") {
   for (const bool ours : {true, false}) {
-    Connected pair(acknowledged(), {});
-    const auto [mine, theirs] = regions(pair, 64);
+    auto [pair, mine, theirs] = Ready(64, acknowledged(), {});
     post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
     post_write(*pair.a, 2, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
     if (!ours) pair.run();

@@ -20,8 +20,7 @@ TEST_CASE("the refused segment identifies its Write, also if unsignaled or in it
 TEST_CASE("a Send without a receive fails, identified by its MSN [DDP-31] [RDMAP-20]") {
   for (const auto rtr : {mpa::Rtr::kNone, mpa::Rtr::kWrite, mpa::Rtr::kRead, mpa::Rtr::kSend}) {
     CAPTURE(static_cast<int>(rtr));
-    Connected pair(with_rtr(rtr, acknowledged()), {});
-    const auto [mine, theirs] = regions(pair, 64);
+    auto [pair, mine, theirs] = Ready(64, with_rtr(rtr, acknowledged()), {});
     for (const std::uint64_t id : {10U, 11U, 12U}) post_recv(*pair.b, id, sge(theirs, 0, 64));
     post_send(*pair.a, 1, sge(mine, 0, 8));
     post_write_immediate(*pair.a, 2, sge(mine, 0, 8), remote(theirs), 5);
@@ -61,11 +60,9 @@ TEST_CASE("of several Reads and atomics, the one the Terminate names fails [VRB-
     for (const auto& [rtr, atomic_fails] :
          {std::pair{mpa::Rtr::kWrite, true}, std::pair{mpa::Rtr::kWrite, false},
           std::pair{mpa::Rtr::kRead, true}, std::pair{mpa::Rtr::kRead, false}}) {
-      CAPTURE(static_cast<int>(options.completions));
-      CAPTURE(static_cast<int>(rtr));
-      CAPTURE(atomic_fails);
-      Connected pair(with_rtr(rtr, options), {});
-      const auto [mine, theirs] = regions(pair, 64);
+      INFO("completions ", static_cast<int>(options.completions), ", rtr ", static_cast<int>(rtr),
+           ", atomic fails ", atomic_fails);
+      auto [pair, mine, theirs] = Ready(64, with_rtr(rtr, options), {});
       const auto ask = [&, atomic = atomic_fails](std::uint64_t id, std::size_t at) {
         post_answered(*pair.a, atomic, id, sge(mine, 0, 8), remote(theirs, at));
       };
@@ -96,8 +93,7 @@ TEST_CASE("if the peer's Terminate names no request, the oldest request fails") 
 
 TEST_CASE("if the peer is gone, the oldest unacknowledged request fails") {
   for (const bool reset : {true, false}) {
-    Connected pair(acknowledged(), holding(60s));
-    const auto [mine, theirs] = regions(pair, 64);
+    auto [pair, mine, theirs] = Ready(64, acknowledged(), holding(60s));
     post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs));
     pair.run();
     post_send(*pair.a, 2, sge(mine, 0, 8), SendFlags::kNone);
@@ -122,8 +118,7 @@ TEST_CASE("a local abort flushes all requests, and none fails") {
 }
 
 TEST_CASE("unsignaled requests are not waited for, so none fails when the peer disconnects") {
-  Connected pair(acknowledged(), {});
-  const auto [mine, theirs] = regions(pair, 64);
+  auto [pair, mine, theirs] = Ready(64, acknowledged(), {});
   post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
   pair.run();
   pair.a->connection->lost(pair.a->now);
@@ -150,8 +145,7 @@ TEST_CASE("a peer that sends and acknowledges nothing is given up at the timeout
 }
 
 TEST_CASE("the receiver's limit holds the stream for a time, not at all, or for ever [DDP-68]") {
-  Connected pair(acknowledged(), acknowledged());
-  const auto [mine, inbox] = regions(pair, 64);
+  auto [pair, mine, inbox] = Ready(64, acknowledged(), acknowledged());
   SUBCASE("for a time") {
     pair.b->qp->set_peer_timeouts({.receive_hold = 3s});
     post_send(*pair.a, 1, sge(mine, 0, 8));

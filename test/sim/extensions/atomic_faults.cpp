@@ -80,8 +80,7 @@ TEST_CASE(
     "[EXT-15] [EXT-16] [EXT-17] [EXT-21] [EXT-61] [EXT-65] [EXT-66] [EXT-67]") {
   for (const AtomicCase& c : kAtomicCases) {
     for (const bool swap : {false, true}) {
-      CAPTURE(c.name);
-      CAPTURE(swap);
+      INFO(c.name, ", swap ", swap);
       Connected pair;
       Region* mine = pair.a->memory(16, Access::kLocalWrite);
       const auto at = c.aim(*pair.b);

@@ -87,8 +87,7 @@ TEST_CASE(
 }
 
 TEST_CASE("an atomic completes when its response has arrived, not before [EXT-41] [EXT-47]") {
-  Connected pair({}, {}, {.seed = 1, .max_segment = 1});
-  const auto [mine, theirs] = regions(pair, 8);
+  auto [pair, mine, theirs] = Ready(8, {}, {}, {.seed = 1, .max_segment = 1});
   set_word(theirs, 5);
   post_fetch_add(*pair.a, 1, sge(mine, 0, 8), remote(theirs), 1);
   std::vector<WorkCompletion> done;

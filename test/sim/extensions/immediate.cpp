@@ -33,8 +33,7 @@ TEST_CASE("a Write with Immediate is one completion, after its data is in place 
     for (const bool crc : {true, false}) {
       CAPTURE(size);
       const auto options = with_crc(crc, {.max_ulpdu = 1024});
-      Connected pair(options, options, {.seed = 5, .max_segment = 700});
-      const auto [mine, theirs] = regions(pair, 40'000);
+      auto [pair, mine, theirs] = Ready(40'000, options, options, {.seed = 5, .max_segment = 700});
       fill_pattern(mine);
       REQUIRE(!pair.b->qp->post_recv({.wr_id = 10, .sgl = {}}));
       post_write_immediate(*pair.a, 1, sge(mine, 0, size), remote(theirs), 77);
@@ -59,8 +58,7 @@ TEST_CASE("a Write with Immediate is one completion, after its data is in place 
 }
 
 TEST_CASE("the completion of an Immediate includes the length of the Write before it") {
-  Connected pair;
-  const auto [mine, theirs] = regions(pair, 40'000);
+  auto [pair, mine, theirs] = Ready(40'000);
   const auto write = [&](std::size_t at, std::size_t size) {
     post_write(*pair.a, 1, sge(mine, at, size), remote(theirs, at), SendFlags::kNone);
   };
@@ -90,8 +88,7 @@ TEST_CASE("the completion of an Immediate includes the length of the Write befor
 
 TEST_CASE("only answers come between a Write and its Immediate [EXT-51, EXT-53]") {
   const ConnectionOptions options{.max_ulpdu = 256};
-  Connected pair(options, options, {.seed = 6, .max_segment = 500});
-  const auto [mine, theirs] = regions(pair, 4000);
+  auto [pair, mine, theirs] = Ready(4000, options, options, {.seed = 6, .max_segment = 500});
   for (std::uint64_t id = 0; id < 40; ++id) {
     REQUIRE(!pair.b->qp->post_recv({.wr_id = id, .sgl = {}}));
     post_write_immediate(*pair.a, id, sge(mine, 0, 100 + id * 10), remote(theirs), id,
@@ -118,8 +115,7 @@ TEST_CASE("only answers come between a Write and its Immediate [EXT-51, EXT-53]"
 }
 
 TEST_CASE("the source of a Write may be deregistered while its Immediate waits") {
-  Connected pair({}, {}, {.seed = 1, .max_segment = 10});
-  const auto [mine, theirs] = regions(pair, 64);
+  auto [pair, mine, theirs] = Ready(64, {}, {}, {.seed = 1, .max_segment = 10});
   fill_pattern(mine);
   REQUIRE(!pair.b->qp->post_recv({.wr_id = 10, .sgl = {}}));
   post_write_immediate(*pair.a, 1, sge(mine, 0, 64), remote(theirs), 8);

@@ -105,8 +105,7 @@ TEST_CASE("memory of the announced receive is deregistered: the stream ends, no 
 TEST_CASE("a Send whose source is deregistered while it waits behind its Immediate is not sent") {
   auto one_by_one = kAgreed;
   one_by_one.transmit_batch = 1;  // Frames the Send only after the Immediate has been sent.
-  Connected pair(one_by_one, kAgreed);
-  const auto [mine, inbox] = regions(pair, 64);
+  auto [pair, mine, inbox] = Ready(64, one_by_one, kAgreed);
   fill_pattern(mine);
   post_recv(*pair.b, 9, sge(inbox, 0, 64));
   const Sge from = sge(mine, 0, 64);
