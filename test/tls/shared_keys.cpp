@@ -27,26 +27,16 @@ TEST_CASE("a file of shared keys: comments, colons in identities, and malformed 
     std::string why;
   };
   const std::string key = "00112233445566778899aabbccddeeff";
-  for (const auto& [text, why] : {
-           Row{"", "the file contains no key"},
-           Row{"# only\n", "the file contains no key"},
-           Row{"lab",
-               "line 1: must be IDENTITY:HEX, where IDENTITY has 1 to 128 octets and HEX is the "
-               "key"},
-           Row{":" + key,
-               "line 1: must be IDENTITY:HEX, where IDENTITY has 1 to 128 octets and HEX is the "
-               "key"},
-           Row{std::string(129, 'x') + ":" + key,
-               "line 1: must be IDENTITY:HEX, where IDENTITY has 1 to 128 octets and HEX is the "
-               "key"},
-           Row{"lab:0011",
-               "line 1: the key must be 16 to 64 octets, written as two hex digits each"},
-           Row{"lab:" + std::string(130, '0'),
-               "line 1: the key must be 16 to 64 octets, written as two hex digits each"},
-           Row{"\nlab:xyz",
-               "line 2: the key must be 16 to 64 octets, written as two hex digits each"},
-           Row{"lab:" + key + "\nlab:" + key, "line 2: duplicate identity"},
-       }) {
+  const std::string shape =
+      "must be IDENTITY:HEX, where IDENTITY has 1 to 128 octets and HEX is the key";
+  const std::string size = "the key must be 16 to 64 octets, written as two hex digits each";
+  for (const auto& [text, why] :
+       {Row{"", "the file contains no key"}, Row{"# only\n", "the file contains no key"},
+        Row{"lab", "line 1: " + shape}, Row{":" + key, "line 1: " + shape},
+        Row{std::string(129, 'x') + ":" + key, "line 1: " + shape},
+        Row{"lab:0011", "line 1: " + size}, Row{"lab:" + std::string(130, '0'), "line 1: " + size},
+        Row{"\nlab:xyz", "line 2: " + size},
+        Row{"lab:" + key + "\nlab:" + key, "line 2: duplicate identity"}}) {
     const auto parsed = SharedKeys::parse(text);
     REQUIRE_FALSE(parsed.has_value());
     CHECK_EQ(parsed.error(), why);
