@@ -120,10 +120,10 @@ struct Bench {
     if (!begun) return bytes::fault(begun.error());
     return receiver.arrival();
   }
-  static void place(const Octets& octets, const Arrival& arrival) {
+  static void place(bytes::View octets, const Arrival& arrival) {
     REQUIRE(bytes::total_size(arrival.target) == arrival.length);
     REQUIRE(octets.size() == arrival.header.size() + arrival.length);
-    auto from = octets.begin() + static_cast<std::ptrdiff_t>(arrival.header.size());
+    auto from = octets.subspan(arrival.header.size()).begin();
     for (const auto& piece : arrival.target) {
       std::copy_n(from, piece.size(), piece.begin());
       from += static_cast<std::ptrdiff_t>(piece.size());

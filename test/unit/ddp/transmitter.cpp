@@ -57,9 +57,7 @@ TEST_CASE(
       const std::size_t room = mulpdu - header;
       for (const std::size_t length :
            {std::size_t{0}, std::size_t{1}, room - 1, room, room + 1, 3 * room, 5 * room + 17}) {
-        CAPTURE(is_tagged);
-        CAPTURE(mulpdu);
-        CAPTURE(length);
+        INFO("tagged ", is_tagged, ", mulpdu ", mulpdu, ", length ", length);
         const Message message{.tagged = is_tagged,
                               .rsvd_ulp = 0x4C,
                               .rsvd_ulp_rest = is_tagged ? 0u : 0xDEADBEEF,

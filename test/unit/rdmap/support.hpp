@@ -13,14 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "../ddp/support.hpp"
 #include "iwarp/bytes/hex.hpp"
 #include "iwarp/rdmap/stream.hpp"
 #include "vectors.hpp"
-
-namespace iwarp::bytes {
-// For doctest's failure messages.
-inline doctest::String toString(const Fault& fault) { return to_string(fault).c_str(); }
-}  // namespace iwarp::bytes
 
 namespace iwarp::rdmap {
 inline doctest::String toString(StreamState state) { return std::string(to_string(state)).c_str(); }
@@ -29,14 +25,11 @@ inline doctest::String toString(StreamState state) { return std::string(to_strin
 namespace iwarp::rdmap::test {
 
 using bytes::Layer;
-using Octets = std::vector<std::byte>;
-using Log = std::vector<std::string>;
+using ddp::test::hex;
+using ddp::test::Log;
+using ddp::test::Octets;
+using ddp::test::segment;
 
-inline Octets hex(const std::string& text) {
-  const auto octets = bytes::from_hex(text);
-  REQUIRE(octets);
-  return *octets;
-}
 inline std::string text(bytes::View octets) { return bytes::to_hex(octets); }
 
 inline Octets pattern(std::size_t size, unsigned seed = 0) {
@@ -66,14 +59,6 @@ inline Octets with_msn(Octets segment, std::uint32_t msn) {
   constexpr std::size_t kMsnOffset = 10;
   bytes::store_be(segment.data() + kMsnOffset, msn);
   return segment;
-}
-/// Returns a segment with this header and payload.
-inline Octets segment(const ddp::SegmentHeader& header, bytes::View payload = {}) {
-  Octets out(header.size());
-  bytes::Writer writer{bytes::Span(out)};
-  ddp::encode(header, writer);
-  out.insert(out.end(), payload.begin(), payload.end());
-  return out;
 }
 /// Splits an untagged segment in two; the first one gets `cut` octets of its payload.
 inline std::pair<Octets, Octets> split(bytes::View whole, std::size_t cut) {
@@ -264,14 +249,8 @@ struct Bench {
     const auto prefix = std::min(ulpdu.size(), Stream::kPrefix);
     const auto begun = stream.begin(ulpdu.first(prefix), ulpdu.size());
     if (!begun) return begun.error();
-    const ddp::Arrival& arrival = stream.arrival();
-    REQUIRE_FALSE(arrival.hold);
-    REQUIRE(bytes::total_size(arrival.target) == arrival.length);
-    auto from = ulpdu.subspan(arrival.header.size()).begin();
-    for (const auto& piece : arrival.target) {
-      std::copy_n(from, piece.size(), piece.begin());
-      from += static_cast<std::ptrdiff_t>(piece.size());
-    }
+    REQUIRE_FALSE(stream.arrival().hold);
+    ddp::test::Bench::place(ulpdu, stream.arrival());
     const auto done = stream.end();
     if (!done) return done.error();
     return std::nullopt;
