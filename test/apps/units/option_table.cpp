@@ -120,8 +120,7 @@ bool follows(const Option& row, const Option& changed) {
 TEST_CASE("an option of iwarp run sets the same values as its variable, and nothing else") {
   for (const Option* option : rows()) {
     for (const auto& value : good(*option)) {
-      CAPTURE(std::string(option->variable));
-      CAPTURE(value);
+      INFO(std::string(option->variable), ", value ", value);
       const auto settings = in_program(words_of(*option, value));
       Settings wanted;
       REQUIRE(options::set(*option, value, wanted));
@@ -139,8 +138,7 @@ TEST_CASE("an option of iwarp run sets the same values as its variable, and noth
 TEST_CASE("an option of iwarp run has the same effect in every other command that has it") {
   for (const Option* option : rows()) {
     for (const auto& value : good(*option)) {
-      CAPTURE(std::string(option->variable));
-      CAPTURE(value);
+      INFO(std::string(option->variable), ", value ", value);
       const auto words = words_of(*option, value);
       CHECK(options::show(*option, in_command(words)) == options::show(*option, in_program(words)));
     }
@@ -166,8 +164,7 @@ TEST_CASE("invalid values are refused with the same message for option and varia
   const auto command = run_command();
   for (const Option* option : rows()) {
     for (const auto& value : bad(*option)) {
-      CAPTURE(std::string(option->variable));
-      CAPTURE(value);
+      INFO(std::string(option->variable), ", value ", value);
       const std::string name(option->long_name());
       const auto why = options::refusal(*option, value);
       const auto parsed = parse(command, {name + "=" + value, "true"});

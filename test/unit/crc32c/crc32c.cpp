@@ -101,8 +101,7 @@ TEST_CASE("every alignment from 0 to 63 agrees with the bit-by-bit reference [MP
     }
     with_every_kernel([&](const Kernel& kernel) {
       for (std::size_t start = 0; start < 64; ++start) {
-        CAPTURE(length);
-        CAPTURE(start);
+        INFO("length ", length, ", start ", start);
         REQUIRE(kernel.extend(0, View(octets).subspan(start, length)) == expected[start]);
       }
     });

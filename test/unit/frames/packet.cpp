@@ -23,8 +23,7 @@ TEST_CASE("TCP is found behind every link type, IPv4 and IPv6, with VLAN tags an
   for (const int link : kLinks) {
     for (const bool v6 : {false, true}) {
       for (const unsigned vlans : {0U, 1U, 2U}) {
-        CAPTURE(link);
-        CAPTURE(v6);
+        INFO("link ", link, ", v6 ", v6);
         const MadePacket made{.link = link, .v6 = v6, .vlans = vlans, .seq = 77, .options = 12};
         auto packet = made(payload);
         packet.resize(packet.size() + 6);  // The link pads the packet.

@@ -83,9 +83,7 @@ TEST_CASE("kPartial is returned once, when the requested prefix is complete and 
   for (const bool markers : {false, true}) {
     for (const std::uint64_t position : {0U, 4U, 492U, 496U, 500U, 504U, 508U}) {
       for (const std::size_t want : {0U, 1U, 18U, 128U}) {
-        CAPTURE(markers);
-        CAPTURE(position);
-        CAPTURE(want);
+        INFO("markers ", markers, ", position ", position, ", wanted ", want);
         const auto stream = ReferenceStream(markers, true, position).fpdu(ulpdu);
         Deframer deframer({.markers = markers, .position = position});
         View rest(stream.octets());

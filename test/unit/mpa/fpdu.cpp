@@ -83,8 +83,7 @@ TEST_CASE("the layout assigns each octet of an FPDU as a walk along the stream d
   for (std::uint64_t start = 0; start < 512; start += 4) {
     for (const std::size_t length :
          {0U, 1U, 2U, 485U, 486U, 500U, 502U, 506U, 1000U, 1018U, 1525U}) {
-      CAPTURE(start);
-      CAPTURE(length);
+      INFO("start ", start, ", length ", length);
       const FpduLayout layout(start, true, length);
       std::string walked;
       std::vector<std::size_t> ulpdu;

@@ -75,10 +75,7 @@ TEST_CASE("payloads are placed for every split between staging and destination [
     for (const bool crc : {false, true}) {
       for (const std::size_t size : {15U, 16U, 17U, 30U, 505U, 1200U}) {
         for (const std::uint64_t position : {0U, 4U, 480U}) {
-          CAPTURE(markers);
-          CAPTURE(crc);
-          CAPTURE(size);
-          CAPTURE(position);
+          INFO("markers ", markers, ", crc ", crc, ", size ", size, ", position ", position);
           const Octets ulpdu = random_octets(size, 1);
           const auto stream = ReferenceStream(markers, crc, position).fpdu(ulpdu);
           const View octets(stream.octets());

@@ -50,8 +50,7 @@ TEST_CASE(
   const auto all = lengths();
   for (const auto& [markers, crc] : kModes) {
     for (const PayloadMode mode : {PayloadMode::kInPlace, PayloadMode::kCopy}) {
-      CAPTURE(markers);
-      CAPTURE(crc);
+      INFO("markers ", markers, ", crc ", crc);
       Framer framer({.markers = markers, .crc = crc, .copy_below = 300});
       ReferenceStream reference(markers, crc);
       Octets stream;

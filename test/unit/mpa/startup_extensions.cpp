@@ -89,9 +89,8 @@ TEST_CASE("the extensions that both ends announce are agreed on, and no ULP sees
   for (const std::uint8_t revision : {std::uint8_t{1}, std::uint8_t{2}}) {
     for (const auto a_speaks : kAll) {
       for (const auto b_speaks : kAll) {
-        CAPTURE(revision);
-        CAPTURE(static_cast<int>(a_speaks));
-        CAPTURE(static_cast<int>(b_speaks));
+        INFO("revision ", revision, ", a ", static_cast<int>(a_speaks), ", b ",
+             static_cast<int>(b_speaks));
         const auto a = speaking(a_speaks, revision);
         const auto b = speaking(b_speaks, revision);
         const auto both = std::min(spoken(a_speaks), spoken(b_speaks));

@@ -57,8 +57,7 @@ TEST_CASE("a wrong key is detected at the first octet that differs [MPA-66, MPA-
     damaged[wrong] ^= std::byte{0x01};
     for (std::size_t n = 0; n <= damaged.size(); ++n) {
       const auto result = decode_startup_frame(FrameKind::kRequest, bytes::View(damaged).first(n));
-      CAPTURE(wrong);
-      CAPTURE(n);
+      INFO("wrong ", wrong, ", octets ", n);
       CHECK(result.has_value() == (n <= wrong));
       if (!result) CHECK(result.error() == kBadStartupFrame);
     }

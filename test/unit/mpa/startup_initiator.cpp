@@ -151,8 +151,7 @@ TEST_CASE(
       for (unsigned theirs = 0; theirs < 8; ++theirs) {
         const auto preferred_bit = 1U << (static_cast<unsigned>(preferred) - 1);
         const auto both = (ours | preferred_bit) & theirs;
-        CAPTURE(ours);
-        CAPTURE(theirs);
+        INFO("ours ", ours, ", theirs ", theirs);
         const auto end =
             answered(peer_to_peer(preferred, {(ours & 1) != 0, (ours & 2) != 0, (ours & 4) != 0}),
                      {.peer_to_peer = true,

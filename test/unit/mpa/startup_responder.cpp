@@ -35,8 +35,7 @@ TEST_CASE(
   };
   for (const Row& row : {Row{0x40, 1, 1, "40010004"}, Row{0x40, 1, 2, "40010004"},
                          Row{0x50, 1, 2, "40010004"}, Row{0x40, 2, 2, "40020004"}}) {
-    CAPTURE(row.flags);
-    CAPTURE(row.revision);
+    INFO("flags ", row.flags, ", revision ", row.revision);
     const StartupOptions options{.revision = row.own_revision};
     // The first four octets are the ULP's data, not an enhanced word.
     const auto data = hex("80048004 70696e67");

@@ -33,8 +33,7 @@ TEST_CASE("other sizes and depths of a card that follows the law are predicted")
   REQUIRE(ways.size() == 1);
   for (const auto size : {64.0, 512.0, 8192.0, 32768.0}) {
     for (const auto depth : {1.0, 4.0, 64.0, 256.0}) {
-      CAPTURE(size);
-      CAPTURE(depth);
+      INFO("size ", size, ", depth ", depth);
       const auto truth = made(size, 1, depth);
       const auto p = ways[0].predict({size, 1, depth});
       CHECK(p.rate.median == doctest::Approx(truth.rate).epsilon(0.2));

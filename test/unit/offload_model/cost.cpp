@@ -44,8 +44,7 @@ TEST_CASE("one octet more than a segment, a call or a descriptor costs no second
     const auto p = preset_parameters(name.c_str());
     for (const auto mode : {Mode::kSockets, Mode::kToe}) {
       for (const double size : {p.mss, p.gro, p.call, p.toe_call}) {
-        CAPTURE(name);
-        CAPTURE(size);
+        INFO(name, ", size ", size);
         const auto cost = message_cost(mode, p, {.size = size}).total();
         const auto next = message_cost(mode, p, {.size = size + 1}).total();
         CHECK(next > cost);

@@ -255,8 +255,7 @@ TEST_CASE("an RNIC is better above its crossover, and nowhere below the first cr
           sooner(Mode::kSockets, {}, true, 1)}) {
       const auto crossover = crossover_of(better, p);
       if (crossover.kind != kFrom) continue;
-      CAPTURE(name);
-      CAPTURE(crossover.octets);
+      INFO(name, ", octets ", crossover.octets);
       CHECK(better(p, crossover.first));
       CHECK_FALSE(better(p, crossover.octets - 1));
       double worse_above = 0;

@@ -24,8 +24,7 @@ TEST_CASE("identities, calibrated rows and derived rows hold within their tolera
     CHECK_FALSE(row.source.empty());
     if (row.use == Use::kPrediction || row.use == Use::kCliff) continue;
     for (const auto& check : row.checks) {
-      CAPTURE(check.what);
-      CAPTURE(check.model);
+      INFO(check.what, ", model ", check.model);
       CHECK(row.holds(check));
       CHECK(check.band.low <= check.published);
       CHECK(check.published <= check.band.high);

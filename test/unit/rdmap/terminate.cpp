@@ -130,8 +130,7 @@ TEST_CASE("a truncated Terminate gives the fields it has, and none without a who
     const auto whole = payload_of(name);
     const auto complete = decode_terminate(whole);
     for (std::size_t n = 0; n < whole.size(); ++n) {
-      CAPTURE(name);
-      CAPTURE(n);
+      INFO(name, ", octets ", n);
       const Octets cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
       const auto t = decode_terminate(cut);
       CHECK(t.has_value() == (n >= 4));

@@ -20,9 +20,7 @@ TEST_CASE("every frame of a script is decoded as sent, for each choice of M and 
   for (const bool near_markers : {false, true}) {
     for (const bool far_markers : {false, true}) {
       for (const bool crc : {false, true}) {
-        CAPTURE(near_markers);
-        CAPTURE(far_markers);
-        CAPTURE(crc);
+        INFO("near markers ", near_markers, ", far markers ", far_markers, ", crc ", crc);
         const auto script = short_session({near_markers, far_markers, crc});
         Observer observer(script);
         REQUIRE(observer.found.size() == script.sent.size());

@@ -47,8 +47,7 @@ TEST_CASE("a stream that begins anywhere is decoded after at most one FPDU") {
   for (const bool markers : {false, true}) {
     const auto stream = without_startup(long_stream({.far_markers = markers}));
     for (std::size_t from = 0; from < 700; ++from) {
-      CAPTURE(markers);
-      CAPTURE(from);
+      INFO("markers ", markers, ", from ", from);
       Searching seen;
       seen.see(true, bytes::View(stream).subspan(from));
       seen.decoder.ended(Side::kNear);
@@ -85,9 +84,7 @@ TEST_CASE("a hole anywhere loses the FPDUs that it touches, and no other") {
       const auto script = long_stream({.far_markers = markers, .crc = crc});
       const auto stream = without_startup(script);
       for (std::size_t at = 1; at < 3000; at += 7) {
-        CAPTURE(markers);
-        CAPTURE(crc);
-        CAPTURE(at);
+        INFO("markers ", markers, ", crc ", crc, ", at ", at);
         Searching seen(script);
         seen.see(true, bytes::View(stream).first(at));
         seen.decoder.missing(Side::kNear, 300);
