@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the options that all commands share, from the command line to the connection.
+// Tests the options that all commands share, from the command line to the connection: defaults and
+// syntax. unit/rdma_core/settings.cpp tests the effect of each setting, and option_table.cpp that
+// option and variable set the same.
 #include "common/connection/options.hpp"
 
 #include <doctest/doctest.h>
@@ -38,25 +40,6 @@ TEST_CASE("without options: revision 2, CRC, no markers, no RTR, frames from the
   CHECK(options.completions == verbs::Completions::kSent);
   CHECK(options.first_fpdu_delay == verbs::Duration::zero());
   CHECK(options.gather_delay == std::chrono::microseconds(50));
-}
-
-TEST_CASE("each option takes effect on the connection") {
-  CHECK(parse({"--mpa-rev", "1"}).startup.revision == 1);
-  CHECK_FALSE(parse({"--crc", "off"}).startup.crc);
-  CHECK(parse({"--markers"}).startup.markers);
-  CHECK(parse({"--rtr", "write"}).startup.rtr == mpa::Rtr::kWrite);
-  CHECK(parse({"--rtr", "read"}).startup.rtr == mpa::Rtr::kRead);
-  CHECK(parse({"--rtr", "send"}).startup.rtr == mpa::Rtr::kSend);
-  CHECK(parse({"--fpdu", "max"}).max_ulpdu == 64768);
-  CHECK(parse({"--fpdu", "128"}).max_ulpdu == 128);
-  CHECK(parse({"--fpdu", "1K"}).max_ulpdu == 1024);
-  CHECK(parse({"--fpdu", "emss"}).max_ulpdu == 0);
-  CHECK(parse({"--placement", "direct"}).placement == verbs::Placement::kDirect);
-  CHECK(parse({"--mpa-rev", "2-only"}).startup.revision == 2);
-  CHECK_FALSE(parse({"--extensions", "off"}).startup.extensions);
-  CHECK(parse({"--completions", "acked"}).completions == verbs::Completions::kAcknowledged);
-  CHECK(parse({"--first-fpdu-delay", "100"}).first_fpdu_delay == std::chrono::milliseconds(100));
-  CHECK(parse({"--gather-delay", "0"}).gather_delay == verbs::Duration::zero());
 }
 
 TEST_CASE("by default an initiator falls back to revision 1 [EMPA-50]") {

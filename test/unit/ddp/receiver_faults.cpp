@@ -8,13 +8,6 @@ namespace {
 
 using namespace test;
 
-struct Limit {
-  const char* rule;
-  Octets inside;
-  Octets outside;
-  Fault fault;
-};
-
 // A receiver in the middle of message 7 on queue 0: 10 of the buffer's 20 octets have arrived.
 struct MidMessage : Bench {
   Octets memory = Octets(20);
@@ -112,9 +105,20 @@ TEST_CASE("a ULPDU cut anywhere in its header is DDP's local catastrophic error 
       Bench bench;
       const Octets cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
       CHECK(fault_of(bench.begin(cut)) == kDdpCatastrophic);
+      CHECK(describe_segment(cut) == fmt::format("DDP truncated ({} octets)", n));
       CHECK(bench.sink.log.empty());
     }
   }
+}
+
+TEST_CASE("describe names the fields, and a version other than 1") {
+  CHECK(describe_segment(segment(tagged(0xAB, 0x1000), pattern(5))) ==
+        "DDP tagged last STag=0x000000ab TO=0x1000 payload=5");
+  CHECK(describe_segment(segment(untagged(1, 7, 20, false), pattern(2))) ==
+        "DDP untagged QN=1 MSN=7 MO=20 payload=2");
+  auto wrong = tagged(1, 0);
+  wrong.version = 2;
+  CHECK(describe_segment(segment(wrong)).ends_with(" DV=2 payload=0"));
 }
 
 TEST_CASE("after a fault the sink is not called [DDP-55, DDP-65, DDP-81]") {

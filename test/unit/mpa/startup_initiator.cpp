@@ -109,17 +109,6 @@ TEST_CASE("a rejection returns private data, IRD and ORD; TCP stays open [MPA-91
   CHECK(end.peer_offer()->rtr == RtrSet{.write = false, .read = true, .send = true});
 }
 
-TEST_CASE("plain set-up leaves IRD and ORD unchanged") {
-  auto options = plain_options();
-  options.ird = 3;
-  options.ord = 5;
-  const auto end = answered(options, frame(FrameKind::kReply, 0x40, 1));
-  CHECK(end.negotiated().ird == 3);
-  CHECK(end.negotiated().ord == 5);
-  CHECK(end.negotiated().revision == 1);
-  CHECK(end.negotiated().rtr == Rtr::kNone);
-}
-
 TEST_CASE("an ORD above the initiator's maximum IRD is 2/0/06 [EMPA-14, EMPA-24, SEC-31]") {
   const StartupOptions options{.ird = 4, .max_ird = 8};
   CHECK_FALSE(answered(options, {.ird = 1, .ord = 8}).failure());

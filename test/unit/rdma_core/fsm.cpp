@@ -32,11 +32,5 @@ TEST_CASE("a call in a state that does not allow it changes nothing") {
   CHECK(life.allows(IdEvent::kConnect));
 }
 
-TEST_CASE("a link can end in every state") {
-  for (const auto state : bytes::enumerators<LinkState>()) {
-    CHECK(bytes::step(kLinkEdges, state, LinkEvent::kOver) == LinkState::kNone);
-  }
-}
-
 }  // namespace
 }  // namespace iwarp::rdma_core

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests which asynchronous event reports which error, row by row of the table in decision 0037.
+// Tests which asynchronous event reports which error, row by row of the table in decision 0037, and
+// how the 8 octets of an Immediate describe the message that they belong to.
 #include "qp/qp_event.hpp"
 
 #include <doctest/doctest.h>
@@ -10,6 +11,7 @@
 #include "iwarp/mpa/faults.hpp"
 #include "iwarp/rdmap/faults.hpp"
 #include "iwarp/rdmap/message_header.hpp"
+#include "objects/immediate.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -81,6 +83,28 @@ TEST_CASE("the event of an error that belongs to no message is QP_FATAL, and TCP
     event = {.type = AsyncEventType::kLlpConnectionLost};
     CHECK((event_of(event, persona) == kNone));
   }
+}
+
+TEST_CASE("an Immediate carries the length of its Write, up to the longest message") {
+  for (const std::uint32_t length : {0U, 1U, (1U << 31) - 1, 1U << 31}) {
+    const auto got = decode_immediate(encode({.imm_data = 0x01020304, .length = length}));
+    CHECK(got.imm_data == 0x01020304);
+    CHECK_FALSE(got.with_send);
+    CHECK(got.length == length);
+  }
+}
+
+TEST_CASE("an Immediate that represents a Send without payload does not describe a Write") {
+  const auto octets = encode({.imm_data = 5, .with_send = true});
+  CHECK(decode_immediate(octets).with_send);
+  CHECK(decode_immediate(octets).length == 0);
+}
+
+TEST_CASE("an Immediate cannot report a longer Write than was placed") {
+  const auto octets = encode({.length = 1U << 31});
+  CHECK(length_of_write(octets, 0) == 0);
+  CHECK(length_of_write(octets, 77) == 77);
+  CHECK(length_of_write(octets, UINT32_MAX) == 1U << 31);
 }
 
 }  // namespace

@@ -111,6 +111,7 @@ TEST_CASE("each variable changes its setting") {
 }
 
 TEST_CASE("revision 1 has no RTR, whatever IWARP_RTR is") {
+  CHECK(read("MPA_REV=1").settings.connection.startup.revision == 1);
   CHECK(read("MPA_REV=1").settings.connection.startup.rtr == mpa::Rtr::kNone);
   CHECK(read("MPA_REV=1 RTR=send").settings.connection.startup.rtr == mpa::Rtr::kNone);
 }

@@ -52,19 +52,6 @@ TEST_CASE(
   for (std::uint8_t nibble = 12; nibble < 16; ++nibble) CHECK(find_opcode(nibble) == nullptr);
 }
 
-TEST_CASE("a Read Request of 28 octets is decoded, a shorter one is not [RDMAP-12, RDMAP-36]") {
-  const auto whole = pattern(kReadRequestSize);
-  for (std::size_t n = 0; n < kReadRequestSize; ++n) {
-    const Octets cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(n));
-    CHECK_FALSE(decode_read_request(cut));
-  }
-  CHECK(decode_read_request(whole) == ReadRequest{.sink_stag = Stag{0x00010203},
-                                                  .sink_to = TaggedOffset{0x0405060708090A0B},
-                                                  .size = 0x0C0D0E0F,
-                                                  .source_stag = Stag{0x10111213},
-                                                  .source_to = TaggedOffset{0x1415161718191A1B}});
-}
-
 TEST_CASE("each message is described by its name and fields") {
   CHECK(describe_message(message("F")) == "RDMAP RDMA Write");
   CHECK(describe_message(message("C1")) == "RDMAP Send");

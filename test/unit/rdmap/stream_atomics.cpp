@@ -43,7 +43,7 @@ struct AtomicResponder : Bench {
 
 TEST_CASE(
     "frames J and J2 are answered with frames K and K2, and the ULP sees only the memory [EXT-8, "
-    "EXT-14, EXT-19, EXT-25, EXT-26, EXT-31, EXT-33, EXT-37]") {
+    "EXT-14, EXT-19, EXT-20, EXT-25, EXT-26, EXT-31, EXT-33, EXT-37]") {
   AtomicResponder bench;
   bench.set(41);
   CHECK_FALSE(bench.feed(with_msn(extension("J"), 1)));

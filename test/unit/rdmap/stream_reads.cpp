@@ -31,7 +31,7 @@ TEST_CASE(
   CHECK_FALSE(bench.next());
 }
 
-TEST_CASE("a Read Request has 28 octets, also in several segments [RDMAP-11, DDP-71]") {
+TEST_CASE("a Read Request has 28 octets, also in several segments [RDMAP-11, RDMAP-36, DDP-71]") {
   const auto whole = message("G");
   for (std::size_t cut = 0; cut <= kReadRequestSize; ++cut) {
     Responder bench;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the end of a stream: which Terminate it sends, that it sends only one and nothing after it,
-// and the effect of the peer's Terminate (RFC 5040 sections 5.4, 6.2.1 and 7.1).
+// and the effect of the peer's Terminate (RFC 5040 sections 5.4, 6.2.1 and 7.1). Compares the
+// stream's state machine with its committed copy in rfc-notes/fsm.
+#include <fsm_snapshot.hpp>
+
+#include "iwarp/rdmap/stream_fsm.hpp"
 #include "support.hpp"
 
 namespace iwarp::rdmap {
@@ -107,6 +111,26 @@ TEST_CASE("outstanding Reads are dropped when the stream ends") {
   CHECK_FALSE(bench.feed(read_request(1, {})));
   bench.stream.abandon();
   CHECK(bench.stream.inbound_reads() == 0);
+}
+
+TEST_CASE("the stream's state machine is the one in rfc-notes/fsm [RDMAP-63, RDMAP-85, RDMAP-89]") {
+  iwarp::test::check_fsm("rdmap_stream", kStreamEdges);
+}
+
+TEST_CASE("the lower layer may close in every state, and nothing happens after it") {
+  for (const int before : {0, 1, 2, 3}) {
+    Bench bench;
+    if (before == 1 || before == 2) bench.stream.terminate(kLocalCatastrophic, false);
+    if (before == 2) bench.next();
+    if (before == 3) CHECK_FALSE(bench.feed(terminate_frame("N")));
+    bench.stream.lower_layer_closed();
+    CHECK(bench.stream.state() == StreamState::kClosed);
+    bench.ulp.requests.push_back({.opcode = Opcode::kSend});
+    CHECK_FALSE(bench.next());
+    bench.stream.terminate(kInvalidStag, false);
+    CHECK(bench.stream.state() == StreamState::kClosed);
+    CHECK_FALSE(bench.next());
+  }
 }
 
 }  // namespace

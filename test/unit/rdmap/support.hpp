@@ -249,8 +249,14 @@ struct Bench {
     const auto prefix = std::min(ulpdu.size(), Stream::kPrefix);
     const auto begun = stream.begin(ulpdu.first(prefix), ulpdu.size());
     if (!begun) return begun.error();
-    REQUIRE_FALSE(stream.arrival().hold);
-    ddp::test::Bench::place(ulpdu, stream.arrival());
+    const ddp::Arrival& arrival = stream.arrival();
+    REQUIRE_FALSE(arrival.hold);
+    REQUIRE(bytes::total_size(arrival.target) == arrival.length);
+    auto from = ulpdu.subspan(arrival.header.size()).begin();
+    for (const auto& piece : arrival.target) {
+      std::copy_n(from, piece.size(), piece.begin());
+      from += static_cast<std::ptrdiff_t>(piece.size());
+    }
     const auto done = stream.end();
     if (!done) return done.error();
     return std::nullopt;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the completion queue: growth, flushed completions, and how it notifies the program and the
-// queues that produce completions.
-#include "iwarp/verbs/completion_queue.hpp"
-
+// Tests the queues of work: the completion queue with its growth, flushed completions and
+// notifications, receive queues whose receives are withdrawn, and the ring of a work queue.
 #include <doctest/doctest.h>
 
 #include <array>
+#include <deque>
+#include <random>
 #include <vector>
 
+#include "iwarp/verbs/completion_queue.hpp"
 #include "iwarp/verbs/completion_queue_port.hpp"
+#include "iwarp/verbs/growing_ring.hpp"
 #include "iwarp/verbs/reap_count.hpp"
+#include "iwarp/verbs/receive_queue.hpp"
 
 namespace iwarp::verbs {
 namespace {
@@ -111,6 +114,70 @@ TEST_CASE("the failed completions of one queue pair can be removed from the midd
   CHECK(out[2].wr_id == 2);
   CHECK(out[3].wr_id == 7);
   CHECK_FALSE(cq.overflowed());
+}
+
+TEST_CASE("withdrawn receives free their slots, and can be posted again") {
+  ReceiveQueue queue(3, 1);
+  const std::array one{Sge{.length = 4, .lkey = Stag{9}}};
+  for (std::uint64_t id = 0; id < 3; ++id) CHECK(!queue.post({.wr_id = id, .sgl = one}));
+  PostedReceive first;
+  REQUIRE(queue.take(first));
+  const auto withdrawn = queue.withdraw();
+  REQUIRE(withdrawn.size() == 2);
+  CHECK(withdrawn[0].wr_id == 1);
+  CHECK(withdrawn[1].sgl[0].lkey == Stag{9});
+  CHECK(queue.size() == 0);
+  CHECK_FALSE(queue.take(first));
+  // The completion of the consumed receive has not been polled, so there is room for only two more
+  // receives.
+  CHECK(!queue.post({.wr_id = 1, .sgl = one}));
+  CHECK(!queue.post({.wr_id = 2, .sgl = one}));
+  CHECK(queue.post({.wr_id = 3, .sgl = one}) == Errc::kQueueFull);
+  REQUIRE(queue.take(first));
+  CHECK(first.wr_id == 1);
+}
+
+TEST_CASE("a slot is free again after the poll; in a shared queue before it [VRB-42]") {
+  for (const bool shared : {false, true}) {
+    ReceiveQueue queue(1, 1);
+    if (shared) queue.reuse_at_once();
+    CHECK(!queue.post({.wr_id = 1, .sgl = {}}));
+    PostedReceive receive;
+    REQUIRE(queue.take(receive));
+    CHECK((queue.post({.wr_id = 2, .sgl = {}}) == Errc::kQueueFull) == !shared);
+    queue.reaped().store(queue.taken());
+    if (!shared) CHECK(!queue.post({.wr_id = 2, .sgl = {}}));
+  }
+}
+
+TEST_CASE("a ring keeps its order while it grows, wraps around and loses elements") {
+  std::mt19937 random(7);
+  GrowingRing<int> ring;
+  std::deque<int> expected;
+  for (int value = 0; value < 20000; ++value) {
+    const auto what = random() % 16;
+    if (what < 9) {
+      REQUIRE(ring.make_room());
+      ring.push_back() = value;
+      expected.push_back(value);
+    } else if (what < 15) {
+      const auto count = random() % (expected.size() + 1) % 4;
+      ring.pop_front(count);
+      expected.erase(expected.begin(), expected.begin() + static_cast<std::ptrdiff_t>(count));
+    } else {
+      const auto goes = [divisor = 2 + static_cast<int>(random() % 5)](int i) {
+        return i % divisor == 0;
+      };
+      ring.erase_if(goes);
+      std::erase_if(expected, goes);
+    }
+    REQUIRE(ring.size() == expected.size());
+    REQUIRE(ring.empty() == expected.empty());
+    if (!ring.empty()) REQUIRE(ring.front() == expected.front());
+    for (std::size_t i = 0; i < ring.size(); ++i) REQUIRE(ring[i] == expected[i]);
+  }
+  ring.clear();
+  CHECK(ring.empty());
 }
 
 }  // namespace
