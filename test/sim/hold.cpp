@@ -63,9 +63,8 @@ TEST_CASE("a stream held for too long ends in 1/2/02, exactly at the limit [DDP-
   check_refused(pair, *pair.b, "1/2/02");
   CHECK(pair.b->connection->incidents().terminate_sent == ddp::kUntaggedNoBuffer);
   CHECK(pair.a->connection->incidents().terminate_received == ddp::kUntaggedNoBuffer);
-  const auto echo = pair.b->qp->query().terminate_sent->segment;
-  REQUIRE(echo.has_value());
-  CHECK(echo->ddp_header_size == 18);
+  const auto echo = pair.b->qp->query().terminate_sent->segment.value();
+  CHECK(echo.ddp_header_size == 18);
 }
 
 TEST_CASE("a reset, or a Terminate by the program, releases a held stream") {

@@ -138,9 +138,7 @@ inline Region* foreign(End& end, std::size_t size, verbs::PdId pd, verbs::QpNum 
   return *region;
 }
 inline Region* window(End& end) {
-  auto region = end.stags.create({.kind = Region::Kind::kWindow, .pd = 1});
-  REQUIRE(region.has_value());
-  return *region;
+  return end.stags.create({.kind = Region::Kind::kWindow, .pd = 1}).value();
 }
 
 /// Returns octet `i` of the pattern of fill_pattern().
@@ -381,10 +379,9 @@ inline bool are_both_in(const Pair& pair, QpState state) {
 
 /// Checks the sizes of the headers that the Terminate which `refuser` has sent repeats.
 inline void check_repeated(const End& refuser, std::size_t ddp_header, std::size_t rdma_header) {
-  const auto segment = refuser.qp->query().terminate_sent->segment;
-  REQUIRE(segment.has_value());
-  CHECK(segment->ddp_header_size == ddp_header);
-  CHECK(segment->rdma_header_size == rdma_header);
+  const auto segment = refuser.qp->query().terminate_sent->segment.value();
+  CHECK(segment.ddp_header_size == ddp_header);
+  CHECK(segment.rdma_header_size == rdma_header);
 }
 
 /// Runs both ends until nothing more happens. Checks that `refuser` ended the stream with `why` and

@@ -58,21 +58,17 @@ Octets message_again(std::uint8_t opcode, View in) {
   bytes::Writer writer(out);
   const auto is = [opcode](rdmap::Opcode o) { return opcode == static_cast<std::uint8_t>(o); };
   if (is(rdmap::Opcode::kReadRequest)) {
-    const auto request = rdmap::decode_read_request(in);
-    REQUIRE(request.has_value());
-    encode(*request, writer);
+    const auto request = rdmap::decode_read_request(in).value();
+    encode(request, writer);
   } else if (is(rdmap::Opcode::kAtomicRequest)) {
-    const auto request = rdmap::decode_atomic_request(in);
-    REQUIRE(request.has_value());
-    encode(*request, writer);
+    const auto request = rdmap::decode_atomic_request(in).value();
+    encode(request, writer);
   } else if (is(rdmap::Opcode::kAtomicResponse)) {
-    const auto response = rdmap::decode_atomic_response(in);
-    REQUIRE(response.has_value());
-    encode(*response, writer);
+    const auto response = rdmap::decode_atomic_response(in).value();
+    encode(response, writer);
   } else if (is(rdmap::Opcode::kTerminate)) {
-    const auto terminate = rdmap::decode_terminate(in);
-    REQUIRE(terminate.has_value());
-    encode(*terminate, writer);
+    const auto terminate = rdmap::decode_terminate(in).value();
+    encode(terminate, writer);
   } else {
     writer.put(in);
   }
@@ -90,13 +86,12 @@ TEST_CASE(
     for (const auto& vector : load_vectors(file)) {
       CAPTURE(vector.name);
       const Octets ulpdu = ulpdu_of(vector);
-      const auto header = ddp::decode_segment_header(ulpdu);
-      REQUIRE(header.has_value());
-      Octets header_again(header->size());
+      const auto header = ddp::decode_segment_header(ulpdu).value();
+      Octets header_again(header.size());
       bytes::Writer writer(header_again);
-      encode(*header, writer);
+      encode(header, writer);
       const Octets payload =
-          message_again(header->rsvd_ulp & rdmap::kOpcodeMask, View(ulpdu).subspan(header->size()));
+          message_again(header.rsvd_ulp & rdmap::kOpcodeMask, View(ulpdu).subspan(header.size()));
       CHECK(framed(vector, header_again, payload) == vector.octets);
     }
   }

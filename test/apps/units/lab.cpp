@@ -28,10 +28,9 @@ void begin(History& history, const std::string& settings) {
 }
 
 void act(History& history, const char* word) {
-  const auto action = parse_action(word);
-  REQUIRE(action);
-  CHECK(to_word(*action) == word);
-  REQUIRE(history.act(*action));
+  const auto action = parse_action(word).value();
+  CHECK(to_word(action) == word);
+  REQUIRE(history.act(action));
 }
 
 std::string sent_code(History& history, Side side) {

@@ -93,9 +93,8 @@ TEST_CASE("a snapshot that differs or is missing is reported with the command th
   const auto path = (std::filesystem::temp_directory_path() /
                      ("iwarp-snapshot-" + std::to_string(std::random_device{}()) + ".txt"))
                         .string();
-  const auto missing = iwarp::test::compare_snapshot(path, "new", false);
-  REQUIRE(missing);
-  CHECK(missing->find("IWARP_UPDATE_SNAPSHOTS=1") != std::string::npos);
+  const auto missing = iwarp::test::compare_snapshot(path, "new", false).value();
+  CHECK(missing.find("IWARP_UPDATE_SNAPSHOTS=1") != std::string::npos);
   CHECK_FALSE(iwarp::test::compare_snapshot(path, "old", true));
   CHECK_FALSE(iwarp::test::compare_snapshot(path, "old", false));
   CHECK(iwarp::test::compare_snapshot(path, "new", false));

@@ -26,11 +26,7 @@ namespace iwarp::ddp::test {
 using Octets = std::vector<std::byte>;
 using Log = std::vector<std::string>;
 
-inline Octets hex(const std::string& text) {
-  const auto octets = bytes::from_hex(text);
-  REQUIRE(octets);
-  return *octets;
-}
+inline Octets hex(const std::string& text) { return bytes::from_hex(text).value(); }
 
 inline Octets pattern(std::size_t size, unsigned seed = 1) {
   Octets out(size);

@@ -36,11 +36,7 @@ inline const std::string kReplyKey = "4d504120 49442052 65702046 72616d65 ";
 inline const std::string kFrameA = kRequestKey + "50020008 8004c004 48454c4f";
 inline const std::string kFrameB = kReplyKey + "50020004 80048004";
 
-inline Octets hex(const std::string& text) {
-  const auto octets = bytes::from_hex(text);
-  REQUIRE(octets);
-  return *octets;
-}
+inline Octets hex(const std::string& text) { return bytes::from_hex(text).value(); }
 
 inline std::string text(bytes::View octets) { return bytes::to_hex(octets); }
 
@@ -93,10 +89,9 @@ inline Startup listening(const StartupOptions& options = {}) {
 
 /// Decodes the frame that `end` sent. The result refers to `octets`.
 inline StartupFrame decoded(FrameKind kind, bytes::View octets) {
-  const auto result = decode_startup_frame(kind, octets);
-  REQUIRE(result);
-  REQUIRE(std::holds_alternative<StartupFrame>(*result));
-  return std::get<StartupFrame>(*result);
+  const auto result = decode_startup_frame(kind, octets).value();
+  REQUIRE(std::holds_alternative<StartupFrame>(result));
+  return std::get<StartupFrame>(result);
 }
 
 inline EnhancedWord word_of(const StartupFrame& frame) {

@@ -90,15 +90,13 @@ TEST_CASE("the fit recovers the costs of sockets, and predicts a size left out i
 }
 
 TEST_CASE("iWARP runs whose cost matches the prediction pass, and others fail") {
-  const auto good = judge(runs(1), machine());
-  REQUIRE(good.has_value());
-  CHECK(good->points.size() == 5);
-  CHECK(good->fitted.size() == 10);
-  CHECK(good->holds());
-  CHECK_FALSE(good->noise_limited());
-  const auto bad = judge(runs(1.5), machine());
-  REQUIRE(bad.has_value());
-  CHECK_FALSE(bad->holds());
+  const auto good = judge(runs(1), machine()).value();
+  CHECK(good.points.size() == 5);
+  CHECK(good.fitted.size() == 10);
+  CHECK(good.holds());
+  CHECK_FALSE(good.noise_limited());
+  const auto bad = judge(runs(1.5), machine()).value();
+  CHECK_FALSE(bad.holds());
 }
 
 TEST_CASE("the kernel copies large buffers of the application at the cost of far memory") {
@@ -121,13 +119,11 @@ TEST_CASE("the kernel copies large buffers of the application at the cost of far
           0.05 * std::log(mebi) / std::log(4) * ends * static_cast<double>(each.messages << 20);
       if (iwarp) each.read = 0;
     }
-    const auto good = judge(all, far);
-    REQUIRE(good.has_value());
-    CHECK(good->left_out.max < 0.01);
-    CHECK(good->errors.max < 0.01);
-    const auto near = judge(all, machine());
-    REQUIRE(near.has_value());
-    CHECK(near->errors.max > 0.1);
+    const auto good = judge(all, far).value();
+    CHECK(good.left_out.max < 0.01);
+    CHECK(good.errors.max < 0.01);
+    const auto near = judge(all, machine()).value();
+    CHECK(near.errors.max > 0.1);
     // Octets that the stack has copied come from buffers of the stack, at the cost of its passes:
     // 0.07 for 4 MiB, and 0.053 for 2.5 MiB.
     for (auto& each : all) {
@@ -137,16 +133,14 @@ TEST_CASE("the kernel copies large buffers of the application at the cost of far
       const auto pass = cpus == "same" ? 0.07 : 0.02 + 0.05 * std::log(2.5) / std::log(4);
       each.rx.cpu_ns = pass * 2 * static_cast<double>(each.messages << 20);
     }
-    const auto copied = judge(all, far);
-    REQUIRE(copied.has_value());
-    CHECK(copied->errors.max < 0.01);
+    const auto copied = judge(all, far).value();
+    CHECK(copied.errors.max < 0.01);
   }
 }
 
 TEST_CASE("identical runs whose costs differ much are reported as noise") {
-  const auto noisy = judge(runs(1, 0.3), machine());
-  REQUIRE(noisy.has_value());
-  CHECK(noisy->noise_limited());
+  const auto noisy = judge(runs(1, 0.3), machine()).value();
+  CHECK(noisy.noise_limited());
 }
 
 TEST_CASE("without sockets of several sizes, or without iWARP, no judgement is made") {

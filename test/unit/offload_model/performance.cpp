@@ -283,10 +283,9 @@ TEST_CASE("after u* reuses a registration has paid for itself") {
     CAPTURE(name);
     const auto p = preset_parameters(name.c_str());
     Workload w{.size = 4096, .advertise = 1e9};
-    const auto needed = reuse_needed(p, w);
-    REQUIRE(needed.has_value());
-    CHECK(*needed > 1);
-    w.reuse = *needed;
+    const auto needed = reuse_needed(p, w).value();
+    CHECK(needed > 1);
+    w.reuse = needed;
     CHECK(message_cost(Mode::kRnic, p, w).total() ==
           Approx(message_cost(Mode::kSockets, p, w).total()));
   }

@@ -52,10 +52,9 @@ TEST_CASE("no prediction uses a value that was chosen to match its figure") {
   for (const auto& row : rows()) {
     if (row.use != Use::kPrediction && row.use != Use::kCliff) continue;
     CAPTURE(row.number);
-    const auto set = preset(row.preset);
-    REQUIRE(set.has_value());
+    const auto set = preset(row.preset).value();
     const auto name = row.source.substr(0, row.source.find_first_of(",;"));
-    for (const auto& [key, value] : set->values) {
+    for (const auto& [key, value] : set.values) {
       CAPTURE(key);
       CHECK(value.source.find(name) == std::string::npos);
     }

@@ -27,9 +27,7 @@ std::string why(const std::string& text) {
 }
 
 Book book(const std::string& text) {
-  auto plan = parse_plan(text);
-  REQUIRE(plan.has_value());
-  return Book(std::move(*plan));
+  return Book(parse_plan(text).value());
 }
 
 /// Counts `events` completions of a queue pair. Returns the ordinals of the completions at which
@@ -150,12 +148,11 @@ TEST_CASE("an invalid rule is refused, and the message names the error") {
 }
 
 TEST_CASE("a plan contains rules and a seed, and an error message has the line number") {
-  const auto plan = parse_plan("# faults\n\nseed 42\nnow port down\r\nafter 1s port up");
-  REQUIRE(plan.has_value());
-  CHECK(plan->seed == 42);
-  REQUIRE(plan->rules.size() == 2);
-  CHECK(plan->rules[0].line == 4);
-  CHECK(plan->rules[1].line == 5);
+  const auto plan = parse_plan("# faults\n\nseed 42\nnow port down\r\nafter 1s port up").value();
+  CHECK(plan.seed == 42);
+  REQUIRE(plan.rules.size() == 2);
+  CHECK(plan.rules[0].line == 4);
+  CHECK(plan.rules[1].line == 5);
   CHECK(parse_plan("")->rules.empty());
   CHECK(parse_plan("now port down\n\nnow port sideways\n").error().line == 3);
   CHECK(parse_plan("seed x").error().why == "x is not a number");

@@ -290,11 +290,9 @@ struct Bench {
   }
   /// Returns the Terminate that the stream sends next, and whether it has the bits M, D and R.
   std::pair<Terminate, unsigned> next_terminate() {
-    const auto octets = next();
-    REQUIRE(octets);
-    const auto t = decode_terminate(bytes::View(*octets).subspan(ddp::kUntaggedHeaderSize));
-    REQUIRE(t);
-    return {*t, std::to_integer<unsigned>((*octets)[ddp::kUntaggedHeaderSize + 2])};
+    const auto octets = next().value();
+    const auto t = decode_terminate(bytes::View(octets).subspan(ddp::kUntaggedHeaderSize)).value();
+    return {t, std::to_integer<unsigned>(octets[ddp::kUntaggedHeaderSize + 2])};
   }
   bool last_copied = false;
 };

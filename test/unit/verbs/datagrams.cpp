@@ -130,10 +130,9 @@ TEST_CASE("a datagram is decoded as it was encoded, with and without immediate d
        {std::optional<std::uint32_t>{}, std::optional<std::uint32_t>{0xDEADBEEF}}) {
     head.immediate = immediate;
     const auto octets = whole(head, text("hello"));
-    const auto out = decode_datagram(octets);
-    REQUIRE(out);
-    CHECK(out->header == head);
-    CHECK(std::ranges::equal(out->payload, text("hello")));
+    const auto out = decode_datagram(octets).value();
+    CHECK(out.header == head);
+    CHECK(std::ranges::equal(out.payload, text("hello")));
     CHECK(has_right_crc(octets));
     CHECK(describe_datagram(octets).find("5 octets") != std::string::npos);
   }

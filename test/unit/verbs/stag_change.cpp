@@ -66,9 +66,8 @@ TEST_CASE("a window is bound by the addresses of its region, and uses the same [
     CHECK(table.bind(kPd, kQp, what) == Errc::kNotBindable);
     what.address = at(100);  // This binding includes the last octet of the region.
     CHECK(!table.bind(kPd, kQp, what));
-    const auto grant = table.acquire(remote_write(), stag_of(opened), iova + 100, 100);
-    REQUIRE(grant.has_value());
-    CHECK(grant->memory().data() == region->address + 100);
+    const auto grant = table.acquire(remote_write(), stag_of(opened), iova + 100, 100).value();
+    CHECK(grant.memory().data() == region->address + 100);
     CHECK(table.ask(remote_write(), stag_of(opened), iova + 99, 1) == "bounds");
     CHECK(table.ask(remote_write(), stag_of(opened), iova + 200, 1) == "bounds");
   }
@@ -261,12 +260,12 @@ TEST_CASE("a region with bound windows can be neither invalidated nor destroyed 
 TEST_CASE("invalidation of an STag in use completes when the last pin ends [VRB-34, SEC-14]") {
   Table table;
   Region* region = table.add(kAllRights, kQp);
-  auto grant = table.acquire(remote_write(), stag_of(region), address_of(region->address), 8);
-  REQUIRE(grant.has_value());
+  auto grant =
+      table.acquire(remote_write(), stag_of(region), address_of(region->address), 8).value();
   CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kPinned);
   CHECK(table.ask(remote_write(), stag_of(region), address_of(region->address), 1) == "invalid");
   CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kPinned);
-  grant->release();
+  grant.release();
   CHECK(table.invalidate(kPd, kQp, stag_of(region), false) == Invalidated::kDone);
 }
 

@@ -36,9 +36,8 @@ TEST_CASE("a random source that repeats itself and returns 0 still gives distinc
   StagTable table(8, [&call] { return static_cast<std::uint32_t>(call++ / 3); });
   std::set<std::uint32_t> seen;
   for (int i = 0; i < 8; ++i) {
-    const auto region = table.create({.kind = Region::Kind::kFastRegion, .pd = kPd});
-    REQUIRE(region.has_value());
-    CHECK(seen.insert((*region)->stag.load()).second);
+    const auto region = table.create({.kind = Region::Kind::kFastRegion, .pd = kPd}).value();
+    CHECK(seen.insert((region)->stag.load()).second);
   }
   CHECK(seen.count(0) == 0);
 }
@@ -80,8 +79,7 @@ TEST_CASE("a freed STag is invalid in every call, and not drawn again soon [SEC-
   const auto create = [&] {
     const auto region = table.create(
         {.pd = kPd, .address = memory.data(), .length = memory.size(), .access = kAllRights});
-    REQUIRE(region.has_value());
-    return *region;
+    return region.value();
   };
   Region* const first = create();
   const Stag dead = stag_of(first);
@@ -133,14 +131,13 @@ TEST_CASE("destroy() invalidates, has pins released, returns [SEC-14, DDP-98, RD
   Region* region = table.add();
   const Stag stag = stag_of(region);
   const auto at = address_of(region->address);
-  auto grant = table.acquire(remote_write(), stag, at, 8);
-  REQUIRE(grant.has_value());
+  auto grant = table.acquire(remote_write(), stag, at, 8).value();
   int calls = 0;
   const auto error = table.destroy(region, [&](Region& r) {
     CHECK(&r == region);
     CHECK(table.ask(remote_write(), stag, at, 1) == "invalid");
     CHECK_FALSE(region->valid.load());
-    if (++calls == 3) grant->release();
+    if (++calls == 3) grant.release();
   });
   CHECK(!error);
   CHECK(calls == 3);
@@ -152,10 +149,10 @@ TEST_CASE("no operation makes a region valid again while it is being destroyed")
   Region* region = table.add(Access::kNone, 0, kPd, Region::Kind::kFastRegion);
   const auto again = registration(region, bytes::Span(table.memory).first(8), 1);
   REQUIRE(!table.fast_register(kPd, again));
-  auto grant = table.acquire(remote_write(), stag_of(region), address_of(table.memory.data()), 8);
-  REQUIRE(grant.has_value());
+  auto grant =
+      table.acquire(remote_write(), stag_of(region), address_of(table.memory.data()), 8).value();
   const auto error = table.destroy(region, [&](Region&) {
-    grant->release();
+    grant.release();
     CHECK(table.fast_register(kPd, again) == Errc::kInvalidArgument);
   });
   CHECK(!error);
