@@ -44,20 +44,18 @@ void note(Seen& seen, const Frame& frame) {
   }
   if (frame.kind != FrameKind::kFpdu) return;
   ++seen.crcs[frame.crc];
-  const auto header = ddp::decode_segment_header(frame.ulpdu);
-  REQUIRE(header.has_value());
-  CHECK(header->version == ddp::kDdpVersion);
-  const unsigned opcode = header->rsvd_ulp & rdmap::kOpcodeMask;
+  const auto header = ddp::decode_segment_header(frame.ulpdu).value();
+  CHECK(header.version == ddp::kDdpVersion);
+  const unsigned opcode = header.rsvd_ulp & rdmap::kOpcodeMask;
   ++seen.opcodes[opcode];
-  const auto payload = frame.ulpdu.subspan(header->size());
-  if (header->tagged) seen.payload += payload.size();
+  const auto payload = frame.ulpdu.subspan(header.size());
+  if (header.tagged) seen.payload += payload.size();
   if (opcode != static_cast<unsigned>(rdmap::Opcode::kTerminate)) return;
-  const auto t = rdmap::decode_terminate(payload);
-  REQUIRE(t.has_value());
+  const auto t = rdmap::decode_terminate(payload).value();
   seen.terminates.push_back(
-      std::to_string(static_cast<int>(t->fault.layer)) + "/" + std::to_string(t->fault.type) + "/" +
-      std::to_string(t->fault.code) + " " +
-      std::to_string(t->segment ? t->segment->ddp_header_size + t->segment->rdma_header_size : 0));
+      std::to_string(static_cast<int>(t.fault.layer)) + "/" + std::to_string(t.fault.type) + "/" +
+      std::to_string(t.fault.code) + " " +
+      std::to_string(t.segment ? t.segment->ddp_header_size + t.segment->rdma_header_size : 0));
 }
 
 Seen look_at(const std::string& name) {
@@ -80,37 +78,30 @@ Seen look_at(const std::string& name) {
 using Crcs = std::map<CrcVerdict, std::size_t>;
 using Opcodes = std::map<unsigned, std::size_t>;
 
-TEST_CASE("siw, stock: rping without CRC; it sends the CRC field as zero [MPA-41] [MPA-72]") {
-  const auto seen = look_at("rping-stock.pcap");
-  CHECK(seen.connections == 1);
-  CHECK(seen.revision == 2);
-  CHECK(seen.enhanced);
-  CHECK(seen.crcs == Crcs{{CrcVerdict::kNotUsed, 21}});
-  CHECK(seen.opcodes == Opcodes{{0, 3}, {1, 3}, {2, 3}, {3, 12}});
-  CHECK(seen.payload == 6 * 200);
-}
-
-TEST_CASE("siw: peer-to-peer startup with a zero-length Write, CRC, messages of several segments") {
-  const auto seen = look_at("rping-crc-p2p.pcap");
-  CHECK(seen.connections == 1);
-  CHECK(seen.enhanced);
-  CHECK(seen.crcs == Crcs{{CrcVerdict::kGood, 34}});
-  CHECK(seen.opcodes == Opcodes{{0, 10}, {1, 3}, {2, 9}, {3, 12}});
-  CHECK(seen.payload == 6 * 3000);
-}
-
-TEST_CASE("siw: MPA revision 1 with CRC") {
-  const auto seen = look_at("rping-mpa1-crc.pcap");
-  CHECK(seen.revision == 1);
-  CHECK_FALSE(seen.enhanced);
-  CHECK(seen.crcs == Crcs{{CrcVerdict::kGood, 14}});
-  CHECK(seen.opcodes == Opcodes{{0, 2}, {1, 2}, {2, 2}, {3, 8}});
-}
-
-TEST_CASE("siw: one Send in each direction") {
-  const auto seen = look_at("rdma-client-crc.pcap");
-  CHECK(seen.crcs == Crcs{{CrcVerdict::kGood, 2}});
-  CHECK(seen.opcodes == Opcodes{{3, 2}});
+TEST_CASE("captures of siw: startup, CRC and messages of each revision [MPA-41, MPA-72]") {
+  using enum CrcVerdict;
+  struct Row {
+    std::string file;
+    unsigned revision;
+    CrcVerdict crc;
+    std::size_t fpdus, payload;
+    Opcodes opcodes;
+  };
+  const Row rows[] = {
+      {"rping-stock.pcap", 2, kNotUsed, 21, 1200, {{0, 3}, {1, 3}, {2, 3}, {3, 12}}},
+      {"rping-crc-p2p.pcap", 2, kGood, 34, 18000, {{0, 10}, {1, 3}, {2, 9}, {3, 12}}},
+      {"rping-mpa1-crc.pcap", 1, kGood, 14, 256, {{0, 2}, {1, 2}, {2, 2}, {3, 8}}},
+      {"rdma-client-crc.pcap", 2, kGood, 2, 0, {{3, 2}}}};
+  for (const Row& row : rows) {
+    CAPTURE(row.file);
+    const auto seen = look_at(row.file);
+    CHECK(seen.connections == 1);
+    CHECK(seen.revision == row.revision);
+    CHECK(seen.enhanced == (row.revision == 2));
+    CHECK(seen.crcs == Crcs{{row.crc, row.fpdus}});
+    CHECK(seen.opcodes == row.opcodes);
+    CHECK(seen.payload == row.payload);
+  }
 }
 
 // In these captures, siw received an FPDU with a wrong CRC, a Read Request with an unknown STag,
