@@ -103,9 +103,7 @@ TEST_CASE("a close by the peer while requests are outstanding ends in 2/0/01 [VR
 }
 
 TEST_CASE("a Send that arrives after this end's FIN is still delivered [DDP-61]") {
-  Connected pair;
-  Region* mine = pair.b->memory(64, kEverything);
-  Region* inbox = pair.a->memory(64, Access::kLocalWrite);
+  auto [pair, inbox, mine] = Ready(64);
   let_responder_send(pair);
   post_recv(*pair.a, 10, sge(inbox, 0, 64));
   half_close(pair);
@@ -120,9 +118,7 @@ TEST_CASE("a Send that arrives after this end's FIN is still delivered [DDP-61]"
 TEST_CASE("a message after this end's FIN that needs an answer is a bad close [VRB-17, VRB-16]") {
   for (const int kind : {0, 1, 2, 3}) {
     CAPTURE(kind);
-    Connected pair;
-    Region* mine = pair.b->memory(64, kEverything);
-    Region* memory = pair.a->memory(64, kEverything);
+    auto [pair, memory, mine] = Ready(64);
     let_responder_send(pair);
     half_close(pair);
     if (kind == 0) post_read(*pair.b, 1, sge(mine, 0, 8), remote(memory));

@@ -33,8 +33,7 @@ TEST_CASE("a responder sends nothing before its first valid FPDU arrives [MPA-93
   markers.startup.markers = true;
   for (const auto& options : {ConnectionOptions{}, markers}) {
     Pair pair(options, options);
-    Region* mine = pair.b->memory(64, kEverything);
-    Region* inbox = pair.a->memory(64, kEverything);
+    const auto [inbox, mine] = regions(pair, 64);
     post_recv(*pair.a, 10, sge(inbox, 0, 64));
     post_send(*pair.b, 1, sge(mine, 0, 64));
     REQUIRE(pair.establish());

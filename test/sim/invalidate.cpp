@@ -17,10 +17,8 @@ Stag with_key(Stag stag, std::uint8_t key) { return Stag{(stag.value & ~0xFFU) |
 }  // namespace
 
 TEST_CASE("nothing waits for a pin if a Write and the Send that invalidates arrive together") {
-  Connected pair;
-  Region* mine = pair.a->memory(100, kEverything);
+  auto [pair, mine, inbox] = Ready(100);
   Region* theirs = pair.b->memory(100, kEverything, true);
-  Region* inbox = pair.b->memory(100, kEverything);
   fill_pattern(mine);
   post_recv(*pair.b, 10, sge(inbox, 0, 100));
   for (std::uint64_t i = 0; i < 4; ++i) post_write(*pair.a, i, sge(mine, 0, 100), remote(theirs));
@@ -71,10 +69,8 @@ TEST_CASE(
 }
 
 TEST_CASE("a Send with Invalidate completes when the last pin has ended [SEC-14, VRB-47, DDP-98]") {
-  Connected pair;
-  Region* mine = pair.a->memory(100, kEverything);
+  auto [pair, mine, inbox] = Ready(100);
   Region* theirs = pair.b->memory(100, kEverything, true);
-  Region* inbox = pair.b->memory(100, kEverything);
   post_recv(*pair.b, 10, sge(inbox, 0, 50));
   post_recv(*pair.b, 11, sge(inbox, 50, 50));
   auto use = pair.b->stags.acquire({.pd = 1, .need = Access::kNone}, stag_of(theirs),

@@ -219,32 +219,26 @@ TEST_CASE("large Reads start in groups of a quarter of the unanswered ones") {
   CHECK(pair.started() == kDepth);
 }
 
-TEST_CASE("when earlier answers have arrived the last group starts, whatever its size") {
+TEST_CASE("a Read waits for its group until the answers before it have arrived or a request follows it") {
   Reading pair(kLarge);
   for (std::size_t i = 0; i < 5; ++i) pair.read(kLarge);
   REQUIRE(pair.started() == 4);
-  carry(*pair.b, *pair.a);
-  carry(*pair.a, *pair.b);
-  CHECK(pair.started() == 5);
-  CHECK(completed(pair) == "1 success, 2 success, 3 success, 4 success, 5 success");
-}
-
-TEST_CASE("small Reads wait for no group, nor does a Read before one") {
-  Reading pair(kLarge);
-  for (std::size_t i = 0; i < 5; ++i) pair.read(kLarge);
-  REQUIRE(pair.started() == 4);
-  pair.read(8);
-  CHECK(pair.started() == 6);
-}
-
-TEST_CASE("a Send after a Read ends the wait for a group") {
-  Reading pair(kLarge);
-  post_recv(*pair.b, 1, sge(pair.source, 0, 8));
-  for (std::size_t i = 0; i < 5; ++i) pair.read(kLarge);
-  REQUIRE(pair.started() == 4);
-  post_send(*pair.a, 6, sge(pair.sink, 0, 8));
-  carry(*pair.a, *pair.b);
-  CHECK(pair.started() == 6);
+  SUBCASE("earlier answers have arrived, so the last group starts, whatever its size") {
+    carry(*pair.b, *pair.a);
+    carry(*pair.a, *pair.b);
+    CHECK(pair.started() == 5);
+    CHECK(completed(pair) == "1 success, 2 success, 3 success, 4 success, 5 success");
+  }
+  SUBCASE("small Reads wait for no group, nor does a Read before one") {
+    pair.read(8);
+    CHECK(pair.started() == 6);
+  }
+  SUBCASE("a Send after a Read ends the wait for a group") {
+    post_recv(*pair.b, 1, sge(pair.source, 0, 8));
+    post_send(*pair.a, 6, sge(pair.sink, 0, 8));
+    carry(*pair.a, *pair.b);
+    CHECK(pair.started() == 6);
+  }
 }
 
 TEST_CASE("a group has at most 256 KiB, so Reads of that size do not wait") {

@@ -20,10 +20,6 @@ std::string why(const End& end) { return verbs::describe(end.connection->end());
 
 bool orderly(const End& end) { return verbs::is_orderly(end.connection->end()); }
 
-std::string memory_of(const RemoteAddress& at) {
-  return fmt::format("rkey {:#x}, address {:#x}", at.rkey.value, at.to);
-}
-
 // Returns options for both kinds of completion. With acknowledged completions, an arriving message
 // waits for its receive.
 std::vector<ConnectionOptions> kinds() {
@@ -86,60 +82,41 @@ TEST_CASE("an end with acknowledged completions that closes while a Send waits i
         "end: Send wr_id 0x1 (10 bytes)");
 }
 
-TEST_CASE("after a Write with a wrong rkey, the report names the key, the address and the bytes") {
+TEST_CASE("after a refused Write or Read, the reports name the key, the address and the right") {
+  struct Refused {
+    bool read;
+    Access registered, accepted;
+    bool wrong_rkey;
+    std::string_view at_sender, at_receiver;
+  };
+  const Refused rows[] = {
+      {false, kEverything, kEverything, true, "no memory is registered under this key (",
+       "no memory is registered under this key ("},
+      {true, Access::kRemoteWrite, kEverything, false, "the region does not allow this access (",
+       "the region does not have IBV_ACCESS_REMOTE_READ (register it with IBV_ACCESS_REMOTE_READ) "
+       "[Terminate 0/1/02, vendor_err 0x10102]"},
+      {true, kEverything, Access::kRemoteWrite, false,
+       "the receiving end does not accept this kind of request (set IBV_ACCESS_REMOTE_WRITE, _READ "
+       "or _ATOMIC in qp_access_flags at the receiving end",
+       "the queue pair does not have IBV_ACCESS_REMOTE_READ (set IBV_ACCESS_REMOTE_READ in its "
+       "qp_access_flags) [Terminate 0/2/06, vendor_err 0x10206]"}};
   for (const auto& options : kinds()) {
-    Connected pair(options, options);
-    Region* mine = pair.a->memory(kBytes, kEverything);
-    const RemoteAddress at = wrong_key(remote(pair.b->memory(kBytes, kEverything)));
-    post_write(*pair.a, 0x7f0000001000, sge(mine, 0, kBytes), at);
-    pair.run();
-    CHECK(why(*pair.a).starts_with(
-        fmt::format("the peer refused RDMA Write wr_id 0x7f0000001000 (64 bytes, {}): no memory is "
-                    "registered under this key (",
-                    memory_of(at))));
-    CHECK(why(*pair.b).starts_with(fmt::format(
-        "this end refused the peer's RDMA Write (64 bytes, {}): no memory is registered "
-        "under this key (",
-        memory_of(at))));
-  }
-}
-
-TEST_CASE("after a Read without access, the report names the missing right") {
-  for (const auto& options : kinds()) {
-    Connected pair(options, options);
-    Region* mine = pair.a->memory(kBytes, kEverything);
-    const RemoteAddress at = remote(pair.b->memory(kBytes, Access::kRemoteWrite));
-    post_read(*pair.a, 3, sge(mine, 0, kBytes), at);
-    pair.run();
-    CHECK(why(*pair.a).starts_with(fmt::format(
-        "the peer refused RDMA Read wr_id 0x3 (64 bytes, {}): the region does not allow "
-        "this access (",
-        memory_of(at))));
-    CHECK(why(*pair.b) ==
-          fmt::format("this end refused the peer's RDMA Read (64 bytes, {}): the region does not "
-                      "have IBV_ACCESS_REMOTE_READ (register it with IBV_ACCESS_REMOTE_READ) "
-                      "[Terminate 0/1/02, vendor_err 0x10102]",
-                      memory_of(at)));
-  }
-}
-
-TEST_CASE("after a Read that the queue pair does not accept, the report names its access flag") {
-  for (const auto& options : kinds()) {
-    Connected pair(options, options, {}, {}, {.inbound = Access::kRemoteWrite});
-    Region* mine = pair.a->memory(kBytes, kEverything);
-    const RemoteAddress at = remote(pair.b->memory(kBytes, kEverything));
-    post_read(*pair.a, 3, sge(mine, 0, kBytes), at);
-    pair.run();
-    CHECK(why(*pair.a).starts_with(fmt::format(
-        "the peer refused RDMA Read wr_id 0x3 (64 bytes, {}): the receiving end does not "
-        "accept this kind of request (set IBV_ACCESS_REMOTE_WRITE, _READ or _ATOMIC in "
-        "qp_access_flags at the receiving end",
-        memory_of(at))));
-    CHECK(why(*pair.b) ==
-          fmt::format("this end refused the peer's RDMA Read (64 bytes, {}): the queue pair does "
-                      "not have IBV_ACCESS_REMOTE_READ (set IBV_ACCESS_REMOTE_READ in its "
-                      "qp_access_flags) [Terminate 0/2/06, vendor_err 0x10206]",
-                      memory_of(at)));
+    for (const Refused& row : rows) {
+      Connected pair(options, options, {}, {}, {.inbound = row.accepted});
+      const Sge mine = sge(pair.a->memory(kBytes, kEverything), 0, kBytes);
+      RemoteAddress at = remote(pair.b->memory(kBytes, row.registered));
+      if (row.wrong_rkey) at = wrong_key(at);
+      row.read ? post_read(*pair.a, 0x7f0000001000, mine, at)
+               : post_write(*pair.a, 0x7f0000001000, mine, at);
+      pair.run();
+      const auto memory = fmt::format("rkey {:#x}, address {:#x}", at.rkey.value, at.to);
+      const char* request = row.read ? "RDMA Read" : "RDMA Write";
+      CHECK(why(*pair.a).starts_with(
+          fmt::format("the peer refused {} wr_id 0x7f0000001000 (64 bytes, {}): {}", request,
+                      memory, row.at_sender)));
+      CHECK(why(*pair.b).starts_with(fmt::format(
+          "this end refused the peer's {} (64 bytes, {}): {}", request, memory, row.at_receiver)));
+    }
   }
 }
 

@@ -145,10 +145,8 @@ TEST_CASE("two ends request acknowledgements even if neither program uses Reads"
 
 TEST_CASE("a local request completes, or is fenced, after the Writes before it [VRB-50]") {
   for (const auto fence : {SendFlags::kNone, SendFlags::kLocalFence}) {
-    Connected pair(acknowledged(), {});
-    Region* mine = pair.a->memory(64, kEverything);
+    auto [pair, mine, theirs] = Ready(64, acknowledged());
     Region* window = pair.a->memory(64, kEverything, true);
-    Region* theirs = pair.b->memory(64, kEverything);
     post_write(*pair.a, 1, sge(mine, 0, 8), remote(theirs), SendFlags::kNone);
     post_local_invalidate(*pair.a, 2, stag_of(window), SendFlags::kSignaled | fence);
     CHECK(completed(pair) == "2 success");
