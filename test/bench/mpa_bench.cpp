@@ -14,14 +14,8 @@
 
 namespace {
 
-using iwarp::bytes::Gather;
-using iwarp::bytes::Scatter;
-using iwarp::bytes::Span;
-using iwarp::bytes::View;
-using iwarp::mpa::Deframer;
-using iwarp::mpa::Framer;
-using iwarp::mpa::PayloadMode;
-using iwarp::mpa::Step;
+using namespace iwarp::bytes;
+using namespace iwarp::mpa;
 
 constexpr std::size_t kHeader = 14;
 constexpr int kBatch = 16;

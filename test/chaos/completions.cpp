@@ -18,9 +18,7 @@ struct fmt::formatter<iwarp::verbs::WorkCompletion> : fmt::formatter<std::string
 namespace iwarp::chaos {
 namespace {
 
-using verbs::WcOpcode;
-using verbs::WcStatus;
-using verbs::WorkCompletion;
+using namespace verbs;
 
 std::vector<WorkCompletion> drain(verbs::CompletionQueue& cq) {
   std::vector<WorkCompletion> out;

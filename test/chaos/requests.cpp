@@ -8,10 +8,7 @@
 namespace iwarp::chaos {
 namespace {
 
-using verbs::Errc;
-using verbs::SendFlags;
-using verbs::SendWr;
-using verbs::Sge;
+using namespace verbs;
 using State = Opened::State;
 
 constexpr std::size_t kMaxInline = 256;

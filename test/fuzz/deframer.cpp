@@ -11,8 +11,7 @@
 namespace iwarp::fuzz {
 namespace {
 
-using mpa::Deframer;
-using mpa::Step;
+using namespace mpa;
 
 constexpr std::byte kUntouched{0xA5};
 

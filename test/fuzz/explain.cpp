@@ -20,8 +20,7 @@
 namespace iwarp::fuzz {
 namespace {
 
-using apps::explain::Detail;
-using apps::explain::TextReport;
+using namespace apps::explain;
 using apps::frames::JsonReport;
 
 constexpr std::array kLinks{apps::frames::kLinkEthernet, apps::frames::kLinkNull,

@@ -10,9 +10,7 @@
 namespace iwarp::fuzz {
 namespace {
 
-using mpa::Role;
-using mpa::Startup;
-using mpa::StartupState;
+using namespace mpa;
 
 bool over(const Startup& startup) {
   const auto state = startup.state();

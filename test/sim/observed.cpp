@@ -8,16 +8,7 @@
 namespace iwarp::test::observed {
 namespace {
 
-using verbs::LocalEvent;
-using verbs::Machine;
-using verbs::MemoryRefused;
-using verbs::MemoryUse;
-using verbs::MemoryUsed;
-using verbs::PostsMissed;
-using verbs::StateUpdated;
-using verbs::WorkCompleted;
-using verbs::WorkPosted;
-using verbs::WorkQueue;
+using namespace verbs;
 
 struct Events final : verbs::LocalObserver {
   void see(const LocalEvent& event) override { seen.push_back(event); }

@@ -16,31 +16,10 @@
 namespace iwarp::test {
 
 using namespace std::chrono_literals;  // NOLINT: durations in tests
-using bytes::Span;
-using bytes::View;
-using mpa::Role;
-using mpa::TimePoint;
-using sim::Direction;
-using sim::End;
-using sim::LinkOptions;
-using sim::Pair;
-using sim::remote;
-using sim::sge;
-using verbs::Access;
-using verbs::AsyncEventType;
-using verbs::ConnectionOptions;
-using verbs::QpState;
-using verbs::RecvWr;
-using verbs::Region;
-using verbs::RemoteAddress;
-using verbs::SendFlags;
-using verbs::SendWr;
-using verbs::Sge;
-using verbs::Stag;
-using verbs::WcOpcode;
-using verbs::WcStatus;
-using verbs::WorkCompletion;
-using verbs::WrOpcode;
+using namespace bytes;
+using namespace mpa;
+using namespace sim;
+using namespace verbs;
 using ConnectionEventType = verbs::ConnectionEvent::Type;
 
 inline constexpr Access kEverything =

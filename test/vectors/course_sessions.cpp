@@ -30,13 +30,8 @@ namespace iwarp::test {
 namespace {
 
 using mpa::TimePoint;
-using sim::End;
-using sim::remote;
-using sim::sge;
-using verbs::Access;
-using verbs::ConnectionOptions;
-using verbs::Region;
-using verbs::WrOpcode;
+using namespace sim;
+using namespace verbs;
 
 constexpr std::uint64_t kClientMemory =
     0x10000;  ///< TO of the first octet that the client registers

@@ -16,10 +16,7 @@
 namespace iwarp::test {
 namespace {
 
-using trace::CrcVerdict;
-using trace::Frame;
-using trace::FrameKind;
-using trace::Side;
+using namespace trace;
 
 /// What the decoder found in one capture, summed over all connections.
 struct Seen {

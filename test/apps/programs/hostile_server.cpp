@@ -16,8 +16,7 @@ namespace {
 using namespace iwarp::apps;
 namespace net = iwarp::net;
 namespace verbs = iwarp::verbs;
-using verbs::SendFlags;
-using verbs::WrOpcode;
+using namespace verbs;
 
 constexpr auto kLimit = std::chrono::seconds(30);
 constexpr std::uint32_t kSize = 100'000;

@@ -13,9 +13,7 @@
 
 namespace {
 
-using iwarp::bytes::Reader;
-using iwarp::bytes::View;
-using iwarp::bytes::Writer;
+using namespace iwarp::bytes;
 
 TEST_CASE("a Reader gives big-endian integers in order") {
   const auto octets = *iwarp::bytes::from_hex("01 0203 04050607 08090a0b0c0d0e0f");

@@ -12,10 +12,7 @@
 
 namespace {
 
-using iwarp::bytes::all_reachable;
-using iwarp::bytes::deterministic;
-using iwarp::bytes::Edge;
-using iwarp::bytes::step;
+using namespace iwarp::bytes;
 
 enum class Door { kClosed, kOpen, kLocked };
 enum class Act { kPush, kPull, kTurnKey };

@@ -7,10 +7,7 @@
 
 namespace {
 
-using iwarp::bytes::Fault;
-using iwarp::bytes::from_hex;
-using iwarp::bytes::Layer;
-using iwarp::bytes::to_hex;
+using namespace iwarp::bytes;
 
 TEST_CASE("hex is grouped as requested") {
   const auto octets = *from_hex("0123456789abcdef");

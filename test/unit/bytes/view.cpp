@@ -11,11 +11,7 @@
 
 namespace {
 
-using iwarp::bytes::Gather;
-using iwarp::bytes::slice;
-using iwarp::bytes::Span;
-using iwarp::bytes::total_size;
-using iwarp::bytes::View;
+using namespace iwarp::bytes;
 
 std::vector<std::byte> flatten(const Gather& pieces) {
   std::vector<std::byte> out;

@@ -18,8 +18,7 @@
 namespace iwarp::test {
 namespace {
 
-using frames::Closing;
-using frames::ConnectionInfo;
+using namespace frames;
 
 constexpr std::uint8_t kFinAck = 0x11, kSyn = 0x02, kSynAck = 0x12, kRst = 0x04;
 

@@ -10,8 +10,7 @@
 namespace iwarp::test {
 namespace {
 
-using frames::Field;
-using frames::Rtr;
+using namespace frames;
 using rdmap::Opcode;
 
 std::string depths(std::initializer_list<unsigned> octets, bool enhanced = false) {

@@ -10,9 +10,7 @@
 namespace iwarp::test {
 namespace {
 
-using frames::PacketKind;
-using frames::parse_packet;
-using frames::TcpSegment;
+using namespace frames;
 
 constexpr int kLinks[] = {frames::kLinkEthernet, frames::kLinkCooked, frames::kLinkCooked2,
                           frames::kLinkNull,     frames::kLinkLoop,   frames::kLinkRaw,

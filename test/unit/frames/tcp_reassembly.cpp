@@ -16,8 +16,7 @@ namespace frames = apps::frames;
 
 namespace {
 
-using frames::PacketMark;
-using frames::TcpReassembly;
+using namespace frames;
 
 /// Collects the reassembled stream; missing octets become 0xEE.
 struct Sink final : frames::StreamSink {

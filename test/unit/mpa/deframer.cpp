@@ -10,8 +10,7 @@
 namespace iwarp::test {
 namespace {
 
-using mpa::Deframer;
-using mpa::Step;
+using namespace mpa;
 
 constexpr std::size_t kWhole = static_cast<std::size_t>(-1);
 

@@ -15,9 +15,7 @@ namespace iwarp::test {
 namespace {
 
 using bytes::Gather;
-using mpa::Framer;
-using mpa::FramerOptions;
-using mpa::PayloadMode;
+using namespace mpa;
 
 constexpr std::size_t kAll = 1024;
 

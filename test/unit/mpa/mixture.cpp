@@ -12,8 +12,7 @@ namespace iwarp::test {
 namespace {
 
 using bytes::Scatter;
-using mpa::Deframer;
-using mpa::Step;
+using namespace mpa;
 
 constexpr std::size_t kDdpHeader = 14;
 

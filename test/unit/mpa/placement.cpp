@@ -10,8 +10,7 @@ namespace iwarp::test {
 namespace {
 
 using bytes::Scatter;
-using mpa::Deframer;
-using mpa::Step;
+using namespace mpa;
 
 constexpr std::size_t kHeader = 14;
 constexpr std::byte kGuard{0xA5};

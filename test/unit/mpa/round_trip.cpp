@@ -9,9 +9,7 @@
 namespace iwarp::test {
 namespace {
 
-using mpa::Deframer;
-using mpa::Framer;
-using mpa::PayloadMode;
+using namespace mpa;
 
 struct Mode {
   bool markers;

@@ -17,8 +17,7 @@ namespace iwarp::rdma_core {
 namespace {
 
 using rdmap::Opcode;
-using verbs::AsyncEvent;
-using verbs::AsyncEventType;
+using namespace verbs;
 using Told = std::optional<ibv_event_type>;
 
 constexpr Told kNone{};

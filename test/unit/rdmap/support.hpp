@@ -25,10 +25,7 @@ inline doctest::String toString(StreamState state) { return std::string(to_strin
 namespace iwarp::rdmap::test {
 
 using bytes::Layer;
-using ddp::test::hex;
-using ddp::test::Log;
-using ddp::test::Octets;
-using ddp::test::segment;
+using namespace ddp::test;
 
 inline std::string text(bytes::View octets) { return bytes::to_hex(octets); }
 

@@ -20,9 +20,7 @@
 namespace iwarp::test {
 namespace {
 
-using trace::CaptureEnds;
-using trace::CaptureFile;
-using trace::CaptureTap;
+using namespace trace;
 
 const CaptureEnds kV4{{"10.1.2.3", 40001}, {"10.1.2.4", 7174}};
 const CaptureEnds kV6{{"fd00::1", 40001}, {"fd00::2", 7174}, false};

@@ -19,8 +19,7 @@
 namespace iwarp::test::logs {
 namespace {
 
-using trace::QlogFile;
-using trace::QlogTap;
+using namespace trace;
 
 const trace::CaptureEnds kEnds{{"10.1.2.3", 40001}, {"fd00::1", 7174}, false};
 

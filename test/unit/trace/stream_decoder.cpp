@@ -12,9 +12,7 @@
 namespace iwarp::test {
 namespace {
 
-using trace::CrcVerdict;
-using trace::FrameKind;
-using trace::Side;
+using namespace trace;
 
 TEST_CASE("every frame of a script is decoded as sent, for each choice of M and C [MPA-70]") {
   for (const bool near_markers : {false, true}) {

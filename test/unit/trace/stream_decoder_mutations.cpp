@@ -9,8 +9,7 @@
 namespace iwarp::test {
 namespace {
 
-using trace::CrcVerdict;
-using trace::Side;
+using namespace trace;
 
 /// Returns a script in which the near end sends matching startup frames and then one vector. If the
 /// vector is from the middle of a stream with markers, an FPDU of suitable size precedes it.

@@ -13,9 +13,7 @@
 namespace iwarp::test {
 namespace {
 
-using trace::CrcVerdict;
-using trace::FrameKind;
-using trace::Side;
+using namespace trace;
 
 /// Returns many FPDUs of one side. Their sizes differ, so that markers fall on different positions
 /// in the FPDUs.

@@ -16,8 +16,7 @@ namespace iwarp::test {
 namespace {
 
 using std::chrono::microseconds;
-using trace::PrinterOptions;
-using trace::TextPrinter;
+using namespace trace;
 
 mpa::TimePoint at(int micros) { return mpa::TimePoint(microseconds(micros)); }
 
