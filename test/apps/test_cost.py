@@ -226,13 +226,6 @@ class Cost(Case):
             self.assertEqual(p99[2] == "overloaded", slow["p99_us"] is None)
         self.fails("--load", "predict", "--load", "1")
 
-    def test_one_octet_more_costs_one_octet_more(self):
-        for name in ("kernel sockets", "TOE"):
-            cost, more = (next(way for way in self.predicted("--size", size)["ways"] if way["way"] == name)["total_us"]
-                          for size in (65536, 65537))
-            self.assertLess(cost, more)
-            self.assertLess(more, cost * (1 + 2 / 65536))
-
     def test_crossover_and_table_agree_at_the_crossover(self):
         """Registering has a step at each page, so one octet more than a page matters near the crossover."""
         for arguments in (["--size", "192K"], ["--size", 192 * 1024 + 1], ["--size", "130K"], ["--size", "4M"],
@@ -261,12 +254,6 @@ class Cost(Case):
         self.assertLess(low, 192)
         self.assertGreater(high, 192)
         self.assertRegex(re.sub(r"\s+", " ", text), r"us \(no certain difference from sockets\) if each transfer registers")
-
-    def test_an_rnic_is_compared_with_a_toe_too(self):
-        value = json.loads(self.assert_ok(run("cost", "predict", "--json", "--preset", "2003")))
-        sizes = {c["over"]: c.get("size") for c in value["crossovers"]
-                 if c["what"] == "processor time, buffers registered each time"}
-        self.assertGreater(sizes["TOE"], sizes["kernel sockets"])
 
     def test_report_is_one_file(self):
         page = self.scratch / "report.html"

@@ -1,19 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests `iwarp explain` on captures of siw and of this stack, intact and damaged, from files and pipes, as text and
-JSON."""
+JSON. Compares the output for the captures that users try first line by line: after an intended change, set
+IWARP_UPDATE_SNAPSHOTS=1 to update the expected output, and read the diff."""
 import gzip
+import os
 import pathlib
 import random
 import re
 import resource
 import struct
 import subprocess
+import sys
 
 import made_capture
 from made_capture import crc32c, records, sends
 from support import IWARP, TIMEOUT, SANITIZER, Case, main, objects, run
 
-SIW = pathlib.Path(__file__).resolve().parents[1] / "vectors" / "siw"
+VECTORS = pathlib.Path(__file__).resolve().parents[1] / "vectors"
+SIW = VECTORS / "siw"
+sys.path.insert(0, str(VECTORS))
+from samples import SAMPLES  # noqa: E402
 
 
 def pcapng(capture):
@@ -355,6 +361,19 @@ class Datagrams(Case):
         text = self.assert_ok(run("explain", path))
         self.assertIn("left out: 6 packets of RoCE v2 (UDP 4791)\nleft out: 1 packet without TCP\n", text)
         self.assertEqual(objects(self.assert_ok(run("explain", "--json", path)))[-1]["roce_packets"], 6)
+
+
+class Samples(Case):
+    maxDiff = None
+
+    def test_every_line_is_as_reviewed(self):
+        for name, make in SAMPLES.items():
+            with self.subTest(name=name):
+                text = self.assert_ok(run("explain", self.written(f"{name}.pcap", make())))
+                expected = VECTORS / "samples" / f"{name}.txt"
+                if os.environ.get("IWARP_UPDATE_SNAPSHOTS") == "1":
+                    expected.write_text(text)
+                self.assertEqual(text, expected.read_text())
 
 
 if __name__ == "__main__":

@@ -219,7 +219,8 @@ TEST_CASE("large Reads start in groups of a quarter of the unanswered ones") {
   CHECK(pair.started() == kDepth);
 }
 
-TEST_CASE("a Read waits for its group until the answers before it have arrived or a request follows it") {
+TEST_CASE(
+    "a Read waits for its group until the answers before it have arrived or a request follows it") {
   Reading pair(kLarge);
   for (std::size_t i = 0; i < 5; ++i) pair.read(kLarge);
   REQUIRE(pair.started() == 4);

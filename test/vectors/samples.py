@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Makes captures of the same kinds as Wireshark's sample captures, whose license is not stated. The captures have
-the same deviations of the peers and the same gaps, but generated octets. test/apps/test_explain_samples.py
+the same deviations of the peers and the same gaps, but generated octets. test/apps/test_explain.py
 compares the output of `iwarp explain` for each of them with samples/NAME.txt.
 
 usage: samples.py OUT_DIR     writes a file NAME.pcap for each capture

@@ -286,16 +286,6 @@ TEST_CASE("a capture that lacks one packet loses its frame, and reports the loss
   }
 }
 
-TEST_CASE("duplicated packets change nothing") {
-  auto wire = whole();
-  for (std::size_t i = 3; i + 1 < wire.packets.size(); i += 3) {
-    wire.packets.insert(wire.packets.begin() + static_cast<std::ptrdiff_t>(i), wire.packets[i - 1]);
-  }
-  const auto seen = look_at(wire);
-  CHECK(seen.frames == 12);
-  CHECK(seen.violations == 1);
-}
-
 TEST_CASE("a capture that begins in the middle, and a capture of one direction") {
   Wire middle;
   middle.script(short_session({}), 4);

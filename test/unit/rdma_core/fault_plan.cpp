@@ -26,9 +26,7 @@ std::string why(const std::string& text) {
   return out.error();
 }
 
-Book book(const std::string& text) {
-  return Book(parse_plan(text).value());
-}
+Book book(const std::string& text) { return Book(parse_plan(text).value()); }
 
 /// Counts `events` completions of a queue pair. Returns the ordinals of the completions at which
 /// the first rule is due.

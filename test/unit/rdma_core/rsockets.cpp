@@ -99,25 +99,22 @@ constexpr Outbound::Options kSome{
 
 TEST_CASE("sent data wraps around the ring, and fills one target after the other") {
   Outbound out(kSome);
-  const auto first = out.take(4096);
-  REQUIRE(first);
-  CHECK(first->at == 0);
-  CHECK(first->length == 4096);
-  CHECK(first->address == 1000);
-  CHECK(first->key == 7);
+  const auto first = out.take(4096).value();
+  CHECK(first.at == 0);
+  CHECK(first.length == 4096);
+  CHECK(first.address == 1000);
+  CHECK(first.key == 7);
   REQUIRE(out.add({90000, 8, 4096}));
-  const auto second = out.take(4096);  // this range ends where the first target ends
-  REQUIRE(second);
-  CHECK(second->at == 4096);
-  CHECK(second->length == 5000 - 4096);
-  CHECK(second->address == 1000 + 4096);
+  const auto second = out.take(4096).value();  // this range ends where the first target ends
+  CHECK(second.at == 4096);
+  CHECK(second.length == 5000 - 4096);
+  CHECK(second.address == 1000 + 4096);
   out.completed(4096);
   out.completed(0);
-  const auto third = out.take(4096);  // this range ends where the ring ends
-  REQUIRE(third);
-  CHECK(third->address == 90000);
-  CHECK(third->at == 5000);
-  CHECK(third->length == 8192 - 5000);
+  const auto third = out.take(4096).value();  // this range ends where the ring ends
+  CHECK(third.address == 90000);
+  CHECK(third.at == 5000);
+  CHECK(third.length == 8192 - 5000);
   CHECK_FALSE(out.take(1));  // There is no credit.
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tests the wire format of datagrams, and a queue pair that receives datagrams from any sender.
+// Tests the wire format of datagrams, which sequence numbers are accepted from each sender, and a
+// queue pair that receives datagrams from any sender.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/fpdu.hpp"
+#include "iwarp/verbs/arrivals.hpp"
 #include "iwarp/verbs/datagram_queue_pair.hpp"
 
 namespace iwarp::verbs {
@@ -325,6 +327,46 @@ TEST_CASE("datagrams that the socket does not accept now are prepared again, in 
   CHECK(ready[0].octets().size() == kDatagramOverhead + 2);
   for (auto& one : ready) end.qp.sent(one, true);
   CHECK(end.qp.counters().sent == 4);
+}
+
+TEST_CASE("each number of a sender is accepted once, in any order, unless it is too old") {
+  Arrivals arrivals;
+  const DatagramSender sender{.ip = kThere, .qp = 1, .instance = 1};
+  const DatagramSender other{.ip = kThere, .qp = 1, .instance = 2};
+  for (const std::uint32_t start : {1U, 0xFFFFFF00U}) {
+    arrivals.clear();
+    CHECK(arrivals.take(sender, start + 10));
+    CHECK(arrivals.take(sender, start));  // This datagram is late.
+    CHECK(arrivals.take(other, start));
+    for (std::uint32_t i = 0; i != 2000; ++i) {
+      CHECK(arrivals.take(sender, start + i) == (i != 0 && i != 10));
+      CHECK_FALSE(arrivals.take(sender, start + i));
+    }
+    CHECK_FALSE(arrivals.take(sender, start + 1999 - Arrivals::kWindow));
+    CHECK(arrivals.take(sender, start + 100000));
+    CHECK(arrivals.take(sender, start + 100000 - Arrivals::kWindow + 1));
+    CHECK_FALSE(arrivals.take(sender, start + 1999));
+  }
+}
+
+TEST_CASE("256 senders are remembered at a time, and none of their numbers is accepted twice") {
+  constexpr std::uint32_t kSenders = 256;
+  Arrivals arrivals;
+  std::uint32_t msn = 1;
+  const auto of = [](std::uint32_t n) {
+    return DatagramSender{.ip = kThere, .qp = 0x800000 | n, .instance = n * 0x9E3779B1};
+  };
+  for (std::uint32_t n = 0; n != kSenders; ++n) CHECK(arrivals.take(of(n), msn));
+  for (std::uint32_t n = 0; n != kSenders; ++n) CHECK_FALSE(arrivals.take(of(n), msn));
+  ++msn;
+  CHECK(arrivals.take(of(0), msn));
+  for (std::uint32_t n = 1; n != kSenders; ++n) CHECK(arrivals.take(of(n), msn));
+  CHECK_FALSE(arrivals.take(of(0), msn));
+  // One more sender evicts the least recently heard sender, and no other.
+  CHECK(arrivals.take(of(kSenders), msn));
+  for (std::uint32_t n = 2; n <= kSenders; ++n) CHECK_FALSE(arrivals.take(of(n), msn));
+  CHECK_FALSE(arrivals.take(of(0), msn));
+  CHECK(arrivals.take(of(1), msn));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the queue pair's state machine with its committed copy, and checks that every enumerator
-// has a name.
+// has a name, and every error a text.
 #include "iwarp/verbs/qp_fsm.hpp"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,9 @@
 #include <set>
 
 #include "connection/connection_fsm.hpp"
+#include "iwarp/rdmap/terminate.hpp"
 #include "iwarp/verbs/datagram_fsm.hpp"
+#include "iwarp/verbs/error_guide.hpp"
 #include "iwarp/verbs/errors.hpp"
 
 namespace iwarp::verbs {
@@ -57,6 +59,27 @@ TEST_CASE("every error has a distinct text, and the category has a name") {
   const std::error_code error = Errc::kQueueFull;
   CHECK(error.message() == "the queue is full");
   CHECK(Errc{} != Errc::kInvalidArgument);
+}
+
+TEST_CASE("every Terminate that an RFC assigns has an explanation and advice") {
+  const std::string unknown = guidance({bytes::Layer::kMpa, 9, 0x99, ""}).meaning;
+  for (const auto& fault : rdmap::known_faults()) {
+    CAPTURE(bytes::to_string(fault));
+    const auto known = guidance(fault);
+    CHECK(std::string(known.meaning) != unknown);
+    CHECK_FALSE(std::string(known.meaning).empty());
+    CHECK_FALSE(std::string(known.advice).empty());
+  }
+}
+
+TEST_CASE("a vendor_err identifies one Terminate") {
+  CHECK(vendor_error({bytes::Layer::kDdp, 2, 0x02, ""}) == 0x11202);
+  for (const auto& fault : rdmap::known_faults()) {
+    CHECK(fault_of_vendor_error(vendor_error(fault)) == fault);
+  }
+  CHECK_FALSE(fault_of_vendor_error(0).has_value());
+  CHECK_FALSE(fault_of_vendor_error(kInjectedVendorError).has_value());
+  CHECK_FALSE(fault_of_vendor_error(0x1011202).has_value());
 }
 
 }  // namespace
