@@ -33,7 +33,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view word, std::span<const std::string> known) {
   if (word.size() > kLongest) return "";
   std::string_view best;
-  std::size_t least = word.size() / 3 + 1;
+  std::size_t least = word.size() / 3;
   for (const auto& candidate : known) {
     const auto found = distance(word, candidate);
     if (found > least || (found == least && !best.empty())) continue;

@@ -276,10 +276,12 @@ int execute_watched(const std::vector<std::string>& words, Environment variables
 /// Error with the text "FILE:LINE: what is wrong", where FILE is the `word` that the user gave.
 void check_faults(const std::string& file, const std::string& word) {
   namespace fault = rdma_core::fault;
+  errno = 0;
   std::ifstream in(file, std::ios::binary);
   std::string text(fault::kMaxPlan + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!in.is_open() || in.bad()) throw UsageError("--fault: " + word + ": cannot be read");
+  if (!in.is_open() || in.bad())
+    throw UsageError("--fault: cannot read " + word + ": " + errno_text());
   text.resize(static_cast<std::size_t>(in.gcount()));
   const auto plan = fault::parse_plan(text);
   if (!plan) throw UsageError(fmt::format("{}:{}: {}", word, plan.error().line, plan.error().why));
@@ -329,6 +331,11 @@ int run_run(const cli::Given& given, RunOptions options) {
   }
   const Environment variables = environment(given, options);
   const bool is_quiet = options.quiet || settings.log == verbs::LogLevel::kOff;
+  if (!is_quiet) {
+    for (const auto& line : misspelled_variables()) {
+      fmt::print(stderr, "iwarp run: warning: {}\n", line);
+    }
+  }
   if (tries_seeds) {
     return execute_seeds(words, variables, *settings.adversary, fails, is_quiet);
   }

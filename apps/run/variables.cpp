@@ -2,9 +2,14 @@
 // Returns one IWARP_* variable for each option that was given, with the option's value.
 #include "variables.hpp"
 
+#include <fmt/format.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
+#include "command_line/suggest.hpp"
 #include "common/base/input_file.hpp"
 #include "common/connection/options.hpp"
 
@@ -41,6 +46,25 @@ Environment variables_of(const cli::Given& given) {
   // an IWARP_TLS that the user has set.
   if (wants_tls && !given.has("--tls")) out.push_back({"IWARP_TLS", "on"});
   if (given.has("--quiet")) out.push_back({"IWARP_LOG", "off"});
+  return out;
+}
+
+std::vector<std::string> misspelled_variables() {
+  constexpr std::string_view kPrefix = "IWARP_";
+  std::vector<std::string> known;
+  for (const auto& option : options::all()) known.push_back(option.variable);
+  for (std::string& name : known) name.erase(0, kPrefix.size());
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    // IWARP_LONG=1 is for the tests of this project.
+    if (!text.starts_with(kPrefix) || text.starts_with("IWARP_LONG=")) continue;
+    const auto name = text.substr(kPrefix.size(), text.find('=') - kPrefix.size());
+    const std::string near = cli::nearest(name, known);
+    if (near.empty() || near == name) continue;
+    out.push_back(
+        fmt::format("unknown variable {0}{1}; did you mean {0}{2}?", kPrefix, name, near));
+  }
   return out;
 }
 

@@ -17,5 +17,8 @@ using Environment = std::vector<Variable>;
 
 /// Returns the variables of the options that were given.
 Environment variables_of(const cli::Given& given);
+/// Returns a line for each IWARP_* variable of this process whose name is close to that of an
+/// option's variable, but not the same. The libraries ignore such a variable.
+std::vector<std::string> misspelled_variables();
 
 }  // namespace iwarp::apps

@@ -41,6 +41,7 @@ class Plans(Planned):
         result = subprocess.run([IWARP, "run", "--fault", self.scratch / "none", "touch", mark],
                                 text=True, capture_output=True, timeout=60, env=environment())
         self.assertEqual((result.returncode, mark.exists()), (2, False), result)
+        self.assertRegex(result.stderr, r"^iwarp run: --fault: cannot read \S+/none: no such file or directory$")
 
     def test_the_rules_may_come_from_a_pipe(self):
         """`--fault <(...)`: iwarp run checks the rules, and each device of CMD reads them again."""

@@ -283,6 +283,16 @@ class Command(Run):
             with self.subTest(words=words):
                 self.assert_fails(self.iwarp_run(*words), 2, pattern)
 
+    def test_a_misspelled_variable_is_reported(self):
+        # A name that is close to none, or that only the tests use, belongs to another program.
+        names = {"IWARP_LIEK": "rxe", "IWARP_CAREFULL": "on", "IWARP_CRC": "off", "IWARP_HOME": "/", "IWARP_LONG": "1"}
+        result = self.iwarp_run("true", **names)
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(sorted(result.stderr.splitlines()),
+                         ["iwarp run: warning: unknown variable IWARP_CAREFULL; did you mean IWARP_CAREFUL?",
+                          "iwarp run: warning: unknown variable IWARP_LIEK; did you mean IWARP_LIKE?"])
+        self.assertEqual(self.iwarp_run("--quiet", "true", **names).stderr, "")
+
     def test_a_program_that_will_not_be_preloaded_is_run_with_a_warning(self):
         usual = ("/bin/busybox", "/sbin/ldconfig")
         static = next((path for path in usual if is_static(path)), None)
