@@ -145,7 +145,8 @@ class Failures(Case):
             port = server.port
             self.assert_fails(run("serve", self.dir, "--listen", f"127.0.0.1:{port}"), 1,
                               rf"^iwarp serve: cannot listen on 127.0.0.1:{port}: address in use$")
-        refused = rf"cannot connect to 127.0.0.1:{port}: connection refused$"
+        refused = rf"cannot connect to 127.0.0.1:{port}: connection refused " \
+                  r"\(no program listens there: start the server first, or correct the address and port\)$"
         self.assert_fails(run("get", f"iwarp://127.0.0.1:{port}/x", self.out), 1, "^iwarp get: " + refused)
         self.assert_fails(run("put", self.file("x", 1), f"iwarp://127.0.0.1:{port}/x"), 1, "^iwarp put: " + refused)
         self.assert_fails(run("ping", f"127.0.0.1:{port}"), 1, "^iwarp ping: " + refused)

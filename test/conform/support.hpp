@@ -11,7 +11,9 @@ using namespace apps::conform;
 inline void passes(Script&) {}
 inline void fails(Script&) { throw Failed{"Terminate 1/1/00 & <more>", "nothing \"at all\"\x01"}; }
 inline void skips(Script&) { throw Skipped{"the peer does not offer markers"}; }
-inline void gone(Script&) { throw Unreachable("cannot connect to 192.0.2.7:7174: refused"); }
+inline void gone(Script&) {
+  throw Unreachable("cannot connect to 192.0.2.7:7174: refused", " (start it)");
+}
 inline void interrupts(Script&) { throw apps::Interrupted(); }
 
 constexpr Case made(std::string_view id, std::string_view section, std::string_view requirements,

@@ -153,7 +153,10 @@ void connect_qp(net::Rnic& rnic, verbs::QueuePair& qp, const net::Address& to,
   for (;;) {
     if (const auto event = events.poll()) {
       if (event->type == net::CmEvent::Type::kEstablished) return;
-      throw failed(to_text(*event));
+      // Of "connect to ADDRESS: reason", the reason is enough.
+      const auto why = to_text(*event);
+      const auto known = "connect to " + net::to_string(event->peer) + ": ";
+      throw failed(why.starts_with(known) ? lower_first(why.substr(known.size())) : why);
     }
     wait_readable(events.fd(), -1);
   }

@@ -142,7 +142,7 @@ Outcome run_session(const Session& session, const Target& target, const PeerTime
     out.reached = false;
   } catch (const Unreachable& unreachable) {
     out.expected = "a connection to the peer";
-    out.came = unreachable.what();
+    out.came = unreachable.why;
     out.reached = false;
   }
   out.record = script.record();

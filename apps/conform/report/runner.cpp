@@ -60,8 +60,8 @@ Result run_case(const Case& what, const Target& target) {
     result.outcome = Outcome::kSkip;
     result.why = skipped.why;
   } catch (const Unreachable& unreachable) {
-    fail("a connection to the peer", unreachable.what());
-    result.unreachable = true;
+    fail("a connection to the peer", unreachable.why);
+    result.unreachable = unreachable.what();
   }
   result.took = Clock::now() - start;
   result.record = script.record();
@@ -112,9 +112,10 @@ void run_all(const std::vector<const Case*>& cases, const Target& target, const 
       break;
     }
     const Result& result = report.results.back();
-    if (result.unreachable && report.results.size() == 1) throw Error(result.came);
+    const bool is_unreachable = !result.unreachable.empty();
+    if (is_unreachable && report.results.size() == 1) throw Error(result.unreachable);
     observer.ended(result);
-    in_vain = result.unreachable ? in_vain + 1 : 0;
+    in_vain = is_unreachable ? in_vain + 1 : 0;
     if (in_vain == kTimeout) {
       report.ended_early =
           fmt::format("{} (check that the peer still works, then repeat the run)", result.came);

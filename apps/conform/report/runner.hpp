@@ -17,11 +17,12 @@ using report::Outcome;
 struct Result {
   const Case* what = nullptr;
   Outcome outcome = Outcome::kPass;
-  std::string expected;      ///< for kFail: what the case expected
-  std::string came;          ///< for kFail: what the peer did
-  std::string why;           ///< for kSkip: the reason
-  std::string record;        ///< frames of the case as text; only if Target::verbose is set
-  bool unreachable = false;  ///< for kFail: true if no connection could be established at all
+  std::string expected;  ///< for kFail: what the case expected
+  std::string came;      ///< for kFail: what the peer did
+  std::string why;       ///< for kSkip: the reason
+  std::string record;    ///< frames of the case as text; only if Target::verbose is set
+  std::string
+      unreachable{};  ///< for kFail: why no connection could be established at all, or empty
   std::chrono::nanoseconds took{};
 };
 

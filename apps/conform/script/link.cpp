@@ -18,6 +18,7 @@
 #include "command_line/stop.hpp"
 #include "common/base/error.hpp"
 #include "common/base/names.hpp"
+#include "iwarp/net/connect_advice.hpp"
 
 namespace iwarp::apps::conform {
 namespace {
@@ -89,7 +90,7 @@ void Link::close() {
 }
 
 Link Link::connect(const net::Address& to, Clock::time_point deadline, const LinkOptions& options) {
-  std::string why = "no address";
+  std::error_code why(EADDRNOTAVAIL, std::generic_category());
   for (const auto& address : addresses_of(to)) {
     const auto found = resolve(address, AI_NUMERICHOST);
     const addrinfo* const a = found.get();
@@ -101,14 +102,16 @@ Link Link::connect(const net::Address& to, Clock::time_point deadline, const Lin
     if (errno == EINPROGRESS) {
       if (!wait_for(link.socket_, POLLOUT, deadline)) {
         throw Unreachable(
-            fmt::format("cannot connect to {}: no answer within the time limit", to_string(to)));
+            fmt::format("cannot connect to {}: no answer within the time limit", to_string(to)),
+            net::connect_advice(std::make_error_code(std::errc::timed_out)));
       }
       errno = socket_error(link.socket_);
       if (errno == 0) return link;
     }
-    why = errno_text();
+    why.assign(errno, std::generic_category());
   }
-  throw Unreachable(fmt::format("cannot connect to {}: {}", to_string(to), why));
+  throw Unreachable(fmt::format("cannot connect to {}: {}", to_string(to), to_text(why)),
+                    net::connect_advice(why));
 }
 
 bool Link::send(bytes::View octets, Clock::time_point deadline) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "common/base/error.hpp"
 #include "iwarp/bytes/view.hpp"
@@ -22,7 +23,11 @@ using Clock = std::chrono::steady_clock;
 /// Thrown if the peer under test cannot be reached. In this case there is nothing to test.
 class Unreachable : public Error {
  public:
-  using Error::Error;
+  /// `advice` says what the user can do, see net::connect_advice().
+  explicit Unreachable(const std::string& reason, std::string_view advice = {})
+      : Error(reason + std::string(advice)), why(reason) {}
+
+  const std::string why;  ///< what() without the advice
 };
 
 /// Socket options, which are set before the socket connects.

@@ -61,7 +61,7 @@ void Script::open() {
   } catch (const Unreachable& unreachable) {
     // If this case has connected to the peer before, the case fails because the peer can no longer
     // be reached.
-    if (met_) throw Failed{"one more connection with the peer", unreachable.what()};
+    if (met_) throw Failed{"one more connection with the peer", unreachable.why};
     throw;
   }
   met_ = true;

@@ -2,6 +2,7 @@
 // Uses non-blocking sockets and poll(2). A stop signal interrupts each wait.
 #include "measure/basics/socket.hpp"
 
+#include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -18,6 +19,7 @@
 #include "common/base/error.hpp"
 #include "common/base/names.hpp"
 #include "common/serving/listen_error.hpp"
+#include "iwarp/net/connect_advice.hpp"
 
 namespace iwarp::apps::measure {
 
@@ -99,7 +101,8 @@ Socket Socket::connect(const net::Address& to, Clock::time_point deadline,
     if (error == 0) return out;
   }
   const std::error_code why(error, std::generic_category());
-  throw Error("cannot connect to " + to_string(to) + ": " + to_text(why));
+  throw Error(fmt::format("cannot connect to {}: {}{}", to_string(to), to_text(why),
+                          net::connect_advice(why)));
 }
 
 void Socket::send(bytes::View octets, Clock::time_point deadline) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "iwarp/net/channel_port.hpp"
+#include "iwarp/net/connect_advice.hpp"
 #include "sockets/sockets.hpp"
 
 namespace iwarp::net {
@@ -267,26 +268,11 @@ CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& f
   return out;
 }
 
-namespace {
-
-// Returns a text in brackets that says what the user can do about an error of TCP.
-std::string_view advice(const std::error_code& error) {
-  if (error == Errc::kConnectionRefused) {
-    return " (no program listens there: start the server first, or correct the address and port)";
-  }
-  if (error == Errc::kTimedOut) {
-    return " (check the address, and check that no firewall drops TCP to this port)";
-  }
-  return {};
-}
-
-}  // namespace
-
 CmEvent connect_failed(std::string_view what, const std::error_code& error) {
   CmEvent out;
   out.type = CmEvent::Type::kConnectFailed;
   out.error = to_errc(error);
-  out.why = fmt::format("{}: {}{}", what, error.message(), advice(out.error));
+  out.why = fmt::format("{}: {}{}", what, error.message(), connect_advice(error));
   return out;
 }
 
