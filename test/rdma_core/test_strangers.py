@@ -97,5 +97,15 @@ class Strangers(Case):
     def test_on_two_hosts(self):
         self.check_both(True)
 
+    def test_a_server_without_free_descriptors_says_so(self):
+        port = free_port()
+        with Program("rping", "-s", "-P", "-a", "127.0.0.1", "-p", port) as server:
+            server.listens(port)
+            fds = len(os.listdir(f"/proc/{server.process.pid}/fd"))
+            resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE, (fds + 1, self.most))
+            self.run_program("rping", "-c", "-C", 1, "-a", "127.0.0.1", "-p", port, statuses=range(1, 256))
+            server.says(r"(?m)^iwarp: 127\.0\.0\.1:\d+ is refused: too few file descriptors are free for another "
+                        r"connection \(raise ulimit -n\)$")
+
 
 main("rping", "prlimit")

@@ -67,7 +67,7 @@ const TlsCarriers::Factory& TlsCarriers::listening() const {
 decltype(net::ListenOptions::setup_failed) log_refused_peers() {
   return [refusals = std::make_shared<Refusals>()](
              const net::Address& peer, net::SetupFailure reason, const std::string& why) {
-    if (reason != net::SetupFailure::kCarrier) return;
+    if (reason != net::SetupFailure::kCarrier && reason != net::SetupFailure::kNoRoom) return;
     const bool is_new = refusals->first_time(peer.host, why);
     log_event({.level = is_new ? verbs::LogLevel::kWarning : verbs::LogLevel::kInfo,
                .event = "peer_refused",

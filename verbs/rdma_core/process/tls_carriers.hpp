@@ -36,10 +36,10 @@ class TlsCarriers {
   std::string why_none_listens_;
 };
 
-/// Returns a function for ListenOptions::setup_failed, which logs why a peer was refused if TLS or
-/// its absence is the reason. The function logs each pair of host and reason as a warning only
-/// once, and at level information after that, so that unknown hosts cannot flood the log with
-/// warnings.
+/// Returns a function for ListenOptions::setup_failed, which logs why a peer was refused if TLS,
+/// its absence, or a lack of room for one more connection is the reason. The function logs each
+/// pair of host and reason as a warning only once, and at level information after that, so that
+/// unknown hosts cannot flood the log with warnings.
 decltype(net::ListenOptions::setup_failed) log_refused_peers();
 
 }  // namespace iwarp::rdma_core

@@ -14,6 +14,9 @@ namespace {
 
 using verbs::Errc;
 
+constexpr const char* kNoDescriptors =
+    "too few file descriptors are free for another connection (raise ulimit -n)";
+
 // Refuses IRD and ORD values that do not fit into the wire format, instead of truncating them.
 // [VRB-24]
 std::error_code check(const mpa::StartupOptions& startup) {
@@ -167,11 +170,11 @@ std::shared_ptr<DrivenConnection> Rnic::Impl::respond(UniqueFd socket, const Add
                                                       const ListenOptions& listen_options,
                                                       CmChannel& channel) {
   const Address local = local_address(socket.get());
-  auto pending =
-      setups.admit({.source = source_of(peer),
-                    .port = local.port,
-                    .is_local = is_local(peer, local),
-                    .to_evict = missing_descriptors(socket.get(), options.reserved_descriptors)});
+  const auto missing = missing_descriptors(socket.get(), options.reserved_descriptors);
+  auto pending = setups.admit({.source = source_of(peer),
+                               .port = local.port,
+                               .is_local = is_local(peer, local),
+                               .to_evict = missing});
   std::unique_ptr<Carrier> carrier;
   if (listen_options.carrier != nullptr) {
     carrier = listen_options.carrier->make(CarrierSocket(socket.get()), {});
@@ -180,7 +183,8 @@ std::shared_ptr<DrivenConnection> Rnic::Impl::respond(UniqueFd socket, const Add
   if (!pending) {  // [SCTP-4]
     CountedSetup(passive_setups).failed(SetupFailure::kNoRoom);
     if (listen_options.setup_failed) {
-      listen_options.setup_failed(peer, SetupFailure::kNoRoom, meaning(SetupFailure::kNoRoom));
+      listen_options.setup_failed(peer, SetupFailure::kNoRoom,
+                                  missing != 0 ? kNoDescriptors : meaning(SetupFailure::kNoRoom));
     }
     reset_on_close(socket.get());
     return nullptr;
