@@ -174,6 +174,22 @@ TEST_CASE("a refused step of a queue pair changes nothing and names the attribut
   }
 }
 
+/// Makes this child process see an RNIC.
+void become_rnic() { ::setenv("IWARP_AS", "iwarp", 1); }
+
+TEST_CASE("an RNIC, whose port has a LID, refuses LID 0 of the peer") {
+  check_line(said_about([] {
+               become_rnic();
+               const Hand hand;
+               hand.to(IBV_QPS_INIT);
+               ibv_qp_attr attr = hand.attributes(IBV_QPS_RTR);
+               attr.ah_attr.is_global = 0;
+               attr.ah_attr.dlid = 0;
+               check(hand.step(attr, kToRtr) == EINVAL, "not refused");
+             }),
+             R"(ibv_modify_qp: to RTR: ah_attr.is_global 0: dlid 0 is the LID of no port \(.*\))");
+}
+
 /// Returns an id with an event channel of its own.
 rdma_cm_id* new_id() {
   rdma_cm_id* out = nullptr;
@@ -400,6 +416,15 @@ TEST_CASE("a queue pair number that no queue pair has is reported when the reque
                (void)next(pair.a.cq);
              }),
              R"(queue pair 0x[0-9a-f]+ cannot connect to its peer: .*)");
+  check_line(said_about([] {
+               become_rnic();
+               const Pair pair([](auto& attr) { attr.dest_qp_num ^= 0x1100; });
+               pair.send();
+               (void)next(pair.a.cq);
+               ::_exit(0);
+             }),
+             R"((queue pair 0x[0-9a-f]+ cannot connect to its peer: connect to \S+: Connection )"
+             R"(refused \(check that dgid [^()]*\)(\niwarp: )?){1,2})");
 }
 
 /// Returns an endpoint without an event channel, so that each call with it blocks.

@@ -92,11 +92,13 @@ bool has_only_left(RcQp& qp) {
 }
 
 void log_not_found(const RcQp& qp, const std::string& why) {
+  // Advice about a TCP address does not help, because the program has passed a GID and a QPN.
+  const auto reason = why.substr(0, why.find(" (no program listens there"));
   log_refusal(
       fmt::format("queue pair {:#08x} cannot connect to its peer: {} (check that dgid and "
                   "dest_qp_num are the peer's GID and QPN, and that the peer's queue pair has "
                   "reached RTR)",
-                  number_of(qp), why));
+                  number_of(qp), reason));
 }
 
 /// Returns whether a connect that failed with `error` may have failed because the peer is not ready
@@ -190,8 +192,12 @@ int OutOfBand::find_peer(const Port& own, const ibv_qp_attr& attr, std::uint32_t
   if (peers_ == OutOfBandPeers::kLoopback && !is_on_this_host(route->peer, own)) {
     return refused(
         kBringUpElsewhere,
-        "IWARP_OOB=loopback permits only peers on this host (use rdma_cm, which perftest does with "
-        "-R, or set IWARP_OOB=on at both ends if both run on this stack)");
+        fmt::format(
+            "{} is not an address of this host, and IWARP_OOB=loopback permits only peers on "
+            "this host (use rdma_cm, which perftest does with -R, or set IWARP_OOB=on at "
+            "both ends if both run on this stack)",
+            to_text(route->peer))
+            .c_str());
   }
   out.route = *route;
   out.of_peer = {

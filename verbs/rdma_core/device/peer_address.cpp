@@ -44,7 +44,8 @@ std::optional<ibv_gid> address_of_peer(const ibv_gid& gid, const Port& own) {
 std::optional<ibv_gid> peer_ip(const ibv_ah_attr& to, const Port& own) {
   if (to.is_global != 0) return address_of_peer(to.grh.dgid, own);
   // The port of a RoCE device has no LID.
-  if (own.lid == 0 || own.gids.empty() || own.gids.front().is_free()) return std::nullopt;
+  if (own.lid == 0 || to.dlid == 0 || own.gids.empty() || own.gids.front().is_free())
+    return std::nullopt;
   std::optional out = own.gids.front().ip;
   const std::uint16_t lid = htons(to.dlid);
   std::memcpy(out->raw + sizeof out->raw - sizeof lid, &lid, sizeof lid);
@@ -106,9 +107,9 @@ int refuse_route(const ibv_ah_attr& to, const Port& own, const char* where) {
   if (to.is_global == 0) {
     return refused(
         EINVAL,
-        "{}is_global 0: the port has no LID (set is_global, grh.dgid and grh.sgid_index; "
-        "ibv_rc_pingpong does so with -g 0)",
-        where);
+        "{}is_global 0: {} (set is_global, grh.dgid and grh.sgid_index; ibv_rc_pingpong does so "
+        "with -g 0)",
+        where, own.lid == 0 ? "the port has no LID" : "dlid 0 is the LID of no port");
   }
   if (index >= own.gids.size()) {
     return refuse_gid_index(fmt::format("{}grh.sgid_index", where), index, own);
