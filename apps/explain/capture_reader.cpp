@@ -56,7 +56,10 @@ std::expected<CaptureReader, std::string> CaptureReader::read(std::FILE* file,
   if (state->handle == nullptr) {
     // If libpcap cannot open the capture, it does not close the file, so close the file here.
     std::fclose(file);
-    return std::unexpected(unreadable(name, error));
+    constexpr std::string_view kUnknown = "unknown file format";
+    const bool is_unknown = error == kUnknown;
+    return std::unexpected(unreadable(
+        name, is_unknown ? fmt::format("{} (use a pcap, pcapng or qlog file)", kUnknown) : error));
   }
   return CaptureReader(std::move(state));
 }

@@ -43,7 +43,8 @@ std::vector<ErrorCode> entries(const std::vector<std::string>& words) {
       const auto code = find_error_code(*word);
       if (!code) {
         throw UsageError(
-            fmt::format("\"{}\" is not a completion status, vendor_err, Terminate, call or event",
+            fmt::format("\"{}\" is not a completion status, vendor_err, Terminate, call or event "
+                        "(iwarp explain-error without arguments lists them)",
                         printable(*word)));
       }
       found.push_back(*code);

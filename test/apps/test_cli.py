@@ -43,7 +43,8 @@ class Usage(Case):
             (("help", "gte"), r"^iwarp help: .*did you mean get\?"),
             (("help", "conection"), r"^iwarp help: .*did you mean connection\?"),
             (("help", "cost", "predcit"), r"^iwarp help: .*did you mean predict\?"),
-            (("explain-error", "24"), r"^iwarp explain-error: \"24\" is not a completion status"),
+            (("explain-error", "24"), r"^iwarp explain-error: \"24\" is not a completion status.*\(iwarp explain-error without "
+             r"arguments lists them\)$"),
             (("explain-error", "ibv_modify_qp", "EPERM"), r"^iwarp explain-error: \"EPERM\" is not a completion status"),
         ):
             with self.subTest(words=words):

@@ -238,6 +238,7 @@ class Spoiled(Explain):
                 self.assertEqual(result.returncode, 1)
                 self.assertRegex(result.stderr, r"^iwarp explain: cannot read the capture .*\n$")
                 self.assertEqual(result.stdout, "")
+        self.assert_fails(run("explain", self.file("noise", 5000)), 1, r"unknown file format \(use a pcap, pcapng or qlog file\)$")
         self.assert_fails(run("explain"), 2, "FILE")
 
     def test_what_was_not_read_is_said_and_the_next_file_is(self):
