@@ -77,6 +77,8 @@ class DatagramRSocket final : public Socket {
   /// Returns the version of the header for messages to this peer.
   Version version_of(const Peer& peer) const;
   void answer(Peer& peer, std::size_t received);
+  /// Returns the count of the reason to drop a message that came from `from`, or null to keep it.
+  std::uint64_t* fault_of(const std::optional<Decoded<QpHeader>>& message, const UdpAddress& from);
   bool take_queue_pair();
   void watch_udp(bool wanted);
   void find_own(Peer& peer);

@@ -132,6 +132,15 @@ void DatagramRSocket::answer(Peer& peer, std::size_t received) {
   (void)::sendto(udp_.get(), octets.data(), length, 0, &address, size_of(address));
 }
 
+std::uint64_t* DatagramRSocket::fault_of(const std::optional<Decoded<QpHeader>>& message,
+                                         const UdpAddress& from) {
+  if (!message) return &dropped_.malformed;
+  const UdpAddress& sender = message->header.sender;
+  if (sender.ip != from.ip) return &dropped_.forged;
+  if (options_.family == AF_INET && !from.is_ipv4()) return &dropped_.forged;
+  return takes_from(sender) ? nullptr : &dropped_.strangers;
+}
+
 // Takes messages from the queue pair. Drops a message if the sender's address in the header of the
 // message is not the source address of the datagram.
 bool DatagramRSocket::take_queue_pair() {
@@ -139,14 +148,8 @@ bool DatagramRSocket::take_queue_pair() {
   const bool taken = endpoint_->take(received_);
   for (const auto& got : received_) {
     const auto message = decode_qp(got.octets);
-    std::uint64_t* const wrong = !message                                   ? &dropped_.malformed
-                                 : message->header.sender.ip != got.from.ip ? &dropped_.forged
-                                 : options_.family == AF_INET && !got.from.is_ipv4()
-                                     ? &dropped_.forged
-                                 : !takes_from(message->header.sender) ? &dropped_.strangers
-                                                                       : nullptr;
-    if (wrong != nullptr) {
-      ++*wrong;
+    if (std::uint64_t* const fault = fault_of(message, got.from)) {
+      ++*fault;
       (void)endpoint_->post_receive(got.slot);
       continue;
     }
