@@ -195,7 +195,7 @@ void Deframer::overtake(bool (*take)(void*), void* context) {
   keep(end_ - begin_);
   end_ = stays;
   begin_ = first;
-  // Makes the current FPDU the current one again.
+  // Returns to the FPDU that was current before the loop.
   fpdu_ = current;
   ulpdu_length_ = current.ulpdu_length();
   phase_ = Phase::kUlpdu;

@@ -67,9 +67,9 @@ Given given(const Parameters& p, const Json& in) {
   return out;
 }
 
-/// Returns the load at a rate in percent of a processor, at the end that the check names. The model
-/// computes the work for the preset's clock. A machine with another clock needs the same number of
-/// cycles.
+/// Returns how much of a processor a transfer at `gbps` takes, in percent, at the end that the
+/// check names. The model computes the work for the preset's clock. A machine with another clock
+/// needs the same number of cycles.
 double load(const Given& g, double gbps) {
   const auto load = load_at(g.mode, g.p, g.w, gbps);
   const auto side = g.in.at("side").get<std::string>();
@@ -131,8 +131,8 @@ double cliff(const Given& g) {
   return cliff_of(rate, g.number("below"), kMost);
 }
 
-/// A number that a publication states, in the unit of its check. The first ones are arithmetic with
-/// numbers of the publication; the others are those of a host that moves a message.
+/// A number that a publication states, in the unit of its check. The first four are computed from
+/// other numbers of the publication; the model predicts the rest for a host that moves a message.
 struct Quantity {
   std::string_view name;
   double (*of)(const Given& g);

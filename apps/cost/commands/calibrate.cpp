@@ -33,7 +33,7 @@ constexpr double kSmallestUncertainty = 0.03;
 /// this share, the result depends more on the other programs than on the machine.
 constexpr double kQuietEnough = 0.1;
 
-/// The parameters that only a fit to transfers tells.
+/// The parameters that cannot be measured directly, but only fitted to transfers.
 const std::vector<std::string> kFitted{"syscall_tx", "syscall_rx",       "segment_tx",
                                        "segment_rx", "small_segment_tx", "small_segment_rx",
                                        "copy_tx",    "copy_rx"};

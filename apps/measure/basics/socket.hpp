@@ -37,7 +37,8 @@ class Socket {
 
   /// Returns the descriptor, which is non-blocking.
   int fd() const { return fd_.get(); }
-  /// Returns the name of the congestion control, or an empty string if the system does not tell it.
+  /// Returns the name of the congestion control, or an empty string if the system does not report
+  /// it.
   std::string congestion() const;
 
  private:

@@ -17,7 +17,8 @@ inline PcieLink pcie_of(const Parameters& p) {
 }
 
 /// How often one message misses each cache of a card, if messages use queue pairs, regions and
-/// pages at random. A card that looks at them in turn and evicts the oldest misses more often.
+/// pages at random. A card that evicts the least recently used entry misses more often if messages
+/// use them in turn.
 struct CacheMisses {
   double context = 0;      ///< state of the queue pair
   double region = 0;       ///< key and permissions of the memory region
