@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that programs under `iwarp run` find no RDMA device of the machine. Needs root: the tests run in a mount
 namespace in which foreign_tree.py has put the files of devices called mana_0 and mana_1. presence/foreign.cpp tests
-the functions of the C library one by one; here that program runs among those files."""
+the functions of the C library one by one; here that program and rdma_socket.py run among those files."""
 import contextlib
 import ctypes
 import json
@@ -17,6 +17,7 @@ from presence import foreign_tree
 from support import PROGRAMS, Case, main, skip_all
 
 IN_C = PROGRAMS.parent / "presence/test_rdma_core.presence_in_c"
+IN_PYTHON = pathlib.Path(__file__).with_name("presence") / "rdma_socket.py"
 PERSONAS = ("iwarp", "roce")
 FOREIGN = r"mana_\d|umad\d|uverbs1|ucm\d|7fff:00|9\.9\.9"
 HERE = own_address()
@@ -98,6 +99,7 @@ class Isolation(Case):
 
     def test_functions_of_the_c_library(self):
         self.run_program(IN_C, plain=True)
+        self.run_program(sys.executable, IN_PYTHON)
 
     def test_shells_and_tools(self):
         for persona in PERSONAS:
