@@ -217,12 +217,19 @@ void World::judge(Link& link, Side& side, std::size_t index) {
   if (op.through != nullptr && op.through->state != Opened::State::kOpen) {
     link.blame("what was opened is closed");
   }
-  if (op.takes_receive() && lacking_receives(link, peer) != 0) {
-    link.lacks_receive = true;
-    const std::size_t which = &peer == link.sides.data() ? 0 : 1;
-    if (link.session->options[which].receive_hold == verbs::Duration::zero()) {
-      link.blame("no receive was posted");
-    }
+  if (op.takes_receive() && lacking_receives(link, peer) != 0) lack_receive(link, peer);
+}
+
+// Records that a message to `side` may wait for a receive. If links share an SRQ, this may be a
+// message of any of them.
+void World::lack_receive(Link& link, Side& side) {
+  const std::size_t which = &side == link.sides.data() ? 0 : 1;
+  for (const auto& other : links) {
+    const bool shares = side.has_srq && other->sides[which].has_srq && other->session != nullptr;
+    if (other.get() != &link && !shares) continue;
+    other->lacks_receive = true;
+    const auto& options = other->session->options[which];
+    if (options.receive_hold == verbs::Duration::zero()) other->blame("no receive was posted");
   }
 }
 

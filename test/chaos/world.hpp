@@ -52,6 +52,7 @@ struct World {
   void judge(Link& link, Side& side, std::size_t index);
   /// Returns the number of messages in flight to `side` for which no receive is posted.
   std::size_t lacking_receives(Link& link, Side& side);
+  void lack_receive(Link& link, Side& side);
 
   // Defined in completions.cpp, which polls the queues and checks every completion:
   void poll();
