@@ -20,8 +20,18 @@
 
 namespace iwarp::test {
 
-/// Returns one line for every pair of state and event, including pairs without an edge. Finds
-/// `to_string(State)` and `to_string(Event)` by argument-dependent lookup.
+/// Returns to_string() of a state or event if its namespace has that function, and otherwise the
+/// name of the enumerator.
+template <typename Enum>
+std::string_view fsm_word(Enum value) {
+  if constexpr (requires { to_string(value); }) {
+    return to_string(value);
+  } else {
+    return bytes::name_of(value);
+  }
+}
+
+/// Returns one line for every pair of state and event, including pairs without an edge.
 template <typename Edges>
 std::string fsm_table(std::string_view name, const Edges& edges) {
   std::ostringstream out;
@@ -29,9 +39,9 @@ std::string fsm_table(std::string_view name, const Edges& edges) {
       << ": state, event, next state, rule; - is an event that has no place there\n";
   for (const auto state : bytes::enumerators<bytes::StateOf<Edges>>()) {
     for (const auto event : bytes::enumerators<bytes::EventOf<Edges>>()) {
-      out << to_string(state) << " " << to_string(event);
+      out << fsm_word(state) << " " << fsm_word(event);
       const auto next = bytes::step(edges, state, event);
-      out << " " << (next ? to_string(*next) : "-");
+      out << " " << (next ? fsm_word(*next) : "-");
       for (const auto& edge : edges) {
         if (edge.from == state && edge.event == event) out << "  " << edge.rfc;
       }
@@ -46,8 +56,8 @@ std::string fsm_graph(std::string_view name, const Edges& edges) {
   std::ostringstream out;
   out << "digraph " << name << " {\n  rankdir=LR;\n  node [shape=box];\n";
   for (const auto& edge : edges) {
-    out << "  " << to_string(edge.from) << " -> " << to_string(edge.to) << " [label=\""
-        << to_string(edge.event) << "\"];\n";
+    out << "  " << fsm_word(edge.from) << " -> " << fsm_word(edge.to) << " [label=\""
+        << fsm_word(edge.event) << "\"];\n";
   }
   out << "}\n";
   return out.str();

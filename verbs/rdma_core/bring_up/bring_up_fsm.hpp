@@ -3,9 +3,7 @@
 // its peer (OutOfBand), and why its requests wait for a peer (Unanswered).
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
 
 #include "iwarp/bytes/fsm.hpp"
 
@@ -18,7 +16,6 @@ enum class PeerState : std::uint8_t {
   kAccepted,  ///< a request was accepted; no other request is
   kConnected,
 };
-inline std::string_view to_string(PeerState state) { return bytes::name_of(state); }
 
 enum class PeerEvent : std::uint8_t {
   kToRts,        ///< the program moved the queue pair to RTS
@@ -27,27 +24,23 @@ enum class PeerEvent : std::uint8_t {
   kAccept,       ///< the peer's request was accepted
   kEstablished,
 };
-inline std::string_view to_string(PeerEvent event) { return bytes::name_of(event); }
 
-using PeerEdge = bytes::Edge<PeerState, PeerEvent>;
 // clang-format off
-inline constexpr std::array kPeerEdges{
-    PeerEdge{PeerState::kListens, PeerEvent::kToRts, PeerState::kReady, "decision 0028"},
-    PeerEdge{PeerState::kListens, PeerEvent::kAccept, PeerState::kAccepted, "decision 0028"},
-    PeerEdge{PeerState::kReady, PeerEvent::kConnect, PeerState::kConnects, "decision 0028"},
-    PeerEdge{PeerState::kReady, PeerEvent::kAccept, PeerState::kAccepted, "decision 0028"},
-    PeerEdge{PeerState::kReady, PeerEvent::kEstablished, PeerState::kConnected, "the connect attempt succeeded before it was cancelled"},
-    PeerEdge{PeerState::kConnects, PeerEvent::kConnectOver, PeerState::kReady, "the connect attempt has ended, and this end may try again"},
-    PeerEdge{PeerState::kConnects, PeerEvent::kAccept, PeerState::kAccepted, "the queue pair connects to itself"},
-    PeerEdge{PeerState::kConnects, PeerEvent::kEstablished, PeerState::kConnected, "decision 0028"},
-    PeerEdge{PeerState::kAccepted, PeerEvent::kToRts, PeerState::kAccepted, "the peer connected before ibv_modify_qp() to RTS"},
-    PeerEdge{PeerState::kAccepted, PeerEvent::kEstablished, PeerState::kConnected, "decision 0028"},
-    PeerEdge{PeerState::kConnected, PeerEvent::kToRts, PeerState::kConnected, "the peer connected before ibv_modify_qp() to RTS"},
-    PeerEdge{PeerState::kConnected, PeerEvent::kEstablished, PeerState::kConnected, "the queue pair connects to itself"},
-};
+inline constexpr auto kPeerEdges = bytes::machine<PeerState::kListens, PeerEvent>({
+    {PeerState::kListens, PeerEvent::kToRts, PeerState::kReady, "decision 0028"},
+    {PeerState::kListens, PeerEvent::kAccept, PeerState::kAccepted, "decision 0028"},
+    {PeerState::kReady, PeerEvent::kConnect, PeerState::kConnects, "decision 0028"},
+    {PeerState::kReady, PeerEvent::kAccept, PeerState::kAccepted, "decision 0028"},
+    {PeerState::kReady, PeerEvent::kEstablished, PeerState::kConnected, "the connect attempt succeeded before it was cancelled"},
+    {PeerState::kConnects, PeerEvent::kConnectOver, PeerState::kReady, "the connect attempt has ended, and this end may try again"},
+    {PeerState::kConnects, PeerEvent::kAccept, PeerState::kAccepted, "the queue pair connects to itself"},
+    {PeerState::kConnects, PeerEvent::kEstablished, PeerState::kConnected, "decision 0028"},
+    {PeerState::kAccepted, PeerEvent::kToRts, PeerState::kAccepted, "the peer connected before ibv_modify_qp() to RTS"},
+    {PeerState::kAccepted, PeerEvent::kEstablished, PeerState::kConnected, "decision 0028"},
+    {PeerState::kConnected, PeerEvent::kToRts, PeerState::kConnected, "the peer connected before ibv_modify_qp() to RTS"},
+    {PeerState::kConnected, PeerEvent::kEstablished, PeerState::kConnected, "the queue pair connects to itself"},
+});
 // clang-format on
-static_assert(bytes::deterministic(kPeerEdges));
-static_assert(bytes::all_reachable(kPeerEdges, PeerState::kListens));
 
 enum class WaitState : std::uint8_t {
   kNew,
@@ -56,28 +49,23 @@ enum class WaitState : std::uint8_t {
   kFails,        ///< in RTS: requests fail at once, because the peer could not be reached
   kLeft,         ///< the peer has disconnected, and is not expected to connect again
 };
-inline std::string_view to_string(WaitState state) { return bytes::name_of(state); }
 
 enum class WaitEvent : std::uint8_t {
   kToRts,        ///< the program moved the queue pair to RTS, or changed the limit in RTS
   kUnreachable,  ///< the peer could not be reached
   kLeave,        ///< the peer has disconnected
 };
-inline std::string_view to_string(WaitEvent event) { return bytes::name_of(event); }
 
-using WaitEdge = bytes::Edge<WaitState, WaitEvent>;
 // clang-format off
-inline constexpr std::array kWaitEdges{
-    WaitEdge{WaitState::kNew, WaitEvent::kToRts, WaitState::kAwaits, "timeout and retry_cnt limit the wait"},
-    WaitEdge{WaitState::kNew, WaitEvent::kUnreachable, WaitState::kUnreachable, "the connect attempt failed before ibv_modify_qp() to RTS returned"},
-    WaitEdge{WaitState::kNew, WaitEvent::kLeave, WaitState::kLeft, "no event reports the disconnect to the program"},
-    WaitEdge{WaitState::kAwaits, WaitEvent::kToRts, WaitState::kAwaits, "ibv_modify_qp() sets a new timeout"},
-    WaitEdge{WaitState::kAwaits, WaitEvent::kUnreachable, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},
-    WaitEdge{WaitState::kUnreachable, WaitEvent::kToRts, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},
-    WaitEdge{WaitState::kFails, WaitEvent::kToRts, WaitState::kFails, "the requests fail even after ibv_modify_qp() sets a new timeout"},
-};
+inline constexpr auto kWaitEdges = bytes::machine<WaitState::kNew, WaitEvent>({
+    {WaitState::kNew, WaitEvent::kToRts, WaitState::kAwaits, "timeout and retry_cnt limit the wait"},
+    {WaitState::kNew, WaitEvent::kUnreachable, WaitState::kUnreachable, "the connect attempt failed before ibv_modify_qp() to RTS returned"},
+    {WaitState::kNew, WaitEvent::kLeave, WaitState::kLeft, "no event reports the disconnect to the program"},
+    {WaitState::kAwaits, WaitEvent::kToRts, WaitState::kAwaits, "ibv_modify_qp() sets a new timeout"},
+    {WaitState::kAwaits, WaitEvent::kUnreachable, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},
+    {WaitState::kUnreachable, WaitEvent::kToRts, WaitState::kFails, "IBV_WC_RETRY_EXC_ERR"},
+    {WaitState::kFails, WaitEvent::kToRts, WaitState::kFails, "the requests fail even after ibv_modify_qp() sets a new timeout"},
+});
 // clang-format on
-static_assert(bytes::deterministic(kWaitEdges));
-static_assert(bytes::all_reachable(kWaitEdges, WaitState::kNew));
 
 }  // namespace iwarp::rdma_core

@@ -4,7 +4,6 @@
 // the call fails with EINVAL. The table also applies to datagram ids.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -40,35 +39,28 @@ enum class IdEvent : std::uint8_t {
   kEstablished,
   kOver,  ///< the connection ended or could not be established
 };
-inline std::string_view to_string(IdEvent event) { return bytes::name_of(event); }
 
-using IdEdge = bytes::Edge<IdState, IdEvent>;
-inline constexpr std::array kIdEdges{
-    IdEdge{IdState::kIdle, IdEvent::kBind, IdState::kBound, "rdma_bind_addr(3)"},
-    IdEdge{IdState::kIdle, IdEvent::kResolveAddress, IdState::kAddressResolved,
-           "rdma_resolve_addr(3)"},
-    IdEdge{IdState::kBound, IdEvent::kResolveAddress, IdState::kAddressResolved,
-           "rdma_resolve_addr(3)"},
-    IdEdge{IdState::kAddressResolved, IdEvent::kResolveRoute, IdState::kRouteResolved,
-           "rdma_resolve_route(3)"},
-    IdEdge{IdState::kBound, IdEvent::kListen, IdState::kListening, "rdma_listen(3)"},
-    IdEdge{IdState::kIdle, IdEvent::kRequest, IdState::kRequested, "RDMA_CM_EVENT_CONNECT_REQUEST"},
-    IdEdge{IdState::kRouteResolved, IdEvent::kConnect, IdState::kConnecting, "rdma_connect(3)"},
-    IdEdge{IdState::kConnecting, IdEvent::kConnectFailed, IdState::kRouteResolved,
-           "the program may repeat the call"},
-    IdEdge{IdState::kRequested, IdEvent::kAccept, IdState::kConnecting, "rdma_accept(3)"},
-    IdEdge{IdState::kConnecting, IdEvent::kAcceptFailed, IdState::kRequested,
-           "the program may repeat the call"},
-    IdEdge{IdState::kRequested, IdEvent::kAnswer, IdState::kConnected, "rdma_accept(3), UD"},
-    IdEdge{IdState::kRequested, IdEvent::kReject, IdState::kEnded, "rdma_reject(3)"},
-    IdEdge{IdState::kConnecting, IdEvent::kEstablished, IdState::kConnected,
-           "RDMA_CM_EVENT_ESTABLISHED"},
-    IdEdge{IdState::kConnecting, IdEvent::kOver, IdState::kEnded,
-           "RDMA_CM_EVENT_CONNECT_ERROR, UNREACHABLE, REJECTED"},
-    IdEdge{IdState::kConnected, IdEvent::kOver, IdState::kEnded, "RDMA_CM_EVENT_DISCONNECTED"},
-};
-static_assert(bytes::deterministic(kIdEdges));
-static_assert(bytes::all_reachable(kIdEdges, IdState::kIdle));
+inline constexpr auto kIdEdges = bytes::machine<IdState::kIdle, IdEvent>({
+    {IdState::kIdle, IdEvent::kBind, IdState::kBound, "rdma_bind_addr(3)"},
+    {IdState::kIdle, IdEvent::kResolveAddress, IdState::kAddressResolved, "rdma_resolve_addr(3)"},
+    {IdState::kBound, IdEvent::kResolveAddress, IdState::kAddressResolved, "rdma_resolve_addr(3)"},
+    {IdState::kAddressResolved, IdEvent::kResolveRoute, IdState::kRouteResolved,
+     "rdma_resolve_route(3)"},
+    {IdState::kBound, IdEvent::kListen, IdState::kListening, "rdma_listen(3)"},
+    {IdState::kIdle, IdEvent::kRequest, IdState::kRequested, "RDMA_CM_EVENT_CONNECT_REQUEST"},
+    {IdState::kRouteResolved, IdEvent::kConnect, IdState::kConnecting, "rdma_connect(3)"},
+    {IdState::kConnecting, IdEvent::kConnectFailed, IdState::kRouteResolved,
+     "the program may repeat the call"},
+    {IdState::kRequested, IdEvent::kAccept, IdState::kConnecting, "rdma_accept(3)"},
+    {IdState::kConnecting, IdEvent::kAcceptFailed, IdState::kRequested,
+     "the program may repeat the call"},
+    {IdState::kRequested, IdEvent::kAnswer, IdState::kConnected, "rdma_accept(3), UD"},
+    {IdState::kRequested, IdEvent::kReject, IdState::kEnded, "rdma_reject(3)"},
+    {IdState::kConnecting, IdEvent::kEstablished, IdState::kConnected, "RDMA_CM_EVENT_ESTABLISHED"},
+    {IdState::kConnecting, IdEvent::kOver, IdState::kEnded,
+     "RDMA_CM_EVENT_CONNECT_ERROR, UNREACHABLE, REJECTED"},
+    {IdState::kConnected, IdEvent::kOver, IdState::kEnded, "RDMA_CM_EVENT_DISCONNECTED"},
+});
 
 /// The state of one id.
 class IdLife {

@@ -5,9 +5,7 @@
 // queue pair (iwarp/verbs/qp_fsm.hpp).
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
 
 #include "iwarp/bytes/fsm.hpp"
 
@@ -21,7 +19,6 @@ enum class LinkState : std::uint8_t {
   kByHand,  ///< connected without rdma_cm, to the peer that the program named in ibv_modify_qp()
   kByCm,    ///< connected through rdma_cm
 };
-inline std::string_view to_string(LinkState state) { return bytes::name_of(state); }
 
 enum class LinkEvent : std::uint8_t {
   kPeerNamed,    ///< the program moved the queue pair to RTR, with the peer's address and number
@@ -29,19 +26,15 @@ enum class LinkEvent : std::uint8_t {
   /// The connection ended or failed, or the program has reset the queue pair or moved it to ERR.
   kOver,
 };
-inline std::string_view to_string(LinkEvent event) { return bytes::name_of(event); }
 
-using LinkEdge = bytes::Edge<LinkState, LinkEvent>;
-inline constexpr std::array kLinkEdges{
-    LinkEdge{LinkState::kNone, LinkEvent::kPeerNamed, LinkState::kAwaited, "decision 0028"},
-    LinkEdge{LinkState::kNone, LinkEvent::kEstablished, LinkState::kByCm, "rdma_connect(3)"},
-    LinkEdge{LinkState::kNone, LinkEvent::kOver, LinkState::kNone, "rdma_connect(3)"},
-    LinkEdge{LinkState::kAwaited, LinkEvent::kEstablished, LinkState::kByHand, "decision 0028"},
-    LinkEdge{LinkState::kAwaited, LinkEvent::kOver, LinkState::kNone, "decision 0028"},
-    LinkEdge{LinkState::kByHand, LinkEvent::kOver, LinkState::kNone, "decision 0037"},
-    LinkEdge{LinkState::kByCm, LinkEvent::kOver, LinkState::kNone, "decision 0037"},
-};
-static_assert(bytes::deterministic(kLinkEdges));
-static_assert(bytes::all_reachable(kLinkEdges, LinkState::kNone));
+inline constexpr auto kLinkEdges = bytes::machine<LinkState::kNone, LinkEvent>({
+    {LinkState::kNone, LinkEvent::kPeerNamed, LinkState::kAwaited, "decision 0028"},
+    {LinkState::kNone, LinkEvent::kEstablished, LinkState::kByCm, "rdma_connect(3)"},
+    {LinkState::kNone, LinkEvent::kOver, LinkState::kNone, "rdma_connect(3)"},
+    {LinkState::kAwaited, LinkEvent::kEstablished, LinkState::kByHand, "decision 0028"},
+    {LinkState::kAwaited, LinkEvent::kOver, LinkState::kNone, "decision 0028"},
+    {LinkState::kByHand, LinkEvent::kOver, LinkState::kNone, "decision 0037"},
+    {LinkState::kByCm, LinkEvent::kOver, LinkState::kNone, "decision 0037"},
+});
 
 }  // namespace iwarp::rdma_core

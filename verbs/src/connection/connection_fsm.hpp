@@ -5,9 +5,7 @@
 // is closed.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string_view>
 
 #include "iwarp/bytes/fsm.hpp"
 
@@ -25,7 +23,6 @@ enum class ConnectionState : std::uint8_t {
   kTerminated,   ///< after a Terminate, this end's FIN is due or sent [RDMAP-88] [RDMAP-90]
   kOver,         ///< the driver has to close or reset TCP
 };
-inline std::string_view to_string(ConnectionState state) { return bytes::name_of(state); }
 constexpr bool is_gated(ConnectionState state) {
   return state == ConnectionState::kGated || state == ConnectionState::kGatedClosing;
 }
@@ -48,40 +45,35 @@ enum class ConnectionCause : std::uint8_t {
   /// sent
   kLost,
 };
-inline std::string_view to_string(ConnectionCause cause) { return bytes::name_of(cause); }
-
-using ConnectionEdge = bytes::Edge<ConnectionState, ConnectionCause>;
 
 // clang-format off
-inline constexpr std::array kConnectionEdges{
-    ConnectionEdge{ConnectionState::kStartup, ConnectionCause::kFullOperation, ConnectionState::kGated, "RFC 5044 7.1.1"},
-    ConnectionEdge{ConnectionState::kStartup, ConnectionCause::kClosed, ConnectionState::kOver, "RFC 5044 7.1.2 (6)"},
-    ConnectionEdge{ConnectionState::kStartup, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5044 7.1.3"},
-    ConnectionEdge{ConnectionState::kGated, ConnectionCause::kGateOpened, ConnectionState::kOpen, "RFC 5044 7.1.2"},
-    ConnectionEdge{ConnectionState::kGated, ConnectionCause::kCloseRequested, ConnectionState::kGatedClosing, "RFC 5040 6.2.1"},
-    ConnectionEdge{ConnectionState::kGated, ConnectionCause::kStreamEnded, ConnectionState::kTerminating, "RFC 5040 7.1"},
-    ConnectionEdge{ConnectionState::kGated, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
-    ConnectionEdge{ConnectionState::kGatedClosing, ConnectionCause::kGateOpened, ConnectionState::kDraining, "RFC 5044 7.1.2"},
-    ConnectionEdge{ConnectionState::kGatedClosing, ConnectionCause::kDrained, ConnectionState::kHalfClosed, "RFC 5041 6.2.1"},
-    ConnectionEdge{ConnectionState::kGatedClosing, ConnectionCause::kStreamEnded, ConnectionState::kTerminating, "RFC 5040 7.1"},
-    ConnectionEdge{ConnectionState::kGatedClosing, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
-    ConnectionEdge{ConnectionState::kOpen, ConnectionCause::kCloseRequested, ConnectionState::kDraining, "RFC 5040 6.2.1"},
-    ConnectionEdge{ConnectionState::kOpen, ConnectionCause::kStreamEnded, ConnectionState::kTerminating, "RFC 5040 7.1"},
-    ConnectionEdge{ConnectionState::kOpen, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
-    ConnectionEdge{ConnectionState::kDraining, ConnectionCause::kDrained, ConnectionState::kHalfClosed, "RFC 5041 6.2.1"},
-    ConnectionEdge{ConnectionState::kDraining, ConnectionCause::kStreamEnded, ConnectionState::kTerminating, "RFC 5040 7.1"},
-    ConnectionEdge{ConnectionState::kDraining, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
-    ConnectionEdge{ConnectionState::kHalfClosed, ConnectionCause::kStreamEnded, ConnectionState::kTerminated, "verbs 6.2.5"},
-    ConnectionEdge{ConnectionState::kHalfClosed, ConnectionCause::kClosed, ConnectionState::kOver, "RFC 5041 6.2.1"},
-    ConnectionEdge{ConnectionState::kHalfClosed, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
-    ConnectionEdge{ConnectionState::kTerminating, ConnectionCause::kTerminateLeft, ConnectionState::kTerminated, "RFC 5040 6.2.1"},
-    ConnectionEdge{ConnectionState::kTerminating, ConnectionCause::kClosed, ConnectionState::kOver, "RFC 5044 7.1.2"},
-    ConnectionEdge{ConnectionState::kTerminating, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
-    ConnectionEdge{ConnectionState::kTerminated, ConnectionCause::kClosed, ConnectionState::kOver, "RFC 5041 6.2.1"},
-    ConnectionEdge{ConnectionState::kTerminated, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
-};
+inline constexpr auto kConnectionEdges = bytes::machine<ConnectionState::kStartup, ConnectionCause>({
+    {ConnectionState::kStartup, ConnectionCause::kFullOperation, ConnectionState::kGated, "RFC 5044 7.1.1"},
+    {ConnectionState::kStartup, ConnectionCause::kClosed, ConnectionState::kOver, "RFC 5044 7.1.2 (6)"},
+    {ConnectionState::kStartup, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5044 7.1.3"},
+    {ConnectionState::kGated, ConnectionCause::kGateOpened, ConnectionState::kOpen, "RFC 5044 7.1.2"},
+    {ConnectionState::kGated, ConnectionCause::kCloseRequested, ConnectionState::kGatedClosing, "RFC 5040 6.2.1"},
+    {ConnectionState::kGated, ConnectionCause::kStreamEnded, ConnectionState::kTerminating, "RFC 5040 7.1"},
+    {ConnectionState::kGated, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+    {ConnectionState::kGatedClosing, ConnectionCause::kGateOpened, ConnectionState::kDraining, "RFC 5044 7.1.2"},
+    {ConnectionState::kGatedClosing, ConnectionCause::kDrained, ConnectionState::kHalfClosed, "RFC 5041 6.2.1"},
+    {ConnectionState::kGatedClosing, ConnectionCause::kStreamEnded, ConnectionState::kTerminating, "RFC 5040 7.1"},
+    {ConnectionState::kGatedClosing, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+    {ConnectionState::kOpen, ConnectionCause::kCloseRequested, ConnectionState::kDraining, "RFC 5040 6.2.1"},
+    {ConnectionState::kOpen, ConnectionCause::kStreamEnded, ConnectionState::kTerminating, "RFC 5040 7.1"},
+    {ConnectionState::kOpen, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+    {ConnectionState::kDraining, ConnectionCause::kDrained, ConnectionState::kHalfClosed, "RFC 5041 6.2.1"},
+    {ConnectionState::kDraining, ConnectionCause::kStreamEnded, ConnectionState::kTerminating, "RFC 5040 7.1"},
+    {ConnectionState::kDraining, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+    {ConnectionState::kHalfClosed, ConnectionCause::kStreamEnded, ConnectionState::kTerminated, "verbs 6.2.5"},
+    {ConnectionState::kHalfClosed, ConnectionCause::kClosed, ConnectionState::kOver, "RFC 5041 6.2.1"},
+    {ConnectionState::kHalfClosed, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+    {ConnectionState::kTerminating, ConnectionCause::kTerminateLeft, ConnectionState::kTerminated, "RFC 5040 6.2.1"},
+    {ConnectionState::kTerminating, ConnectionCause::kClosed, ConnectionState::kOver, "RFC 5044 7.1.2"},
+    {ConnectionState::kTerminating, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+    {ConnectionState::kTerminated, ConnectionCause::kClosed, ConnectionState::kOver, "RFC 5041 6.2.1"},
+    {ConnectionState::kTerminated, ConnectionCause::kLost, ConnectionState::kOver, "RFC 5040 6.2.2"},
+});
 // clang-format on
-static_assert(bytes::deterministic(kConnectionEdges));
-static_assert(bytes::all_reachable(kConnectionEdges, ConnectionState::kStartup));
 
 }  // namespace iwarp::verbs

@@ -3,7 +3,6 @@
 // Data only; Startup runs it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -45,38 +44,32 @@ enum class StartupEvent : std::uint8_t {
   kTimeout,         ///< the whole exchange took too long
 };
 
-/// An edge of the machine; `rfc` names the rule that requires it.
-using StartupEdge = bytes::Edge<StartupState, StartupEvent>;
-
 // clang-format off
-inline constexpr std::array kStartupEdges{
-    StartupEdge{StartupState::kIdle, StartupEvent::kSendRequest, StartupState::kAwaitReply, "RFC 5044 7.1.2 (1)"},
-    StartupEdge{StartupState::kIdle, StartupEvent::kListen, StartupState::kAwaitRequest, "RFC 5044 7.1.2 (2)"},
-    StartupEdge{StartupState::kIdle, StartupEvent::kConnectionLost, StartupState::kFailed, "RFC 5044 8 error 1"},
+inline constexpr auto kStartupEdges = bytes::machine<StartupState::kIdle, StartupEvent>({
+    {StartupState::kIdle, StartupEvent::kSendRequest, StartupState::kAwaitReply, "RFC 5044 7.1.2 (1)"},
+    {StartupState::kIdle, StartupEvent::kListen, StartupState::kAwaitRequest, "RFC 5044 7.1.2 (2)"},
+    {StartupState::kIdle, StartupEvent::kConnectionLost, StartupState::kFailed, "RFC 5044 8 error 1"},
 
-    StartupEdge{StartupState::kAwaitReply, StartupEvent::kGoodReply, StartupState::kFullOperation, "RFC 5044 7.1.2 (3)"},
-    StartupEdge{StartupState::kAwaitReply, StartupEvent::kUnusableReply, StartupState::kFullOperation, "RFC 6581 9.1, 9.2"},
-    StartupEdge{StartupState::kAwaitReply, StartupEvent::kRejectReply, StartupState::kRejected, "RFC 5044 7.1.2 (3)"},
-    StartupEdge{StartupState::kAwaitReply, StartupEvent::kMalformedFrame, StartupState::kFailed, "RFC 5044 7.1.2 (3), (5)"},
-    StartupEdge{StartupState::kAwaitReply, StartupEvent::kConnectionLost, StartupState::kFailed, "RFC 5044 8 error 1"},
-    StartupEdge{StartupState::kAwaitReply, StartupEvent::kTimeout, StartupState::kFailed, "RFC 5044 7.1.2 (10)"},
+    {StartupState::kAwaitReply, StartupEvent::kGoodReply, StartupState::kFullOperation, "RFC 5044 7.1.2 (3)"},
+    {StartupState::kAwaitReply, StartupEvent::kUnusableReply, StartupState::kFullOperation, "RFC 6581 9.1, 9.2"},
+    {StartupState::kAwaitReply, StartupEvent::kRejectReply, StartupState::kRejected, "RFC 5044 7.1.2 (3)"},
+    {StartupState::kAwaitReply, StartupEvent::kMalformedFrame, StartupState::kFailed, "RFC 5044 7.1.2 (3), (5)"},
+    {StartupState::kAwaitReply, StartupEvent::kConnectionLost, StartupState::kFailed, "RFC 5044 8 error 1"},
+    {StartupState::kAwaitReply, StartupEvent::kTimeout, StartupState::kFailed, "RFC 5044 7.1.2 (10)"},
 
-    StartupEdge{StartupState::kAwaitRequest, StartupEvent::kGoodRequest, StartupState::kAwaitDecision, "RFC 5044 7.1.2 (2)"},
-    StartupEdge{StartupState::kAwaitRequest, StartupEvent::kRefusedRequest, StartupState::kRejected, "RFC 6581 9.1"},
-    StartupEdge{StartupState::kAwaitRequest, StartupEvent::kMalformedFrame, StartupState::kFailed, "RFC 5044 7.1.2 (2), (5)"},
-    StartupEdge{StartupState::kAwaitRequest, StartupEvent::kConnectionLost, StartupState::kFailed, "RFC 5044 8 error 1"},
-    StartupEdge{StartupState::kAwaitRequest, StartupEvent::kTimeout, StartupState::kFailed, "RFC 5044 7.1.2 (8), (10)"},
+    {StartupState::kAwaitRequest, StartupEvent::kGoodRequest, StartupState::kAwaitDecision, "RFC 5044 7.1.2 (2)"},
+    {StartupState::kAwaitRequest, StartupEvent::kRefusedRequest, StartupState::kRejected, "RFC 6581 9.1"},
+    {StartupState::kAwaitRequest, StartupEvent::kMalformedFrame, StartupState::kFailed, "RFC 5044 7.1.2 (2), (5)"},
+    {StartupState::kAwaitRequest, StartupEvent::kConnectionLost, StartupState::kFailed, "RFC 5044 8 error 1"},
+    {StartupState::kAwaitRequest, StartupEvent::kTimeout, StartupState::kFailed, "RFC 5044 7.1.2 (8), (10)"},
 
-    StartupEdge{StartupState::kAwaitDecision, StartupEvent::kAccept, StartupState::kFullOperation, "RFC 5044 7.1.2 (2)"},
-    StartupEdge{StartupState::kAwaitDecision, StartupEvent::kReject, StartupState::kRejected, "RFC 5044 7.1.2 (2), (6)"},
-    StartupEdge{StartupState::kAwaitDecision, StartupEvent::kEarlyOctets, StartupState::kFailed, "RFC 5044 7.1.2 (3)"},
-    StartupEdge{StartupState::kAwaitDecision, StartupEvent::kConnectionLost, StartupState::kFailed, "RFC 5044 8 error 1"},
-    StartupEdge{StartupState::kAwaitDecision, StartupEvent::kTimeout, StartupState::kFailed, "RFC 5044 7.1.2 (10)"},
-};
+    {StartupState::kAwaitDecision, StartupEvent::kAccept, StartupState::kFullOperation, "RFC 5044 7.1.2 (2)"},
+    {StartupState::kAwaitDecision, StartupEvent::kReject, StartupState::kRejected, "RFC 5044 7.1.2 (2), (6)"},
+    {StartupState::kAwaitDecision, StartupEvent::kEarlyOctets, StartupState::kFailed, "RFC 5044 7.1.2 (3)"},
+    {StartupState::kAwaitDecision, StartupEvent::kConnectionLost, StartupState::kFailed, "RFC 5044 8 error 1"},
+    {StartupState::kAwaitDecision, StartupEvent::kTimeout, StartupState::kFailed, "RFC 5044 7.1.2 (10)"},
+});
 // clang-format on
-
-static_assert(bytes::deterministic(kStartupEdges));
-static_assert(bytes::all_reachable(kStartupEdges, StartupState::kIdle));
 
 /// Return the name of the state or event without the leading k.
 inline std::string_view to_string(StartupState state) { return bytes::name_of(state); }

@@ -3,7 +3,6 @@
 // Stream runs it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -28,22 +27,17 @@ enum class StreamEvent : std::uint8_t {
   kLowerLayerClosed,  ///< TCP is closed or lost
 };
 
-/// An edge of the machine; `rfc` names the rule that requires it.
-using StreamEdge = bytes::Edge<StreamState, StreamEvent>;
-
 // clang-format off
-inline constexpr std::array kStreamEdges{
-    StreamEdge{StreamState::kRdma, StreamEvent::kError, StreamState::kTerminating, "RFC 5040 7.1"},
-    StreamEdge{StreamState::kRdma, StreamEvent::kTerminateArrived, StreamState::kTerminateReceived, "RFC 5040 5.4"},
-    StreamEdge{StreamState::kRdma, StreamEvent::kLowerLayerClosed, StreamState::kClosed, "RFC 5040 6.2"},
-    StreamEdge{StreamState::kTerminating, StreamEvent::kTerminateLeft, StreamState::kTerminateSent, "RFC 5040 6.2.1"},
-    StreamEdge{StreamState::kTerminating, StreamEvent::kLowerLayerClosed, StreamState::kClosed, "RFC 5040 7"},
-    StreamEdge{StreamState::kTerminateSent, StreamEvent::kLowerLayerClosed, StreamState::kClosed, "RFC 5040 6.2.1"},
-    StreamEdge{StreamState::kTerminateReceived, StreamEvent::kLowerLayerClosed, StreamState::kClosed, "RFC 5040 6.2.1"},
-};
+inline constexpr auto kStreamEdges = bytes::machine<StreamState::kRdma, StreamEvent>({
+    {StreamState::kRdma, StreamEvent::kError, StreamState::kTerminating, "RFC 5040 7.1"},
+    {StreamState::kRdma, StreamEvent::kTerminateArrived, StreamState::kTerminateReceived, "RFC 5040 5.4"},
+    {StreamState::kRdma, StreamEvent::kLowerLayerClosed, StreamState::kClosed, "RFC 5040 6.2"},
+    {StreamState::kTerminating, StreamEvent::kTerminateLeft, StreamState::kTerminateSent, "RFC 5040 6.2.1"},
+    {StreamState::kTerminating, StreamEvent::kLowerLayerClosed, StreamState::kClosed, "RFC 5040 7"},
+    {StreamState::kTerminateSent, StreamEvent::kLowerLayerClosed, StreamState::kClosed, "RFC 5040 6.2.1"},
+    {StreamState::kTerminateReceived, StreamEvent::kLowerLayerClosed, StreamState::kClosed, "RFC 5040 6.2.1"},
+});
 // clang-format on
-static_assert(bytes::deterministic(kStreamEdges));
-static_assert(bytes::all_reachable(kStreamEdges, StreamState::kRdma));
 
 /// Return the name of the state or event without the leading k.
 inline std::string_view to_string(StreamState state) { return bytes::name_of(state); }

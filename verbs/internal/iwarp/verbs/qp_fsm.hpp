@@ -2,7 +2,6 @@
 // The queue pair state machine of the RDMA verbs draft, section 6.2, as a table. [VRB-5]
 #pragma once
 
-#include <array>
 #include <string_view>
 
 #include "iwarp/bytes/fsm.hpp"
@@ -26,32 +25,28 @@ enum class QpEvent : std::uint8_t {
 /// Returns the event's name in words. Returns "unknown" for a value that is no QpEvent.
 std::string_view to_string(QpEvent event);
 
-/// An edge of the machine; `rfc` names the section of the verbs draft.
-using QpEdge = bytes::Edge<QpState, QpEvent>;
-inline constexpr std::array kQpEdges{
-    QpEdge{QpState::kIdle, QpEvent::kConnected, QpState::kRts, "verbs 6.2.1.2"},
-    QpEdge{QpState::kIdle, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.1"},
-    QpEdge{QpState::kIdle, QpEvent::kReset, QpState::kIdle, "verbs 6.2.1"},
-    QpEdge{QpState::kRts, QpEvent::kStreamError, QpState::kTerminate, "verbs 6.2.2.3"},
-    QpEdge{QpState::kRts, QpEvent::kTerminateReceived, QpState::kTerminate, "verbs 6.2.2.3"},
-    QpEdge{QpState::kRts, QpEvent::kPeerClosedEarly, QpState::kTerminate, "verbs 6.2.2.2"},
-    QpEdge{QpState::kRts, QpEvent::kCloseRequested, QpState::kClosing, "verbs 6.2.2.1"},
-    QpEdge{QpState::kRts, QpEvent::kPeerClosed, QpState::kClosing, "verbs 6.2.2.2"},
-    QpEdge{QpState::kRts, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.2.4"},
-    QpEdge{QpState::kTerminate, QpEvent::kStreamError, QpState::kTerminate, "verbs 6.2.3"},
-    QpEdge{QpState::kTerminate, QpEvent::kLowerLayerClosed, QpState::kError, "verbs 6.2.3"},
-    QpEdge{QpState::kTerminate, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.3"},
-    QpEdge{QpState::kClosing, QpEvent::kLowerLayerClosed, QpState::kIdle, "verbs 6.2.5"},
-    QpEdge{QpState::kClosing, QpEvent::kStreamError, QpState::kError, "verbs 6.2.5"},
-    QpEdge{QpState::kClosing, QpEvent::kTerminateReceived, QpState::kError, "verbs 6.2.5"},
-    QpEdge{QpState::kClosing, QpEvent::kPeerClosedEarly, QpState::kError, "verbs 6.2.5"},
-    QpEdge{QpState::kClosing, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.5"},
-    QpEdge{QpState::kError, QpEvent::kStreamError, QpState::kError, "verbs 6.2.4"},
-    QpEdge{QpState::kError, QpEvent::kLowerLayerClosed, QpState::kError, "verbs 6.2.4"},
-    QpEdge{QpState::kError, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.4"},
-    QpEdge{QpState::kError, QpEvent::kReset, QpState::kIdle, "verbs 6.2.4"},
-};
-static_assert(bytes::deterministic(kQpEdges));
-static_assert(bytes::all_reachable(kQpEdges, QpState::kIdle));
+inline constexpr auto kQpEdges = bytes::machine<QpState::kIdle, QpEvent>({
+    {QpState::kIdle, QpEvent::kConnected, QpState::kRts, "verbs 6.2.1.2"},
+    {QpState::kIdle, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.1"},
+    {QpState::kIdle, QpEvent::kReset, QpState::kIdle, "verbs 6.2.1"},
+    {QpState::kRts, QpEvent::kStreamError, QpState::kTerminate, "verbs 6.2.2.3"},
+    {QpState::kRts, QpEvent::kTerminateReceived, QpState::kTerminate, "verbs 6.2.2.3"},
+    {QpState::kRts, QpEvent::kPeerClosedEarly, QpState::kTerminate, "verbs 6.2.2.2"},
+    {QpState::kRts, QpEvent::kCloseRequested, QpState::kClosing, "verbs 6.2.2.1"},
+    {QpState::kRts, QpEvent::kPeerClosed, QpState::kClosing, "verbs 6.2.2.2"},
+    {QpState::kRts, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.2.4"},
+    {QpState::kTerminate, QpEvent::kStreamError, QpState::kTerminate, "verbs 6.2.3"},
+    {QpState::kTerminate, QpEvent::kLowerLayerClosed, QpState::kError, "verbs 6.2.3"},
+    {QpState::kTerminate, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.3"},
+    {QpState::kClosing, QpEvent::kLowerLayerClosed, QpState::kIdle, "verbs 6.2.5"},
+    {QpState::kClosing, QpEvent::kStreamError, QpState::kError, "verbs 6.2.5"},
+    {QpState::kClosing, QpEvent::kTerminateReceived, QpState::kError, "verbs 6.2.5"},
+    {QpState::kClosing, QpEvent::kPeerClosedEarly, QpState::kError, "verbs 6.2.5"},
+    {QpState::kClosing, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.5"},
+    {QpState::kError, QpEvent::kStreamError, QpState::kError, "verbs 6.2.4"},
+    {QpState::kError, QpEvent::kLowerLayerClosed, QpState::kError, "verbs 6.2.4"},
+    {QpState::kError, QpEvent::kLowerLayerLost, QpState::kError, "verbs 6.2.4"},
+    {QpState::kError, QpEvent::kReset, QpState::kIdle, "verbs 6.2.4"},
+});
 
 }  // namespace iwarp::verbs

@@ -53,7 +53,7 @@ constexpr auto enumerators() {
 }
 
 /// A transition: in state `from`, `event` leads to state `to`; `rfc` names the rule that requires
-/// it. A table is a `std::array` of edges.
+/// it. A table is a `std::array` of edges, which machine() makes.
 template <typename State, typename Event>
 struct Edge {
   using StateType = State;
@@ -124,6 +124,16 @@ constexpr bool all_reachable(const Edges& edges, StateOf<Edges> start) {
     if (!edge_reached) return false;
   }
   return true;
+}
+
+/// Returns the table of a machine that begins in state `kStart`. Does not compile unless the table
+/// is deterministic and every edge can be reached.
+template <auto kStart, typename Event, std::size_t kSize>
+consteval auto machine(const Edge<decltype(kStart), Event> (&edges)[kSize]) {
+  const auto out = std::to_array(edges);
+  if (!deterministic(out)) throw "two edges for one state and event";
+  if (!all_reachable(out, kStart)) throw "an edge that no path reaches";
+  return out;
 }
 
 }  // namespace iwarp::bytes
