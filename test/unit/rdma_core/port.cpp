@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/gid_table.hpp"
+#include "device/device.hpp"
 #include "device/spec.hpp"
 
 using namespace iwarp::rdma_core;

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <thread>
 
-#include "careful/source.hpp"
+#include "careful/site.hpp"
 #include "iwarp/net/unique_fd.hpp"
 #include "objects/work_completion.hpp"
 #include "process/call_site.hpp"

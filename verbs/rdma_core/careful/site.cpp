@@ -8,7 +8,6 @@
 #include <mutex>
 #include <set>
 
-#include "careful/source.hpp"
 #include "process/call_site.hpp"
 
 namespace iwarp::rdma_core::careful {

@@ -2,8 +2,6 @@
 // Describes places by means of libdw (elfutils), which reads the symbols and the debug information
 // of the programs and libraries in this process. libdw is loaded when it is first needed: programs
 // that do not use careful mode never load it.
-#include "careful/source.hpp"
-
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <dwarf.h>
@@ -23,6 +21,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "careful/site.hpp"
 
 namespace iwarp::rdma_core::careful {
 namespace {

@@ -12,7 +12,7 @@
 #include "cm/address.hpp"
 #include "cm/ib_attr.hpp"
 #include "device/port.hpp"
-#include "objects/address_handle.hpp"
+#include "objects/objects.hpp"
 #include "process/connection_options.hpp"
 
 namespace iwarp::rdma_core {

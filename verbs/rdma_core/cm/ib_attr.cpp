@@ -9,7 +9,7 @@
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
 #include "device/peer_address.hpp"
-#include "objects/address_handle.hpp"
+#include "objects/objects.hpp"
 #include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {

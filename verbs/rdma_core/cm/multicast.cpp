@@ -7,7 +7,7 @@
 
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
-#include "objects/address_handle.hpp"
+#include "objects/objects.hpp"
 #include "process/refusal.hpp"
 
 namespace iwarp::rdma_core {

@@ -2,7 +2,6 @@
 // Address handles. They exist only with IWARP_AS=roce; on an RNIC, ibv_create_ah() fails. The
 // attributes are checked as in the kernel. Each handle contains the addresses of both ends of a
 // datagram.
-#include "objects/address_handle.hpp"
 
 #include <arpa/inet.h>
 
@@ -118,12 +117,6 @@ int attr_of(Device& device, std::uint8_t port, const ibv_wc& wc, const ibv_grh* 
 verbs::IpAddress to_ip(const ibv_gid& gid) {
   verbs::IpAddress out{};
   std::ranges::copy(gid.raw, out.begin());
-  return out;
-}
-
-ibv_gid to_gid(const verbs::IpAddress& ip) {
-  ibv_gid out{};
-  std::ranges::copy(ip, out.raw);
   return out;
 }
 

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "iwarp/verbs/datagram_types.hpp"
 #include "process/acks.hpp"
 #include "process/core.hpp"
-#include "process/descriptors.hpp"
 #include "process/event_queue.hpp"
 #include "process/settings.hpp"
 #include "process/turn.hpp"
@@ -183,6 +183,14 @@ struct Srq {
   static Srq& of(ibv_srq* srq) { return *reinterpret_cast<Srq*>(srq); }
 };
 
+/// An address handle, with the path to a peer, which is resolved when the handle is created.
+struct Ah {
+  ibv_ah abi{};  ///< must be the first member, as the cast in of() requires
+  verbs::DatagramPath path;
+
+  static Ah& of(ibv_ah* ah) { return *reinterpret_cast<Ah*>(ah); }
+};
+
 /// Creates a completion queue of at least `cqe` entries. Throws std::system_error if that fails.
 Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
               std::uint32_t comp_vector);
@@ -198,5 +206,8 @@ void fill_calls(Context& context);
 /// program that uses rdma_cm does not open the device itself. Throws std::system_error if the
 /// device cannot be opened.
 ibv_context* default_context(Device& device);
+verbs::IpAddress to_ip(const ibv_gid& gid);
+/// Returns the source address of the datagram that was received with this GRH.
+ibv_gid sender_of(const ibv_grh& grh);
 
 }  // namespace iwarp::rdma_core

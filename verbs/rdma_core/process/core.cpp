@@ -15,7 +15,6 @@
 #include "iwarp/net/insist.hpp"
 #include "iwarp/net/quiet_thread.hpp"
 #include "process/errno_table.hpp"
-#include "process/polling.hpp"
 #include "process/refusal.hpp"
 
 namespace iwarp::rdma_core {
@@ -133,7 +132,7 @@ void Core::dispatch(std::span<pollfd> watched) {
   const auto of_services = watched.last(services().size());
   auto until = Service::TimePoint::max();
   for (;;) {
-    ::poll(watched.data(), watched.size(), poll_timeout(until));
+    ::poll(watched.data(), watched.size(), net::milliseconds_until(until));
     if (hooks_ != nullptr) (void)hooks_->delays_events();
     const std::lock_guard lock(dispatching_);
     while (auto event = cm_channel_.poll()) dispatch(std::move(*event));

@@ -18,7 +18,7 @@
 #include <system_error>
 #include <utility>
 
-#include "process/descriptors.hpp"
+#include "process/settings.hpp"
 
 namespace iwarp::rdma_core {
 

@@ -3,6 +3,8 @@
 // invalid values on standard error.
 #include "process/settings.hpp"
 
+#include <fcntl.h>
+#include <sys/select.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -66,6 +68,12 @@ const Settings& settings() {
     return out;
   }();
   return *kSettings;
+}
+
+int high_duplicate(int fd) {
+  const auto& chosen = settings().adversary;
+  if (!chosen || !chosen->has(options::Freedom::kDescriptors)) return -1;
+  return ::fcntl(fd, F_DUPFD_CLOEXEC, FD_SETSIZE);
 }
 
 std::string line_of(const verbs::LogRecord& record, verbs::LogFormat format) {

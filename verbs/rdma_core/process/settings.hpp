@@ -31,5 +31,9 @@ std::string line_of(const verbs::LogRecord& record, verbs::LogFormat format);
 /// finds no variable in a set-user-ID program. So a user who starts such a program cannot choose
 /// the files to which the program writes.
 const Settings& settings();
+/// If the adversary uses Freedom::kDescriptors and the process may open descriptors above
+/// FD_SETSIZE, which a program cannot use with select(2), returns a duplicate of `fd` there, which
+/// the caller closes. Otherwise returns -1.
+int high_duplicate(int fd);
 
 }  // namespace iwarp::rdma_core

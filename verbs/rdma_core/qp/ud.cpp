@@ -11,7 +11,7 @@
 #include "device/limits.hpp"
 #include "device/port.hpp"
 #include "iwarp/net/datagram_socket.hpp"
-#include "objects/address_handle.hpp"
+#include "objects/objects.hpp"
 #include "process/connection_options.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"

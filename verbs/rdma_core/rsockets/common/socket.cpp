@@ -128,7 +128,7 @@ int Socket::sleep(Lock& lock, net::EventFd& waiter, Deadline deadline) {
   std::array<pollfd, 2> waiting{pollfd{.fd = waiter.fd(), .events = POLLIN, .revents = 0},
                                 pollfd{.fd = fd(), .events = POLLIN, .revents = 0}};
   lock.unlock();
-  const int timeout = poll_timeout(deadline.value_or(Time::max()));
+  const int timeout = net::milliseconds_until(deadline);
   const int code = ::poll(waiting.data(), waiting.size(), timeout) < 0 ? errno : 0;
   end_waiting(waiter);
   lock.lock();

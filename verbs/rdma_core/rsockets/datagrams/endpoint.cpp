@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "device/limits.hpp"
-#include "objects/address_handle.hpp"
+#include "objects/objects.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 namespace {

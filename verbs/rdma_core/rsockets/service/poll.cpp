@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "process/errno_table.hpp"
-#include "process/polling.hpp"
 #include "rsockets/service/service.hpp"
 
 namespace iwarp::rdma_core::rsockets {
@@ -85,12 +84,11 @@ class Waiting {
 };
 
 /// Sleeps until an event may have happened, or until the time `end`. Returns 0 or an errno.
-int sleep_until(std::span<const pollfd> asked, const Sockets& sockets,
-                std::optional<Clock::time_point> end) {
+int sleep_until(std::span<const pollfd> asked, const Sockets& sockets, net::Deadline end) {
   Waiting waiting(sockets);
   auto all = waiting.begin(asked);
   if (!all) return 0;
-  const int timeout = poll_timeout(end.value_or(Clock::time_point::max()));
+  const int timeout = net::milliseconds_until(end);
   return ::poll(all->data(), all->size(), timeout) < 0 ? errno : 0;
 }
 
@@ -98,8 +96,7 @@ int sleep_until(std::span<const pollfd> asked, const Sockets& sockets,
 /// [RCM-372]
 int poll(std::span<pollfd> asked, int timeout) {
   const auto begin = Clock::now();
-  std::optional<Clock::time_point> end;
-  if (timeout >= 0) end = begin + std::chrono::milliseconds(timeout);
+  const auto end = net::deadline_after(std::chrono::milliseconds(timeout));
   const Sockets sockets = sockets_of(asked);
   while (true) {
     const int count = look(asked, sockets);

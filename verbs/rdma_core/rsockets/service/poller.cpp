@@ -12,7 +12,6 @@
 #include <memory>
 
 #include "process/errno_table.hpp"
-#include "process/polling.hpp"
 #include "rsockets/service/service.hpp"
 
 namespace iwarp::rdma_core::rsockets {
@@ -71,9 +70,7 @@ int Poller::collect(std::span<const pollfd> polled, std::span<epoll_event> out) 
 
 // [RCM-393]
 std::expected<int, int> Poller::wait(std::span<epoll_event> out, int timeout) {
-  using Steady = std::chrono::steady_clock;
-  const auto end =
-      timeout < 0 ? Steady::time_point::max() : Steady::now() + std::chrono::milliseconds(timeout);
+  const auto end = net::deadline_after(std::chrono::milliseconds(timeout));
   net::EventFd waiter;
   std::unique_lock lock(mutex_);
   waiters_.push_back(&waiter);
@@ -91,7 +88,7 @@ std::expected<int, int> Poller::wait(std::span<epoll_event> out, int timeout) {
     }
     asked.push_back({.fd = waiter.fd(), .events = POLLIN, .revents = 0});
     lock.unlock();
-    const int count = rpoll(asked.data(), asked.size(), poll_timeout(end));
+    const int count = rpoll(asked.data(), asked.size(), net::milliseconds_until(end));
     const int code = count < 0 ? errno : 0;
     lock.lock();
     asked.pop_back();

@@ -18,7 +18,6 @@
 
 #include "iwarp/net/quiet_thread.hpp"
 #include "process/errno_table.hpp"
-#include "process/polling.hpp"
 #include "process/refusal.hpp"
 #include "rsockets/datagrams/rsocket.hpp"
 
@@ -290,7 +289,7 @@ int Service::keep_alive() {
     const auto when = socket->keep_alive(now);
     if (when) next = next ? std::min(*next, *when) : *when;
   }
-  return poll_timeout(next.value_or(Clock::time_point::max()));
+  return net::milliseconds_until(next);
 }
 
 }  // namespace iwarp::rdma_core::rsockets
