@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests a send queue that does not start new requests (InfiniBand's state SQD), and the report of
 // the first message (state RTR).
-#include "iwarp/verbs/send_hold.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT

@@ -2,7 +2,7 @@
 // Tests errors at the local end. The request that caused the error completes with its own status,
 // the peer receives a Terminate "local catastrophic error" without any header, and the other
 // requests are flushed in order.
-#include "iwarp/verbs/unreliable.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT

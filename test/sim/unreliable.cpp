@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests queue pairs of InfiniBand's type UC: a message that cannot be placed is dropped, and the
 // stream goes on.
-#include "iwarp/verbs/unreliable.hpp"
-
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "support.hpp"
 
 using namespace iwarp;        // NOLINT

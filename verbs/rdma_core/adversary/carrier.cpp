@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "adversary/carrier.hpp"
-
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include "adversary/dice.hpp"
+#include "adversary/hooks.hpp"
 
 namespace iwarp::rdma_core::adversary {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "adversary/record.hpp"
+#include "adversary/hooks.hpp"
 #include "iwarp/net/quiet_thread.hpp"
 #include "iwarp/verbs/completion_queue_port.hpp"
 #include "qp/queue_pair.hpp"

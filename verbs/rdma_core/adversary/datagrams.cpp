@@ -4,7 +4,7 @@
 #include <chrono>
 #include <span>
 
-#include "adversary/record.hpp"
+#include "adversary/hooks.hpp"
 #include "iwarp/net/quiet_thread.hpp"
 
 namespace iwarp::rdma_core::adversary {

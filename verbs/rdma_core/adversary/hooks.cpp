@@ -8,12 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "adversary/carrier.hpp"
 #include "adversary/completions.hpp"
 #include "adversary/datagrams.hpp"
 #include "adversary/dice.hpp"
 #include "adversary/placement.hpp"
-#include "adversary/record.hpp"
 #include "iwarp/bytes/view.hpp"
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "adversary/record.hpp"
+#include "adversary/hooks.hpp"
 #include "iwarp/bytes/touch.hpp"
 #include "iwarp/net/quiet_thread.hpp"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "adversary/record.hpp"
-
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <chrono>
 
+#include "adversary/hooks.hpp"
 #include "process/settings.hpp"
 
 namespace iwarp::rdma_core::adversary {

@@ -11,7 +11,7 @@
 #include "device/limits.hpp"
 #include "device/port.hpp"
 #include "iwarp/net/other_end.hpp"
-#include "iwarp/verbs/unreliable.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "process/connection_options.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"

@@ -32,7 +32,6 @@
 #include "iwarp/net/insist.hpp"
 #include "iwarp/verbs/completion_queue_port.hpp"
 #include "iwarp/verbs/queue_pair_port.hpp"
-#include "iwarp/verbs/unreliable.hpp"
 #include "process/refusal.hpp"
 #include "qp/rc.hpp"
 

@@ -3,7 +3,7 @@
 // queue pairs are in qp/states.cpp.
 #include "qp/rc.hpp"
 
-#include "iwarp/verbs/unreliable.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "qp/bring_up.hpp"
 
 namespace iwarp::rdma_core {

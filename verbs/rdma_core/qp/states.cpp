@@ -12,8 +12,6 @@
 #include "device/limits.hpp"
 #include "iwarp/mpa/faults.hpp"
 #include "iwarp/verbs/queue_pair_port.hpp"
-#include "iwarp/verbs/send_hold.hpp"
-#include "iwarp/verbs/unreliable.hpp"
 #include "objects/memory_access.hpp"
 #include "process/call_site.hpp"
 #include "process/errno_table.hpp"

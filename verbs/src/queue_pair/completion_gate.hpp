@@ -35,7 +35,7 @@ class CompletionGate {
     WorkCompletion wc;
     bool notify;
     Reaped reaped;
-    /// Whether the stream goes on although a request was flushed; see unreliable.hpp.
+    /// Whether the stream goes on although a request was flushed; see make_unreliable().
     bool goes_on = false;
   };
 

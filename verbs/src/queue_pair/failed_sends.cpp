@@ -8,7 +8,7 @@
 #include <array>
 
 #include "iwarp/rdmap/faults.hpp"
-#include "iwarp/verbs/unreliable.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "queue_pair/send_queue.hpp"
 #include "queue_pair/stream_port.hpp"
 

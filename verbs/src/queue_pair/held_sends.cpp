@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // StreamPort: a send queue that does not start new requests (InfiniBand's state SQD). The slots of
 // held requests are filled, but not posted.
-#include "iwarp/verbs/send_hold.hpp"
+#include "iwarp/verbs/queue_pair_port.hpp"
 #include "queue_pair/stream_port.hpp"
 
 namespace iwarp::verbs {

@@ -39,7 +39,7 @@ struct QpShared {
   std::atomic<std::uint64_t> completions{0};
   std::atomic<LocalFailure> local_failure{LocalFailure::kNone};
   /// Whether errors of requests and of the peer's messages do not end the stream; see
-  /// unreliable.hpp.
+  /// make_unreliable().
   bool is_unreliable = false;
   /// Requests before this sequence number are flushed while the send queue is stopped.
   std::atomic<std::uint64_t> flush_before{0};

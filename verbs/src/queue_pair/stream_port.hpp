@@ -125,11 +125,10 @@ class StreamPort final : private rdmap::Ulp {
     return inbound_.atomic_word(request);
   }
 
-  // unreliable.hpp documents the following functions.
+  // queue_pair_port.hpp documents the following functions.
   void make_unreliable() { qp_.is_unreliable = true; }
   bool has_stopped_sends() const { return qp_.flush_before.load() == SendRing::kNever; }
   void resume_sends();
-  // send_hold.hpp documents the following functions.
   void hold_sends(bool reports);
   void release_sends();
   void report_first_message() { qp_.reports_first = true; }

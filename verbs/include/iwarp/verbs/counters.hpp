@@ -5,6 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+
+#include "iwarp/bytes/fault.hpp"
 
 namespace iwarp::verbs {
 
@@ -36,6 +39,18 @@ struct Counters {
 
   /// Adds each counter of `o`.
   Counters& operator+=(const Counters& o);
+};
+
+/// Errors and delays of one connection: diagnostic counters, which are written and read as Counters
+/// are.
+struct Incidents {
+  std::uint64_t receive_holds = 0;  ///< messages that had to wait for a receive to be posted
+  /// How often memory was deregistered or invalidated while the connection was using it.
+  std::uint64_t pins_broken = 0;
+  /// fault in the Terminate of this end, if it sent one
+  std::optional<bytes::Fault> terminate_sent{};
+  /// fault in the peer's Terminate, if one arrived
+  std::optional<bytes::Fault> terminate_received{};
 };
 
 }  // namespace iwarp::verbs

@@ -14,7 +14,6 @@
 #include "iwarp/verbs/connection_event.hpp"
 #include "iwarp/verbs/connection_options.hpp"
 #include "iwarp/verbs/counters.hpp"
-#include "iwarp/verbs/incidents.hpp"
 #include "iwarp/verbs/now.hpp"
 #include "iwarp/verbs/qp_driver.hpp"
 #include "iwarp/verbs/queue_pair.hpp"

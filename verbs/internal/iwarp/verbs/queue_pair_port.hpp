@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // QueuePairPort: the functions of a queue pair for a program that reports connection events itself,
 // as the drop-in librdmacm does. Such a program holds completions back, so that the application
-// polls no completion before a connection event that precedes it.
+// polls no completion before a connection event that precedes it. Then come the functions that
+// InfiniBand's states SQD, RTR and SQE, and its type UC, need of a queue pair.
 #pragma once
 
 #include <chrono>
@@ -55,5 +56,34 @@ struct QueuePairPort {
   static std::optional<std::chrono::steady_clock::time_point> receive_awaited_since(
       const QueuePair& qp);
 };
+
+// The states SQD and RTR. Thread-safe.
+
+/// Requests that are posted from now on wait until release_sends(). If the connection ends before,
+/// they are flushed. Requests that were posted before are executed; if `reports`,
+/// AsyncEventType::kSendsDrained follows when none of them is outstanding any more.
+void hold_sends(QueuePair& qp, bool reports);
+/// Lets the requests that wait start.
+void release_sends(QueuePair& qp);
+/// Raises AsyncEventType::kFirstMessage once, when the peer's next segment has arrived.
+void report_first_message(QueuePair& qp);
+
+// The type UC: an error of a request stops only the send queue (state SQE), and an inbound message
+// that cannot be placed is dropped. In both cases the connection goes on.
+
+/// From the next connection on, a request that fails before any octet of it is sent only stops the
+/// send queue: the request completes with its status, and all requests behind it complete with
+/// WcStatus::kWrFlush until resume_sends(). The receive side goes on.
+/// A Write of the peer that may not access its target is dropped, with the Immediate that follows
+/// it. A Send or Immediate for which no receive is posted waits for PeerTimeouts::receive_hold;
+/// then it is dropped, and so are all messages after it until a receive is posted. The peer notices
+/// nothing.
+void make_unreliable(QueuePair& qp);
+/// Returns whether a failed request has stopped the send queue. True as soon as the completion of
+/// that request can be polled.
+bool has_stopped_sends(QueuePair& qp);
+/// Starts the send queue again. Requests that were posted before this call are flushed. Does
+/// nothing if the send queue is not stopped.
+void resume_sends(QueuePair& qp);
 
 }  // namespace iwarp::verbs

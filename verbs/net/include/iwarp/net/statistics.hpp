@@ -12,7 +12,6 @@
 #include "iwarp/net/address.hpp"
 #include "iwarp/verbs/counters.hpp"
 #include "iwarp/verbs/datagram_types.hpp"
-#include "iwarp/verbs/incidents.hpp"
 #include "iwarp/verbs/types.hpp"
 
 namespace iwarp::net {
