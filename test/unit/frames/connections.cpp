@@ -11,7 +11,7 @@
 
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/fpdu.hpp"
-#include "iwarp/trace/datagram_taps.hpp"
+#include "iwarp/trace/trace_file.hpp"
 #include "made_packets.hpp"
 #include "wire_script.hpp"
 
@@ -252,17 +252,17 @@ struct ReadBack final : trace::PacketSink {
 TEST_CASE("datagrams of a tap can be read back from the capture, whichever end sent them") {
   Listener seen;
   const auto sink = std::make_shared<ReadBack>(seen);
-  trace::CaptureDatagrams tap(sink);
+  const auto tap = trace::capture_datagrams(sink);
   const auto octets = ud_octets(0x821234);
   verbs::DatagramEnds ends{.own_port = 0x0FA0, .peer_port = 0x1234};
   ends.own = {0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
   ends.peer = {0xFD, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
-  tap.datagram(true, ends, octets, {});
+  tap->datagram(true, ends, octets, {});
   ends = {.own = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 0, 2},
           .own_port = 0x1234,
           .peer = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 0, 1},
           .peer_port = 0x0FA0};
-  tap.datagram(false, ends, octets, {});
+  tap->datagram(false, ends, octets, {});
   CHECK(seen.datagrams ==
         std::vector<std::string>{"[fd00::1]:4000 > [fd00::2]:4660 810fa0 > 821234 3 octets",
                                  "10.0.0.1:4000 > 10.0.0.2:4660 810fa0 > 821234 3 octets"});

@@ -34,6 +34,12 @@ constexpr std::uint32_t kFarStart = 0x20000000;
 
 }  // namespace
 
+std::string to_string(const IpAddress& address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  ::inet_ntop(address.v6 ? AF_INET6 : AF_INET, address.octets.data(), text.data(), text.size());
+  return text.data();
+}
+
 CaptureTap::CaptureTap(std::shared_ptr<PacketSink> file, const CaptureEnds& ends)
     : file_(std::move(file)),
       opener_(ends.near_opened ? Side::kNear : Side::kFar),

@@ -3,7 +3,6 @@
 
 #include <utility>
 
-#include "iwarp/trace/datagram_taps.hpp"
 #include "iwarp/trace/qlog_tap.hpp"
 
 namespace iwarp::trace {
@@ -35,8 +34,8 @@ std::unique_ptr<verbs::WireTap> TraceFile::tap(const CaptureEnds& ends) const {
 }
 
 std::shared_ptr<verbs::DatagramTap> TraceFile::datagram_tap() const {
-  if (log_ != nullptr) return std::make_shared<QlogDatagrams>(log_);
-  return std::make_shared<CaptureDatagrams>(capture_);
+  if (log_ != nullptr) return log_datagrams(log_);
+  return capture_datagrams(capture_);
 }
 
 std::string TraceFile::error() const { return log_ != nullptr ? log_->error() : capture_->error(); }

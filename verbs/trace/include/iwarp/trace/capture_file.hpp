@@ -10,9 +10,20 @@
 #include <memory>
 #include <string>
 
-#include "iwarp/trace/packet_sink.hpp"
+#include "iwarp/bytes/view.hpp"
+#include "iwarp/mpa/startup_types.hpp"
 
 namespace iwarp::trace {
+
+/// Receives captured packets.
+class PacketSink {
+ public:
+  virtual ~PacketSink() = default;
+  /// Stores an Ethernet packet of at most kMaxPacket octets.
+  virtual void write(bytes::View packet, mpa::TimePoint now) = 0;
+
+  static constexpr std::size_t kMaxPacket = 65536 + 256;
+};
 
 /// The same moment on two clocks. Taps use the steady clock, and captures use the time of day. A
 /// file converts one to the other with this pair.

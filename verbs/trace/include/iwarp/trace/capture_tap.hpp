@@ -9,16 +9,22 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "iwarp/bytes/cursor.hpp"
-#include "iwarp/trace/endpoint.hpp"
+#include "iwarp/trace/capture_file.hpp"
 #include "iwarp/trace/ip_address.hpp"
-#include "iwarp/trace/packet_sink.hpp"
 #include "iwarp/trace/stream_decoder.hpp"
 #include "iwarp/verbs/wire_tap.hpp"
 
 namespace iwarp::trace {
+
+/// The address and port of one end of a connection.
+struct Endpoint {
+  std::string host{};  ///< a numeric IPv4 or IPv6 address, without brackets
+  std::uint16_t port = 0;
+};
 
 /// The addresses of the connection. The capture shows 192.0.2.1 and 192.0.2.2 for addresses that
 /// are not numeric. If one end has an IPv4 address and the other an IPv6 address, the capture shows

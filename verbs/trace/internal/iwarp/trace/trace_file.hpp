@@ -38,4 +38,10 @@ class TraceFile {
   bool frames_ = true;  ///< whether the log contains frames
 };
 
+/// Makes a tap that writes each datagram of a queue pair to `file`, in a UDP packet with made-up
+/// Ethernet and IP headers.
+std::shared_ptr<verbs::DatagramTap> capture_datagrams(std::shared_ptr<PacketSink> file);
+/// Makes a tap that writes each datagram of a queue pair to `file`, as an event.
+std::shared_ptr<verbs::DatagramTap> log_datagrams(std::shared_ptr<QlogFile> file);
+
 }  // namespace iwarp::trace
