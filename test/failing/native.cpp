@@ -95,6 +95,7 @@ class Session {
   explicit Session(bool sleeps)
       : rnic_(need(Rnic::open(), "open")),
         cm_(need(rnic_->create_cm_channel(), "create_cm_channel")),
+        outcomes_(need(rnic_->create_cm_channel(), "create_cm_channel")),
         channel_(sleeps ? need(rnic_->create_channel(), "create_channel") : nullptr),
         a_(*rnic_, channel_.get(), 1),
         b_(*rnic_, channel_.get(), 2) {}
@@ -130,20 +131,18 @@ class Session {
   std::string violation;
 
  private:
-  // Connects and waits on the channel. Without a channel, another thread connects with the blocking
-  // call.
+  // Connects. If the program polls, another thread connects and blocks until the outcome is known.
   void connect(const Address& to, const ConnectOptions& options) {
     if (channel_ != nullptr) return need(rnic_->connect(*a_.qp, to, options, *cm_), "connect");
-    std::optional<Expected<CmEvent>> outcome;
-    std::atomic<bool> is_there{false};
+    need(rnic_->connect(*a_.qp, to, options, *outcomes_), "connect");
+    std::optional<CmEvent> outcome;
     std::jthread connecting([&] {
-      outcome = rnic_->connect_wait(*a_.qp, to, options, *cm_);
-      is_there = true;
+      outcome = outcomes_->wait(std::chrono::milliseconds(-1));
+      has_outcome_ = true;
     });
-    while (!is_there) wait();
+    while (!has_outcome_) wait();
     connecting.join();
-    auto event = need(std::move(*outcome), "connect_wait");
-    happened(event);
+    happened(*outcome);
   }
 
   // Runs until `done` returns true. Returns false if a request failed or a connection ended.
@@ -205,6 +204,8 @@ class Session {
       overflowed_ |= event->type == verbs::AsyncEventType::kCqOverflow;
     }
     if (auto event = cm_->poll()) happened(*event);
+    if (!has_outcome_) return;
+    if (auto event = outcomes_->poll()) happened(*event);
   }
 
   void happened(CmEvent& event) {
@@ -231,6 +232,8 @@ class Session {
 
   std::unique_ptr<Rnic> rnic_;
   CmChannelHandle cm_;
+  CmChannelHandle outcomes_;  ///< of the connect, if the program polls
+  std::atomic<bool> has_outcome_{false};
   std::unique_ptr<CompletionChannel> channel_;
   End a_;
   End b_;

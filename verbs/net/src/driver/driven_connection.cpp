@@ -165,12 +165,6 @@ void DrivenConnection::reset(SetupFailure why) {
   finish(Close::kReset);
 }
 
-void DrivenConnection::send_events_to(CmChannel& channel) {
-  locked([&] {
-    if (active_ != nullptr && active_->client != nullptr) active_->client->send_to(channel);
-  });
-}
-
 // Driving -----------------------------------------------------------------------------------------
 
 // In most cases, this poll and the previous poll both find the socket empty. This poll then costs

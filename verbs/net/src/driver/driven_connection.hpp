@@ -69,8 +69,6 @@ class ConnectionClient {
   /// there is one. Must not throw.
   virtual void setup_failed(const DrivenConnection& /*connection*/, SetupFailure /*reason*/,
                             std::string_view /*why*/) noexcept {}
-  /// Sends all later events to `channel`.
-  virtual void send_to(CmChannel& channel) = 0;
   /// Reports that the application has accepted an unrecognized peer whose RTR has not arrived. The
   /// set-up can be evicted from now on. Only for a responder.
   virtual void awaits_rtr() {}
@@ -161,7 +159,6 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   /// Evicts the set-up if it waits for the peer's Request or RTR: resets the connection, and
   /// reports that to the client. Otherwise does nothing.
   void end_if_unproven();
-  void send_events_to(CmChannel& channel);
 
   /// Returns the statistics of the connection, which no longer change after the connection has
   /// ended. Returns nullopt if the connection was never established.

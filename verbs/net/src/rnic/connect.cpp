@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rnic: the functions that begin and end connections (connect, listen, adopt, cancel).
 #include <algorithm>
-#include <chrono>
-#include <optional>
 
 #include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/rnic.hpp"
@@ -60,20 +58,6 @@ std::error_code Rnic::connect(QueuePair& qp, const Address& to, const ConnectOpt
   });
 }
 
-Expected<CmEvent> Rnic::connect_wait(QueuePair& qp, const Address& to,
-                                     const ConnectOptions& options, CmChannel& channel) {
-  return with_resources([&]() -> Expected<CmEvent> {
-    CmChannel outcome;  // a local channel: the queue pair must not refer to it after this call
-    // Neither call below throws, so `outcome` is always replaced before it is destroyed.
-    const auto error = connect(qp, to, options, outcome);
-    std::optional<CmEvent> event;
-    if (!error) event = outcome.wait(std::chrono::milliseconds(-1));
-    impl_->move_events(qp, outcome, channel);
-    if (error) return std::unexpected(error);
-    return std::move(*event);
-  });
-}
-
 void Rnic::cancel(QueuePair& qp) { impl_->cancel(qp); }
 
 void Rnic::Impl::cancel(const verbs::QueuePair& qp) {
@@ -91,22 +75,6 @@ void Rnic::Impl::cancel(const verbs::QueuePair& qp) {
     ChannelPort::remove(*channel, [&qp](const CmEvent& event) { return event.qp == &qp; });
   }
   release(qp);
-}
-
-void Rnic::Impl::move_events(const verbs::QueuePair& qp, CmChannel& from, CmChannel& to) {
-  std::vector<std::shared_ptr<DrivenConnection>> live_ones;
-  {
-    const std::lock_guard lock(mutex);
-    QpRecord& record = qps.at(&qp);
-    if (std::ranges::find(record.channels, &to) != record.channels.end()) {
-      std::erase(record.channels, &from);
-    } else {
-      std::ranges::replace(record.channels, &from, &to);
-    }
-    live_ones = insist([&] { return record.connections; });
-  }
-  for (const auto& connection : live_ones) connection->send_events_to(to);
-  ChannelPort::move(from, to);
 }
 
 std::error_code Rnic::adopt_initiator(QueuePair& qp, int socket, const ConnectOptions& options,

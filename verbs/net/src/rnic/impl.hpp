@@ -77,8 +77,6 @@ struct Rnic::Impl final : public Registry, public Claims, public Responders {
   /// memory calls this first, because the posted requests may need the memory, and a hardware
   /// adapter would already have read it. Waits for the locks of connections.
   void send_posted() const;
-  /// Moves the queued and all later events about `qp` from `from` to `to`.
-  void move_events(const verbs::QueuePair& qp, CmChannel& from, CmChannel& to);
   void cancel(const verbs::QueuePair& qp);
   /// Returns a free number for a queue pair. Call with `mutex` held.
   verbs::QpNum next_number();

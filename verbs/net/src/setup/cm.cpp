@@ -158,7 +158,7 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
     out.peer_identity = identity_of(connection);
     out.private_data = copy(core.startup().peer_private_data());  // [MPA-95]
     out.offer = core.startup().peer_offer();                      // [EMPA-25]
-    ChannelPort::push(*channel_, std::move(out));
+    ChannelPort::push(channel_, std::move(out));
     established_ = true;
     return;
   }
@@ -170,7 +170,7 @@ void InitiatorClient::happened(DrivenConnection& connection, const verbs::Connec
   // Release the queue pair before the application gets the event, so that the application can
   // connect it again at once.
   claims_.release(*connection.qp());
-  ChannelPort::push_made(*channel_, end_);
+  ChannelPort::push_made(channel_, end_);
 }
 
 CmEvent InitiatorClient::describe_end(DrivenConnection& connection, const verbs::Connection& core,
@@ -208,9 +208,9 @@ void ResponderClient::request(DrivenConnection& connection, const mpa::Startup& 
   // After the next statement, no step may fail. If one threw an exception, the Request would be
   // destroyed, and its destructor would reject the peer. To do that, the destructor waits for the
   // connection's lock, which this thread already holds.
-  out.request = std::make_unique<Request>(claims_, *channel_, connection.shared(), startup);
+  out.request = std::make_unique<Request>(claims_, channel_, connection.shared(), startup);
   pending_.request_arrived();
-  ChannelPort::push_made(*channel_, made);
+  ChannelPort::push_made(channel_, made);
 }
 
 void ResponderClient::happened(DrivenConnection& connection, const verbs::Connection& core,
@@ -223,7 +223,7 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
   // accept() returns that failure.
   if (qp == nullptr) return;
   if (event.type == Type::kEstablished) {
-    ChannelPort::push(*channel_, about(CmEvent::Type::kEstablished, connection));
+    ChannelPort::push(channel_, about(CmEvent::Type::kEstablished, connection));
     established_ = true;
     return;
   }
@@ -233,7 +233,7 @@ void ResponderClient::happened(DrivenConnection& connection, const verbs::Connec
     return established_ ? disconnected(connection, core.end()) : failed_without_memory(connection);
   });
   claims_.release(*qp);
-  ChannelPort::push_made(*channel_, end_);
+  ChannelPort::push_made(channel_, end_);
 }
 
 void ResponderClient::setup_failed(const DrivenConnection& connection, SetupFailure reason,
@@ -248,7 +248,7 @@ void ResponderClient::setup_failed(const DrivenConnection& connection, SetupFail
 // Returns whether the backlog of the port has room. A request whose peer has closed the connection
 // counts as well, because it stays on the channel until the application polls it.
 bool ResponderClient::has_room(std::uint16_t port) {
-  return ChannelPort::count(*channel_, [port](const CmEvent& event) {
+  return ChannelPort::count(channel_, [port](const CmEvent& event) {
            return event.type == CmEvent::Type::kConnectRequest && event.local.port == port;
          }) < backlog_;
 }

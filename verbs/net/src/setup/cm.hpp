@@ -37,44 +37,46 @@ class Claims {
 /// Returns the event that says why the stream of an established connection ended.
 CmEvent disconnected(const DrivenConnection& connection, const verbs::StreamEnd& end);
 
-/// The client of a connection that this end opens. After a failure, the client calls `retry`, if
-/// set. If `retry` returns true, the Connector connects again, and the failure is not reported.
-/// `private_octets` is the size of the private data in the Request, which some peers limit.
-class InitiatorClient final : public ConnectionClient {
- public:
-  using Retry = std::function<bool(const mpa::Failure&)>;
-  InitiatorClient(Claims& claims, CmChannel& channel, Retry retry, std::size_t private_octets)
-      : claims_(claims),
-        channel_(&channel),
-        retry_(std::move(retry)),
-        private_octets_(private_octets) {}
-  void happened(DrivenConnection& connection, const verbs::Connection& core,
-                const verbs::ConnectionEvent& event) override;
-  void send_to(CmChannel& channel) override { channel_ = &channel; }
-
- private:
-  CmEvent describe_end(DrivenConnection& connection, const verbs::Connection& core,
-                       const verbs::ConnectionEvent& event) const;
+/// What the clients of both ends have in common.
+class CmClient : public ConnectionClient {
+ protected:
+  CmClient(Claims& claims, CmChannel& channel) : claims_(claims), channel_(channel) {}
 
   Claims& claims_;
-  CmChannel* channel_;
-  Retry retry_;
-  const std::size_t private_octets_;
+  CmChannel& channel_;
   bool established_ = false;  ///< whether kEstablished has been reported
   /// Holds the event for the end of the connection until that event is reported; then empty.
   MadeEvent<CmEvent> end_ = MadeEvent<CmEvent>(1);
 };
 
+/// The client of a connection that this end opens. After a failure, the client calls `retry`, if
+/// set. If `retry` returns true, the Connector connects again, and the failure is not reported.
+/// `private_octets` is the size of the private data in the Request, which some peers limit.
+class InitiatorClient final : public CmClient {
+ public:
+  using Retry = std::function<bool(const mpa::Failure&)>;
+  InitiatorClient(Claims& claims, CmChannel& channel, Retry retry, std::size_t private_octets)
+      : CmClient(claims, channel), retry_(std::move(retry)), private_octets_(private_octets) {}
+  void happened(DrivenConnection& connection, const verbs::Connection& core,
+                const verbs::ConnectionEvent& event) override;
+
+ private:
+  CmEvent describe_end(DrivenConnection& connection, const verbs::Connection& core,
+                       const verbs::ConnectionEvent& event) const;
+
+  Retry retry_;
+  const std::size_t private_octets_;
+};
+
 /// The client of a connection that a peer opens. Puts the peer's request on `channel`, or resets
 /// the set-up if `backlog` requests to the same port are already on the channel. The set-up is
 /// pending until it is established.
-class ResponderClient final : public ConnectionClient {
+class ResponderClient final : public CmClient {
  public:
   using Failed = decltype(ListenOptions::setup_failed);
   ResponderClient(Claims& claims, CmChannel& channel, std::size_t backlog, Failed failed,
                   Setups::Mark pending)
-      : claims_(claims),
-        channel_(&channel),
+      : CmClient(claims, channel),
         backlog_(backlog),
         failed_(std::move(failed)),
         pending_(std::move(pending)) {}
@@ -82,21 +84,15 @@ class ResponderClient final : public ConnectionClient {
                 const verbs::ConnectionEvent& event) override;
   void setup_failed(const DrivenConnection& connection, SetupFailure reason,
                     std::string_view why) noexcept override;
-  void send_to(CmChannel& channel) override { channel_ = &channel; }
   void awaits_rtr() override { pending_.accepted(); }
 
  private:
   void request(DrivenConnection& connection, const mpa::Startup& startup);
   bool has_room(std::uint16_t port);
 
-  Claims& claims_;
-  CmChannel* channel_;
   const std::size_t backlog_;
   const Failed failed_;
   Setups::Mark pending_;
-  bool established_ = false;  ///< whether kEstablished has been reported
-  /// Holds the event for the end of the connection until that event is reported; then empty.
-  MadeEvent<CmEvent> end_ = MadeEvent<CmEvent>(1);
 };
 
 /// Returns the event kConnectFailed for a failed MPA startup.

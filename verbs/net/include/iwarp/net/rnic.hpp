@@ -145,11 +145,6 @@ class Rnic {
   /// belongs to another device.
   std::error_code connect(QueuePair& qp, const Address& to, const ConnectOptions& options,
                           CmChannel& channel);
-  /// Does the same as connect(), but blocks until the outcome is known and returns its event. Later
-  /// events go to `channel`. Fails as connect() does. If connecting fails or the peer rejects the
-  /// request, returns the event that says so.
-  Expected<CmEvent> connect_wait(QueuePair& qp, const Address& to, const ConnectOptions& options,
-                                 CmChannel& channel);
   /// Listens; the requests of peers are kConnectRequest events on `channel`. Fails with the errors
   /// of bind_tcp(), with `Errc::kOrdTooLarge` as connect() does, or with `Errc::kInvalidArgument`
   /// if the congestion control is unknown.

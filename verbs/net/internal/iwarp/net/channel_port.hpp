@@ -40,17 +40,6 @@ struct ChannelPort {
     channel.queue_.splice(channel.queue_.end(), made, made.begin());
     channel.tell();
   }
-  /// Moves all events of `from` to the end of `to`.
-  template <typename T>
-  static void move(Channel<T>& from, Channel<T>& to) noexcept {
-    MadeEvent<T> all;
-    {
-      const std::lock_guard lock(from.mutex_);
-      for (auto left = from.queue_.size(); left != 0; --left) from.forget_one();
-      all.swap(from.queue_);
-    }
-    while (!all.empty()) push_made(to, all);
-  }
   /// Reserves memory for one more event, until unreserve(). Call for each event whose loss could
   /// not be reported to the application. Throws std::bad_alloc if memory runs out.
   template <typename T>
