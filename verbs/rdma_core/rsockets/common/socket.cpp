@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -159,7 +158,8 @@ void Socket::end_waiting(net::EventFd& waiter) {
   std::erase(waiters_, &waiter);
   // If this thread has consumed an event, the completion queue is no longer armed. In that case,
   // wakes up the other waiting threads, which must arm the queue again.
-  if (!closed_ && take_events()) wake();
+  SocketCq* const cq = closed_ ? nullptr : queue();
+  if (cq != nullptr && cq->take_events()) wake();
 }
 
 // [RCM-369]

@@ -27,6 +27,7 @@
 #include "iwarp/net/event_fd.hpp"
 #include "process/refusal.hpp"
 #include "rsockets/common/options.hpp"
+#include "rsockets/common/verbs.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 
@@ -140,13 +141,14 @@ class Socket {
   /// Returns the events in `wanted` that have happened, without calling progress() to look for new
   /// ones.
   virtual short state(short wanted) = 0;
-  /// Makes fd() readable when the next event arrives.
-  virtual void arm() = 0;
+  /// Returns the completion queue of the socket, or null as long as it can have no completions.
+  virtual SocketCq* queue() = 0;
   /// Returns the descriptor on which a thread must wait for events, or -1 if there is none yet.
-  virtual int fd() const = 0;
-  /// Consumes the events that made fd() readable. Returns whether there were any events. If there
-  /// were, the caller must call arm() again.
-  virtual bool take_events() = 0;
+  virtual int fd() { return queue() != nullptr ? queue()->fd() : -1; }
+  /// Makes fd() readable when the next event arrives.
+  void arm() {
+    if (SocketCq* const cq = queue()) cq->arm();
+  }
 
   /// Sets an option that set_option() does not set itself. `number` is the value if it is a number.
   virtual int set_own_option(int level, int name, const void* value, socklen_t length,

@@ -9,7 +9,6 @@
 #include <infiniband/verbs.h>
 
 #include <cstdint>
-#include <expected>
 #include <memory>
 #include <span>
 #include <vector>
@@ -53,10 +52,8 @@ class DatagramEndpoint {
   /// Sends the first `length` bytes of send_memory(). Returns 0 or an errno.
   int send(std::size_t length, const Peer& to);
 
-  // The functions below are for callers that wait for events.
-  int fd() const { return cq_.fd(); }
-  void arm() { cq_.arm(); }
-  bool take_events() { return cq_.take_events(); }
+  /// Returns the completion queue, for callers that wait for events.
+  SocketCq& cq() { return cq_; }
 
  private:
   void set_state(ibv_qp_state state);

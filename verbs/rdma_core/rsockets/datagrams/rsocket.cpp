@@ -44,7 +44,7 @@ int DatagramRSocket::open() {
   if (udp_address_of(*address).port == 0 && ::bind(udp_.get(), address, size) != 0) return errno;
   auto endpoint = std::make_unique<DatagramEndpoint>(options_.sizes);
   epoll_event event{.events = EPOLLIN, .data = {}};
-  if (::epoll_ctl(either_.get(), EPOLL_CTL_ADD, endpoint->fd(), &event) != 0) return errno;
+  if (::epoll_ctl(either_.get(), EPOLL_CTL_ADD, endpoint->cq().fd(), &event) != 0) return errno;
   endpoint_ = std::move(endpoint);
   watch_udp(true);
   wake();

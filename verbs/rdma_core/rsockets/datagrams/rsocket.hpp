@@ -37,9 +37,8 @@ class DatagramRSocket final : public Socket {
  private:
   void progress() override;
   short state(short wanted) override;
-  void arm() override;
-  int fd() const override { return endpoint_ != nullptr ? either_.get() : -1; }
-  bool take_events() override;
+  SocketCq* queue() override { return endpoint_ != nullptr ? &endpoint_->cq() : nullptr; }
+  int fd() override { return endpoint_ != nullptr ? either_.get() : -1; }
   int set_own_option(int level, int name, const void* value, socklen_t length,
                      std::optional<int> number) override;
   int get_own_option(int level, int name, void* value, socklen_t* length) override;

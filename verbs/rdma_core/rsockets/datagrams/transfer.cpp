@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "cm/address.hpp"
-#include "process/errno_table.hpp"
 #include "rsockets/common/pieces.hpp"
 #include "rsockets/datagrams/rsocket.hpp"
 
@@ -56,12 +55,6 @@ short DatagramRSocket::state(short wanted) {
   if (endpoint_ == nullptr || endpoint_->can_send()) out |= wanted & (POLLOUT | POLLWRNORM);
   return static_cast<short>(out);
 }
-
-void DatagramRSocket::arm() {
-  if (endpoint_ != nullptr) endpoint_->arm();
-}
-
-bool DatagramRSocket::take_events() { return endpoint_ != nullptr && endpoint_->take_events(); }
 
 void DatagramRSocket::watch_udp(bool wanted) {
   if (std::exchange(watches_udp_, wanted) == wanted) return;

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdarg>
+#include <functional>
 #include <optional>
 
 #include "device/device.hpp"
@@ -35,25 +36,26 @@ int make(int family, int type, int protocol) {
   return code == 0 ? made : minus_one(code);
 }
 
-/// Calls `use` with the rsocket that has this number. `use` must return 0 or an errno. If the errno
-/// is 0, returns 0. Otherwise sets errno and returns -1.
+/// Calls `use`, a function of Socket for example, with the rsocket that has this number and with
+/// `arguments`. `use` must return 0 or an errno. If the errno is 0, returns 0. Otherwise sets errno
+/// and returns -1.
 /// [RCM-388]
-template <typename Use>
-int with(int number, Use use) {
+template <typename Use, typename... Arguments>
+int with(int number, Use use, Arguments... arguments) {
   const int code = guarded([&] {
     const auto socket = Service::get().find(number);
-    return socket != nullptr ? use(*socket) : EBADF;
+    return socket != nullptr ? std::invoke(use, *socket, arguments...) : EBADF;
   });
   return code == 0 ? 0 : minus_one(code);
 }
 
-/// Calls `use` with the rsocket that has this number. `use` must return a count or an errno.
-/// Returns the count, or sets errno and returns -1.
-template <typename Use>
-ssize_t counted(int number, Use use) {
+/// Does the same as with(), but `use` must return a count or an errno. Returns the count, or sets
+/// errno and returns -1.
+template <typename Use, typename... Arguments>
+ssize_t counted(int number, Use use, Arguments... arguments) {
   ssize_t out = 0;
   const int code = with(number, [&](Socket& socket) {
-    const auto result = use(socket);
+    const auto result = std::invoke(use, socket, arguments...);
     if (!result) return result.error();
     out = static_cast<ssize_t>(*result);
     return 0;
@@ -63,13 +65,13 @@ ssize_t counted(int number, Use use) {
 
 // [RCM-367]
 ssize_t receive(int number, std::span<const iovec> into, int flags, Arrival* arrival = nullptr) {
-  return counted(number, [&](Socket& socket) { return socket.receive(into, flags, arrival); });
+  return counted(number, &Socket::receive, into, flags, arrival);
 }
 
 // [RCM-367]
 ssize_t send(int number, std::span<const iovec> from, int flags, const sockaddr* to = nullptr,
              socklen_t length = 0) {
-  return counted(number, [&](Socket& socket) { return socket.send(from, flags, to, length); });
+  return counted(number, &Socket::send, from, flags, to, length);
 }
 
 /// Stores the address of the sender as recvfrom(2) does: truncates the address to `*length` bytes,
@@ -101,12 +103,10 @@ int rsocket(int domain, int type, int protocol) { return make(domain, type, prot
 
 // [RCM-364]
 int rbind(int number, const sockaddr* address, socklen_t length) {
-  return with(number, [&](auto& socket) { return socket.bind(address, length); });
+  return with(number, &Socket::bind, address, length);
 }
 
-int rlisten(int number, int backlog) {
-  return with(number, [&](auto& socket) { return socket.listen(backlog); });
-}
+int rlisten(int number, int backlog) { return with(number, &Socket::listen, backlog); }
 
 int raccept(int number, sockaddr* address, socklen_t* length) {
   int out = -1;
@@ -120,12 +120,10 @@ int raccept(int number, sockaddr* address, socklen_t* length) {
 }
 
 int rconnect(int number, const sockaddr* address, socklen_t length) {
-  return with(number, [&](auto& socket) { return socket.connect(address, length); });
+  return with(number, &Socket::connect, address, length);
 }
 
-int rshutdown(int number, int how) {
-  return with(number, [&](auto& socket) { return socket.shutdown(how); });
-}
+int rshutdown(int number, int how) { return with(number, &Socket::shutdown, how); }
 
 int rclose(int number) {
   const int code = guarded([&] { return Service::get().close(number); });
@@ -200,16 +198,15 @@ ssize_t rwritev(int number, const iovec* pieces, int count) {
 
 // [RCM-365]
 int rgetpeername(int number, sockaddr* address, socklen_t* length) {
-  return with(number, [&](auto& socket) { return socket.peer_address(address, length); });
+  return with(number, &Socket::peer_address, address, length);
 }
 
 int rgetsockname(int number, sockaddr* address, socklen_t* length) {
-  return with(number, [&](auto& socket) { return socket.local_address(address, length); });
+  return with(number, &Socket::local_address, address, length);
 }
 
 int rsetsockopt(int number, int level, int name, const void* value, socklen_t length) {
-  const int result =
-      with(number, [&](auto& socket) { return socket.set_option(level, name, value, length); });
+  const int result = with(number, &Socket::set_option, level, name, value, length);
   // Wakes up the thread of the Service, because the option may have changed the time of the next
   // keepalive.
   if (result == 0) Service::get().recheck();
@@ -217,7 +214,7 @@ int rsetsockopt(int number, int level, int name, const void* value, socklen_t le
 }
 
 int rgetsockopt(int number, int level, int name, void* value, socklen_t* length) {
-  return with(number, [&](auto& socket) { return socket.get_option(level, name, value, length); });
+  return with(number, &Socket::get_option, level, name, value, length);
 }
 
 int rfcntl(int number, int command, ...) {
@@ -226,24 +223,21 @@ int rfcntl(int number, int command, ...) {
   const bool sets = command == F_SETFL || command == F_SETFD;
   const int argument = sets ? va_arg(arguments, int) : 0;
   va_end(arguments);
-  return static_cast<int>(
-      counted(number, [&](auto& socket) { return socket.control(command, argument); }));
+  return static_cast<int>(counted(number, &Socket::control, command, argument));
 }
 
 off_t riomap(int number, void* buffer, size_t length, int protection, int /*flags*/, off_t offset) {
-  return counted(number,
-                 [&](auto& socket) { return socket.map(buffer, length, protection, offset); });
+  return counted(number, &Socket::map, buffer, length, protection, offset);
 }
 
 int riounmap(int number, void* buffer, size_t length) {
-  return with(number, [&](auto& socket) { return socket.unmap(buffer, length); });
+  return with(number, &Socket::unmap, buffer, length);
 }
 
 size_t riowrite(int number, const void* buffer, size_t length, off_t offset, int flags) {
   const std::span from(static_cast<const std::byte*>(buffer), length);
-  return static_cast<size_t>(counted(number, [&](auto& socket) {
-    return socket.write_mapped(from, static_cast<std::uint64_t>(offset), flags);
-  }));
+  return static_cast<size_t>(
+      counted(number, &Socket::write_mapped, from, static_cast<std::uint64_t>(offset), flags));
 }
 
 }  // extern "C"

@@ -49,12 +49,8 @@ class Endpoint {
   /// to the peer.
   Received listen();
 
-  // The functions below are for callers that wait for events.
-  int fd() const { return cq_.fd(); }
-  void arm() {
-    if (started()) cq_.arm();
-  }
-  bool take_events() { return cq_.take_events(); }
+  /// Returns the completion queue, for callers that wait for events.
+  SocketCq& cq() { return cq_; }
 
   // The functions below read and write the stream.
   std::size_t readable() const { return inbound_.readable(); }

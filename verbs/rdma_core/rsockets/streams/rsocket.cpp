@@ -95,17 +95,9 @@ void RSocket::progress() {
   if (got.anything) wake();
 }
 
-void RSocket::arm() {
-  if (endpoint_ != nullptr) endpoint_->arm();
+SocketCq* RSocket::queue() {
+  return endpoint_ != nullptr && endpoint_->started() ? &endpoint_->cq() : nullptr;
 }
-
-int RSocket::fd() const {
-  return endpoint_ != nullptr && endpoint_->started() ? endpoint_->fd() : -1;
-}
-
-bool RSocket::take_events() { return endpoint_ != nullptr && endpoint_->take_events(); }
-
-void RSocket::open_endpoint() { endpoint_ = std::make_unique<Endpoint>(id_, options_.sizes); }
 
 int RSocket::greet(std::span<const std::byte> data) {
   const auto peer = decode_greeting(data);
@@ -279,7 +271,7 @@ int RSocket::advance(rdma_cm_event_type type, int status, std::span<const std::b
     case RDMA_CM_EVENT_ADDR_RESOLVED:
       return rdma_resolve_route(id_, 0) == 0 ? 0 : errno;
     case RDMA_CM_EVENT_ROUTE_RESOLVED: {
-      open_endpoint();
+      endpoint_ = std::make_unique<Endpoint>(id_, options_.sizes);
       auto param = request_of(*id_);
       const auto greeting = encode(endpoint_->greeting());
       set_data(param, greeting);
@@ -309,7 +301,7 @@ int RSocket::advance(rdma_cm_event_type type, int status, std::span<const std::b
 
 int RSocket::answer(const rdma_conn_param& request, std::span<const std::byte> data) {
   const Lock lock(mutex_);
-  open_endpoint();
+  endpoint_ = std::make_unique<Endpoint>(id_, options_.sizes);
   if (const int code = greet(data)) return code;
   rdma_conn_param param = request;
   const auto greeting = encode(endpoint_->greeting());

@@ -5,7 +5,6 @@
 
 #include <rdma/rdma_cma.h>
 
-#include <chrono>
 #include <deque>
 #include <expected>
 #include <memory>
@@ -80,9 +79,7 @@ class RSocket final : public Socket {
 
   void progress() override;
   short state(short wanted) override;
-  void arm() override;
-  int fd() const override;
-  bool take_events() override;
+  SocketCq* queue() override;
   int set_own_option(int level, int name, const void* value, socklen_t length,
                      std::optional<int> number) override;
   int get_own_option(int level, int name, void* value, socklen_t* length) override;
@@ -97,7 +94,6 @@ class RSocket final : public Socket {
   /// Ends an established connection with an error.
   void fail(int code);
   void end(Phase how, int code = 0);
-  void open_endpoint();
   int advance(rdma_cm_event_type type, int status, std::span<const std::byte> data);
   /// Checks the greeting that the peer has sent, and sets peer_.
   int greet(std::span<const std::byte> data);
