@@ -122,7 +122,7 @@ FAULTS = (
           "    if (error == row.error) return row.code;",
           "    if (error == row.error) return BROKEN && row.code == ENOMEM ? EAGAIN : row.code;"),
     Fault("bad-wr-not-set", ("IBV-502",), "qp/post/list", POST,
-          "    *bad_wr = wr;\n    explain_send", "    if (!BROKEN) *bad_wr = wr;\n    explain_send"),
+          "  *bad_wr = wr;\n  explain_send", "  if (!BROKEN) *bad_wr = wr;\n  explain_send"),
     Fault("member-of-group-destroyed", ("IBV-495",), "qp/destroy/attached", QP,
           "self.is_attached()) return EBUSY;", "self.is_attached()) return BROKEN ? 0 : EBUSY;"),
     Fault("access-flags-fixed", ("IBV-475",), "qp/iwarp/access-flags", STATES,

@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 
-#include "iwarp/verbs/error_guide.hpp"
 #include "objects/immediate.hpp"
 #include "objects/objects.hpp"
 #include "process/errno_table.hpp"
@@ -40,31 +39,19 @@ ibv_wc_status wc_status(WcStatus status) {
 
 // [IBV-278, IBV-279]
 ibv_wc_opcode wc_opcode(const verbs::WorkCompletion& wc) {
-  switch (wc.opcode) {
-    case WcOpcode::kSend:
-      return IBV_WC_SEND;
-    case WcOpcode::kWrite:
-      return IBV_WC_RDMA_WRITE;
-    case WcOpcode::kRead:
-      return IBV_WC_RDMA_READ;
-    case WcOpcode::kLocalInvalidate:
-      return IBV_WC_LOCAL_INV;
-    case WcOpcode::kFastRegister:  // The C interface has no call that posts a fast registration.
-    case WcOpcode::kBindWindow:
-      return IBV_WC_BIND_MW;
-    case WcOpcode::kRecv:
-    case WcOpcode::kRecvSendImmediate:
-    case WcOpcode::kRecvDatagram:
-    case WcOpcode::kRecvDatagramImmediate:
-      return IBV_WC_RECV;
-    case WcOpcode::kFetchAdd:
-      return IBV_WC_FETCH_ADD;
-    case WcOpcode::kCmpSwap:
-      return IBV_WC_COMP_SWAP;
-    case WcOpcode::kRecvImmediate:
-      return decode_immediate(wc.immediate).with_send ? IBV_WC_RECV : IBV_WC_RECV_RDMA_WITH_IMM;
-  }
-  return IBV_WC_SEND;
+  // In the order of the enumerators of WcOpcode. The C interface has no call that posts a fast
+  // registration.
+  static constexpr std::array kOpcodes{IBV_WC_SEND,      IBV_WC_RDMA_WRITE,
+                                       IBV_WC_RDMA_READ, IBV_WC_LOCAL_INV,
+                                       IBV_WC_BIND_MW,   IBV_WC_BIND_MW,
+                                       IBV_WC_RECV,      IBV_WC_FETCH_ADD,
+                                       IBV_WC_COMP_SWAP, IBV_WC_RECV_RDMA_WITH_IMM,
+                                       IBV_WC_RECV,      IBV_WC_RECV,
+                                       IBV_WC_RECV};
+  static_assert(kOpcodes.size() == static_cast<std::size_t>(WcOpcode::kRecvDatagramImmediate) + 1);
+  const bool of_send =
+      wc.opcode == WcOpcode::kRecvImmediate && decode_immediate(wc.immediate).with_send;
+  return of_send ? IBV_WC_RECV : kOpcodes[static_cast<std::size_t>(wc.opcode)];
 }
 
 // [IBV-280, IBV-281]

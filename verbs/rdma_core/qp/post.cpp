@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "device/limits.hpp"
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"
 #include "process/call_site.hpp"
@@ -82,28 +81,20 @@ int RcQp::post_staged() {
 // RCM-283, RCM-284]
 int post_send(ibv_qp* qp, ibv_send_wr* wr, ibv_send_wr** bad_wr) {
   Qp& self = Qp::of(qp);
-  int code = EIO;
-  if (self.context.alive()) {
-    code = guarded([&] { return self.post(wr); });
-  }
-  if (code != 0) {
-    *bad_wr = wr;
-    explain_send(self, wr, code, __builtin_return_address(0));
-  }
+  const int code = self.context.alive() ? guarded([&] { return self.post(wr); }) : EIO;
+  if (code == 0) return 0;
+  *bad_wr = wr;
+  explain_send(self, wr, code, __builtin_return_address(0));
   return code;
 }
 
 // [RCM-31, RCM-266, RCM-268, RCM-270]
 int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   Qp& self = Qp::of(qp);
-  int code = EIO;
-  if (self.context.alive()) {
-    code = guarded([&] { return self.receive(wr); });
-  }
-  if (code != 0) {
-    *bad_wr = wr;
-    explain_receive(self, wr, code, __builtin_return_address(0));
-  }
+  const int code = self.context.alive() ? guarded([&] { return self.receive(wr); }) : EIO;
+  if (code == 0) return 0;
+  *bad_wr = wr;
+  explain_receive(self, wr, code, __builtin_return_address(0));
   return code;
 }
 
@@ -111,14 +102,11 @@ int post_recv(ibv_qp* qp, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
 // [IBV-367, IBV-368]
 int post_srq_recv(ibv_srq* srq, ibv_recv_wr* wr, ibv_recv_wr** bad_wr) {
   Srq& self = Srq::of(srq);
-  int code = EIO;
-  if (self.pd.context.alive()) {
-    code = guarded([&] { return post_receives(*self.core, wr); });
-  }
-  if (code != 0) {
-    *bad_wr = wr;
-    explain_receive(self, wr, code, __builtin_return_address(0));
-  }
+  const int code =
+      self.pd.context.alive() ? guarded([&] { return post_receives(*self.core, wr); }) : EIO;
+  if (code == 0) return 0;
+  *bad_wr = wr;
+  explain_receive(self, wr, code, __builtin_return_address(0));
   return code;
 }
 
