@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "adversary/datagrams.hpp"
+// Loses some of the datagrams that UD queue pairs send, and sends others late, after later ones.
+#include "faults/datagrams.hpp"
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <span>
 
+#include "adversary/dice.hpp"
 #include "adversary/hooks.hpp"
 #include "iwarp/net/quiet_thread.hpp"
+#include "iwarp/net/socket_ops.hpp"
 
 namespace iwarp::rdma_core::adversary {
 namespace {
@@ -16,16 +21,32 @@ constexpr std::uint64_t kOneLostIn = 64;
 constexpr std::uint64_t kOneLateIn = 8;
 constexpr std::chrono::microseconds kLatestDatagram{3000};
 
-Datagrams* all_datagrams = nullptr;
-
 fault::HeldDatagrams::Time now() { return Clock::now().time_since_epoch(); }
 
-}  // namespace
+/// Never destroyed, because its thread never ends. Thread-safe.
+class Datagrams {
+ public:
+  explicit Datagrams(const options::Adversary& choice);
+  Datagrams(const Datagrams&) = delete;
+  Datagrams& operator=(const Datagrams&) = delete;
+  ~Datagrams() = delete;
+  const net::SocketOps& ops() const { return ops_; }
 
-void Datagrams::attach(const options::Adversary& choice) {
-  all_datagrams = new Datagrams(choice);
-  net::replace_socket_ops(&all_datagrams->ops_);
-}
+ private:
+  static int send(int fd, mmsghdr* messages, unsigned count, int flags);
+  bool takes_over(int fd, const msghdr& message);
+  void run();
+
+  net::SocketOps ops_;    ///< the table with send()
+  net::SocketOps below_;  ///< the table that was in use before
+  fault::HeldDatagrams held_;
+  std::mutex mutex_;  ///< guards the next members
+  std::condition_variable changed_;
+  Dice dice_;
+  bool is_due_ = false;
+};
+
+Datagrams* all_datagrams = nullptr;
 
 Datagrams::Datagrams(const options::Adversary& choice)
     : ops_(net::socket_ops()), below_(ops_), dice_(choice.first, Dice::Kind::kDatagrams) {
@@ -66,6 +87,13 @@ void Datagrams::run() {
     const auto next = held_.release(now(), {}).value_or(now() + std::chrono::hours(1));
     changed_.wait_until(lock, Clock::time_point(next), [this] { return is_due_; });
   }
+}
+
+}  // namespace
+
+void attach_datagrams(const options::Adversary& choice) {
+  all_datagrams = new Datagrams(choice);
+  net::replace_socket_ops(&all_datagrams->ops());
 }
 
 }  // namespace iwarp::rdma_core::adversary

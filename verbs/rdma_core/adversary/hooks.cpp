@@ -2,18 +2,15 @@
 #include "adversary/hooks.hpp"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "adversary/completions.hpp"
-#include "adversary/datagrams.hpp"
 #include "adversary/dice.hpp"
 #include "adversary/placement.hpp"
 #include "iwarp/bytes/view.hpp"
-#include "objects/calls.hpp"
 #include "objects/objects.hpp"
 #include "qp/queue_pair.hpp"
 
@@ -54,7 +51,7 @@ class AdversaryHooks final : public Hooks {
         connections_(choice_.first, Dice::Kind::kConnection),
         dispatcher_(choice_.first, Dice::Kind::kDispatch),
         sizes_(choice_.first, Dice::Kind::kSizes) {
-    if (choice_.has(Freedom::kDatagrams)) Datagrams::attach(choice_);
+    if (choice_.has(Freedom::kDatagrams)) attach_datagrams(choice_);
     // The library gives each region key 0, so no other key of the region's index is valid.
     if (choice_.has(Freedom::kKeys)) key_ = 1 + static_cast<std::uint32_t>(posts_.below(255));
   }

@@ -21,6 +21,10 @@ std::unique_ptr<Hooks> make_hooks(const Settings& settings, std::unique_ptr<Hook
 std::shared_ptr<const net::CarrierFactory> make_carriers(
     std::uint64_t seed, std::shared_ptr<const net::CarrierFactory> below);
 
+/// Replaces the system call that sends datagrams, for the whole process: some datagrams are lost,
+/// and others are sent late, after later ones. Call once.
+void attach_datagrams(const options::Adversary& choice);
+
 // The record of what the adversary did. `iwarp run` reads its end after a failure.
 /// Returns whether settings().adversary_record names a file. If not, note() does nothing.
 bool is_recorded();

@@ -4,10 +4,8 @@
 #include "adversary/placement.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <vector>
 
