@@ -23,8 +23,9 @@ struct Attributes {
   int required = 0;
   int allowed = 0;  ///< allowed in addition to `required` and IBV_QP_STATE
 };
-/// Nullopt if queue pairs of this type cannot take the step.
+/// Nullopt (kNever) if queue pairs of this type cannot take the step.
 using Column = std::optional<Attributes>;
+constexpr Column kNever;
 
 struct Step {
   ibv_qp_state from;
@@ -65,7 +66,7 @@ constexpr std::array kSteps{
          Attributes{IBV_QP_PORT | IBV_QP_ACCESS_FLAGS, kAny}},
     // A new queue pair of an RNIC is in RESET but behaves as in INIT, so this step to ERR is
     // allowed.
-    Step{IBV_QPS_RESET, IBV_QPS_ERR, {}, {}, {}, kAnything},
+    Step{IBV_QPS_RESET, IBV_QPS_ERR, kNever, kNever, kNever, kAnything},
     plain(IBV_QPS_INIT, IBV_QPS_RESET),
     plain(IBV_QPS_INIT, IBV_QPS_ERR),
     Step{IBV_QPS_INIT, IBV_QPS_INIT, kInitAgain, kInitAgain,
@@ -76,7 +77,7 @@ constexpr std::array kSteps{
          kAnything},
     plain(IBV_QPS_RTR, IBV_QPS_RESET),
     plain(IBV_QPS_RTR, IBV_QPS_ERR),
-    Step{IBV_QPS_RTR, IBV_QPS_RTR, {}, {}, {}, kAnything},
+    Step{IBV_QPS_RTR, IBV_QPS_RTR, kNever, kNever, kNever, kAnything},
     Step{IBV_QPS_RTR, IBV_QPS_RTS,
          Attributes{kRetries | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC,
                     kRunning | IBV_QP_MIN_RNR_TIMER},
@@ -85,35 +86,20 @@ constexpr std::array kSteps{
     plain(IBV_QPS_RTS, IBV_QPS_ERR),
     Step{IBV_QPS_RTS, IBV_QPS_RTS, Attributes{0, kRunning | IBV_QP_MIN_RNR_TIMER},
          Attributes{0, kRunning}, Attributes{0, kUdRunning}, kAnything},
-    Step{IBV_QPS_RTS,
-         IBV_QPS_SQD,
-         Attributes{0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
-         Attributes{0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
-         {},
-         {}},
+    Step{IBV_QPS_RTS, IBV_QPS_SQD, Attributes{0, IBV_QP_EN_SQD_ASYNC_NOTIFY},
+         Attributes{0, IBV_QP_EN_SQD_ASYNC_NOTIFY}, kNever, kNever},
     plain(IBV_QPS_SQD, IBV_QPS_RESET),
     plain(IBV_QPS_SQD, IBV_QPS_ERR),
-    Step{IBV_QPS_SQD,
-         IBV_QPS_SQD,
+    Step{IBV_QPS_SQD, IBV_QPS_SQD,
          Attributes{0, kReceivesToo | IBV_QP_PORT | IBV_QP_AV | kRetries | IBV_QP_MIN_RNR_TIMER |
                            IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MAX_DEST_RD_ATOMIC},
-         Attributes{0, kReceivesToo | IBV_QP_AV},
-         {},
-         {}},
-    Step{IBV_QPS_SQD,
-         IBV_QPS_RTS,
-         Attributes{0, kRunning | IBV_QP_MIN_RNR_TIMER},
-         Attributes{0, kRunning},
-         {},
-         {}},
+         Attributes{0, kReceivesToo | IBV_QP_AV}, kNever, kNever},
+    Step{IBV_QPS_SQD, IBV_QPS_RTS, Attributes{0, kRunning | IBV_QP_MIN_RNR_TIMER},
+         Attributes{0, kRunning}, kNever, kNever},
     plain(IBV_QPS_SQE, IBV_QPS_RESET),
     plain(IBV_QPS_SQE, IBV_QPS_ERR),
-    Step{IBV_QPS_SQE,
-         IBV_QPS_RTS,
-         {},
-         Attributes{0, IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS},
-         Attributes{0, kUdRunning},
-         {}},
+    Step{IBV_QPS_SQE, IBV_QPS_RTS, kNever, Attributes{0, IBV_QP_CUR_STATE | IBV_QP_ACCESS_FLAGS},
+         Attributes{0, kUdRunning}, kNever},
     plain(IBV_QPS_ERR, IBV_QPS_RESET),
     plain(IBV_QPS_ERR, IBV_QPS_ERR),
 };
