@@ -13,7 +13,6 @@
 #include "iwarp/verbs/qp_driver.hpp"
 #include "iwarp/verbs/queue_pair.hpp"
 #include "iwarp/verbs/queue_pair_port.hpp"
-#include "iwarp/verbs/receive_queue.hpp"
 #include "iwarp/verbs/stream_end.hpp"
 #include "queue_pair/completion_gate.hpp"
 

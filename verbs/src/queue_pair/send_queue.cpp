@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <utility>
 
 #include "iwarp/bytes/place.hpp"
 #include "iwarp/bytes/touch.hpp"

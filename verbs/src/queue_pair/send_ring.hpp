@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "iwarp/verbs/reap_count.hpp"
-#include "iwarp/verbs/receive_queue.hpp"
 #include "iwarp/verbs/region.hpp"
 
 namespace iwarp::verbs {
