@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "iwarp/ddp/segment_header.hpp"
 #include "iwarp/mpa/framer.hpp"
 #include "iwarp/rdmap/faults.hpp"
 #include "iwarp/sim/end.hpp"

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include "iwarp/rdmap/message_header.hpp"
 #include "iwarp/sim/pair.hpp"
 #include "iwarp/verbs/shared_receive_queue.hpp"
 

@@ -2,14 +2,12 @@
 #include "iwarp/profiles/profile.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <vector>
 
 #include "iwarp/profiles/device_name.hpp"
 

@@ -24,8 +24,6 @@
 #include <mutex>
 #include <optional>
 #include <unordered_map>
-#include <utility>
-#include <vector>
 
 #include "bring_up/bring_up_fsm.hpp"
 #include "bring_up/numbers.hpp"
@@ -33,7 +31,6 @@
 #include "bring_up/unanswered.hpp"
 #include "device/peer_address.hpp"
 #include "iwarp/net/connection_manager.hpp"
-#include "iwarp/verbs/queue_pair.hpp"
 #include "iwarp/verbs/queue_pair_port.hpp"
 #include "qp/bring_up.hpp"
 

@@ -13,7 +13,7 @@
 #include <unordered_map>
 
 #include "bring_up/bring_up_fsm.hpp"
-#include "iwarp/verbs/region.hpp"
+#include "iwarp/verbs/types.hpp"
 #include "process/settings.hpp"
 
 namespace iwarp::rdma_core {

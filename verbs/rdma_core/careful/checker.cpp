@@ -7,11 +7,9 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdlib>
-#include <string>
 #include <string_view>
 #include <thread>
 
@@ -19,8 +17,9 @@
 #include "iwarp/net/unique_fd.hpp"
 #include "objects/work_completion.hpp"
 #include "process/call_site.hpp"
-#include "process/core.hpp"
 #include "process/refusal.hpp"
+#include "qp/rc.hpp"
+#include "qp/ud.hpp"
 
 namespace iwarp::rdma_core::careful {
 namespace {

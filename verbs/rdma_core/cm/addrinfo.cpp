@@ -11,8 +11,6 @@
 #include <memory>
 #include <new>
 
-#include "process/errno_table.hpp"
-
 namespace iwarp::rdma_core {
 namespace {
 

@@ -26,14 +26,12 @@
 #include "bring_up/out_of_band.hpp"
 #include "cm/address.hpp"
 #include "cm/ib_attr.hpp"
-#include "cm/id.hpp"
 #include "cm/reaction.hpp"
 #include "iwarp/net/event_fd.hpp"
 #include "iwarp/net/insist.hpp"
 #include "iwarp/verbs/completion_queue_port.hpp"
 #include "iwarp/verbs/queue_pair_port.hpp"
 #include "process/refusal.hpp"
-#include "qp/rc.hpp"
 
 namespace iwarp::rdma_core {
 namespace {

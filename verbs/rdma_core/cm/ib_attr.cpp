@@ -8,7 +8,6 @@
 
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
-#include "device/peer_address.hpp"
 #include "objects/objects.hpp"
 #include "qp/rc.hpp"
 

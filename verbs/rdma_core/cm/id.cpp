@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <iterator>
@@ -13,7 +12,6 @@
 #include "cm/address.hpp"
 #include "cm/datagrams.hpp"
 #include "cm/ib_attr.hpp"
-#include "device/device.hpp"
 #include "objects/objects.hpp"
 #include "process/acks.hpp"
 #include "process/refusal.hpp"

@@ -9,6 +9,7 @@
 #include "cm/datagrams.hpp"
 #include "objects/objects.hpp"
 #include "process/refusal.hpp"
+#include "qp/queue_pair.hpp"
 
 namespace iwarp::rdma_core {
 namespace {

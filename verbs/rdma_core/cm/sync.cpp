@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Synchronous ids, which the program creates without an event channel. Each call for such an id
 // waits for its event, and stores the event in rdma_cm_id::event until the next call that waits.
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 

@@ -10,6 +10,7 @@
 #include "device/attributes.hpp"
 #include "device/peer_address.hpp"
 #include "process/core.hpp"
+#include "process/errno_table.hpp"
 
 namespace iwarp::rdma_core {
 namespace {

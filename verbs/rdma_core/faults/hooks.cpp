@@ -5,12 +5,10 @@
 
 #include "faults/injector.hpp"
 #include "iwarp/verbs/error_guide.hpp"
-#include "objects/calls.hpp"
 #include "objects/objects.hpp"
 #include "objects/work_completion.hpp"
 #include "process/errno_table.hpp"
-#include "qp/rc.hpp"
-#include "qp/ud.hpp"
+#include "qp/queue_pair.hpp"
 
 namespace iwarp::rdma_core::fault {
 namespace {

@@ -13,7 +13,6 @@
 #include <infiniband/verbs.h>
 
 #include <atomic>
-#include <memory>
 #include <mutex>
 #include <unordered_map>
 #include <vector>

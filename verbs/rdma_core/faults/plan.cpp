@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <limits>
 #include <utility>
 
 #include "iwarp/verbs/log_record.hpp"

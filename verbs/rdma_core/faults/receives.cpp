@@ -6,7 +6,6 @@
 
 #include "device/limits.hpp"
 #include "iwarp/verbs/queue_pair_port.hpp"
-#include "iwarp/verbs/receive_queue.hpp"
 #include "qp/rc.hpp"
 #include "qp/send_request.hpp"
 

@@ -13,7 +13,6 @@
 #include "process/call_site.hpp"
 #include "process/errno_table.hpp"
 #include "process/polling.hpp"
-#include "process/refusal.hpp"
 
 namespace iwarp::rdma_core {
 namespace {

@@ -6,6 +6,7 @@
 #include "objects/calls.hpp"
 #include "objects/memory_access.hpp"
 #include "objects/objects.hpp"
+#include "process/call_site.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
 #include "process/refusal.hpp"

@@ -6,17 +6,12 @@
 #pragma once
 
 #include <infiniband/verbs.h>
-#include <pthread.h>
 
 #include <array>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <span>
-#include <vector>
 
 #include "device/device.hpp"
 #include "iwarp/verbs/datagram_types.hpp"

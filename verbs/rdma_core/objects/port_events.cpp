@@ -10,7 +10,6 @@
 #include <cerrno>
 
 #include "device/limits.hpp"
-#include "device/peer_address.hpp"
 #include "objects/objects.hpp"
 
 namespace iwarp::rdma_core {

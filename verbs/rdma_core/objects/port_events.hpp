@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <vector>
 
 #include "device/device.hpp"
 #include "iwarp/net/unique_fd.hpp"

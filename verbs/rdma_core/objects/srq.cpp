@@ -2,7 +2,6 @@
 // Shared receive queues. ibv_create_srq_ex() refuses the types IBV_SRQT_XRC and IBV_SRQT_TM.
 #include <algorithm>
 
-#include "device/limits.hpp"
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"
 #include "process/acks.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "presence/resolve.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -4,8 +4,6 @@
 // ones write to the same file.
 #include "process/connection_options.hpp"
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <memory>

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process/core.hpp"
 
-#include <poll.h>
 #include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <string>
 #include <system_error>
 
 #include "iwarp/net/fork.hpp"

@@ -6,7 +6,6 @@
 #include <rdma/ib_user_sa.h>
 #include <rdma/ib_user_verbs.h>
 
-#include <cstdint>
 #include <cstring>
 
 namespace {

@@ -4,11 +4,9 @@
 // cannot be opened. The library never falls back to plain TCP.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 
-#include "iwarp/net/address.hpp"
 #include "iwarp/net/carrier.hpp"
 #include "iwarp/net/connection_manager.hpp"
 #include "process/settings.hpp"

@@ -3,7 +3,6 @@
 #include "qp/peer_timeouts.hpp"
 
 #include <array>
-#include <chrono>
 
 namespace iwarp::rdma_core {
 namespace {

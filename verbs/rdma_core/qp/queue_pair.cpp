@@ -9,7 +9,6 @@
 
 #include "device/device.hpp"
 #include "device/limits.hpp"
-#include "objects/calls.hpp"
 #include "process/acks.hpp"
 #include "process/call_site.hpp"
 #include "process/errno_table.hpp"

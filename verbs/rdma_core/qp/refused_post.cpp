@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "qp/refused_post.hpp"
 
+#include <boost/container/static_vector.hpp>
 #include <cerrno>
 
 #include "device/limits.hpp"

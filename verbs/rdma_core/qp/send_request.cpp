@@ -9,6 +9,7 @@
 #include "objects/memory_access.hpp"
 #include "process/errno_table.hpp"
 #include "process/refusal.hpp"
+#include "qp/queue_pair.hpp"
 
 namespace iwarp::rdma_core {
 namespace {

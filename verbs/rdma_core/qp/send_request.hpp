@@ -11,6 +11,8 @@
 
 namespace iwarp::rdma_core {
 
+struct Qp;
+
 verbs::Sge to_sge(const ibv_sge& sge);
 verbs::SendFlags to_flags(unsigned send_flags);
 

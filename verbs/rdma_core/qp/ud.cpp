@@ -8,14 +8,12 @@
 #include <cerrno>
 
 #include "device/attributes.hpp"
-#include "device/limits.hpp"
 #include "device/port.hpp"
 #include "iwarp/net/datagram_socket.hpp"
 #include "objects/objects.hpp"
 #include "process/connection_options.hpp"
 #include "process/errno_table.hpp"
 #include "process/handles.hpp"
-#include "process/refusal.hpp"
 #include "qp/batch.hpp"
 #include "qp/steps.hpp"
 

@@ -12,7 +12,6 @@
 #include "connection/connection_fsm.hpp"
 #include "iwarp/mpa/deframer.hpp"
 #include "iwarp/mpa/framer.hpp"
-#include "iwarp/rdmap/faults.hpp"
 #include "iwarp/rdmap/stream.hpp"
 #include "iwarp/verbs/connection.hpp"
 #include "iwarp/verbs/connection_options.hpp"

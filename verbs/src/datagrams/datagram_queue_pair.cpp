@@ -11,7 +11,6 @@
 #include "iwarp/crc32c/crc32c.hpp"
 #include "iwarp/mpa/fpdu.hpp"
 #include "iwarp/verbs/completion_queue_port.hpp"
-#include "iwarp/verbs/receive_queue.hpp"
 
 namespace iwarp::verbs {
 namespace {

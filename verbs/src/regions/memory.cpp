@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdlib>
 #include <new>
 #include <thread>
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "iwarp/verbs/error_guide.hpp"
 
-#include <array>
-
 #include "iwarp/ddp/types.hpp"
 #include "iwarp/mpa/faults.hpp"
 #include "iwarp/rdmap/faults.hpp"

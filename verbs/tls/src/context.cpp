@@ -8,7 +8,6 @@
 #include <openssl/ssl.h>
 
 #include <algorithm>
-#include <array>
 #include <system_error>
 #include <utility>
 

@@ -3,7 +3,6 @@
 // credentials, the trusted authorities and, for a client, the sessions that can be resumed.
 #pragma once
 
-#include <expected>
 #include <map>
 #include <memory>
 #include <mutex>

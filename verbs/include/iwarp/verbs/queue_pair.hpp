@@ -23,7 +23,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "iwarp/verbs/completion_queue.hpp"
 #include "iwarp/verbs/errors.hpp"

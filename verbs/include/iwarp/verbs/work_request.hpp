@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <span>
 
-#include "iwarp/bytes/view.hpp"
 #include "iwarp/ddp/types.hpp"
 
 namespace iwarp::verbs {

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 
-#include "iwarp/bytes/cursor.hpp"
 #include "iwarp/bytes/view.hpp"
 #include "iwarp/verbs/datagram_types.hpp"
 

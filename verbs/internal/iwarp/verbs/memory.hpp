@@ -17,7 +17,6 @@
 #include <optional>
 #include <system_error>
 
-#include "iwarp/rdmap/ulp.hpp"
 #include "iwarp/verbs/errors.hpp"
 #include "iwarp/verbs/region.hpp"
 #include "iwarp/verbs/types.hpp"

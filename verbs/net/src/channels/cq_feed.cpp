@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "driver/driven.hpp"
-#include "iwarp/verbs/completion_queue_port.hpp"
 
 namespace iwarp::net {
 namespace {

@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <type_traits>
 
 #include "driver/drive_lock.hpp"

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "driver/driven_active.hpp"
-#include "driver/gathered_posts.hpp"
 #include "driver/held_notices.hpp"
 #include "driver/lingering_close.hpp"
 #include "iwarp/net/socket_ops.hpp"

@@ -11,12 +11,10 @@
 #include <sys/types.h>
 
 #include <atomic>
-#include <boost/asio/steady_timer.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string_view>
-#include <vector>
 
 #include "driver/drive_turn.hpp"
 #include "driver/gathered_posts.hpp"

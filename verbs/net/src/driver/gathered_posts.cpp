@@ -2,7 +2,6 @@
 #include "driver/gathered_posts.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "driver/driven_connection.hpp"

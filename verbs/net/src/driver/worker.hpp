@@ -9,7 +9,6 @@
 #include <chrono>
 #include <memory>
 #include <thread>
-#include <utility>
 
 #include "iwarp/net/insist.hpp"
 

@@ -13,7 +13,6 @@
 #include "iwarp/net/other_end.hpp"
 #include "iwarp/net/rnic.hpp"
 #include "iwarp/verbs/completion_queue_port.hpp"
-#include "iwarp/verbs/receive_queue.hpp"
 #include "memory/application_memory.hpp"
 #include "rnic/impl.hpp"
 

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/connect_advice.hpp"
 #include "sockets/sockets.hpp"
 

@@ -8,7 +8,6 @@
 #include <boost/asio/ip/address.hpp>
 #include <cerrno>
 
-#include "iwarp/net/channel_port.hpp"
 #include "iwarp/net/socket_ops.hpp"
 
 namespace iwarp::net {

@@ -5,7 +5,6 @@
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>

@@ -10,7 +10,6 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cstddef>
 #include <cstdint>
 
 #include "iwarp/net/fork.hpp"

@@ -8,7 +8,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 
 #include "iwarp/net/address.hpp"
 #include "iwarp/net/rnic.hpp"

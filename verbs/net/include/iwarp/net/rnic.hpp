@@ -23,7 +23,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "iwarp/net/address.hpp"
 #include "iwarp/net/channel.hpp"
