@@ -3,7 +3,6 @@
 // input, octet by octet.
 #include <doctest/doctest.h>
 
-#include <string>
 #include <vector>
 
 #include "iwarp/ddp/segment_header.hpp"

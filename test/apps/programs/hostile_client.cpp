@@ -3,7 +3,6 @@
 // Prints the server's reaction: "refused: REASON", "gone: REASON", or an answer that the server
 // should not have sent. The server must refuse the attack and continue to serve other clients.
 #include <cstdio>
-#include <cstring>
 #include <string>
 
 #include "common/connection/options.hpp"

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests CaptureFile and CaptureTap: libpcap can read their files, and they contain the packets that
 // a TCP would send.
-#include <doctest/doctest.h>
-
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <thread>
-#include <vector>
 
 #include "capture_reader.hpp"
 #include "iwarp/bytes/hex.hpp"

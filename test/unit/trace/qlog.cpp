@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests QlogFile and QlogTap: the file contains only complete records, even after a crash of the
 // process or an error of the disk.
-#include <doctest/doctest.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include "iwarp/trace/log_words.hpp"
 #include "iwarp/trace/qlog_tap.hpp"

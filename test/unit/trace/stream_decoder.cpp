@@ -4,8 +4,6 @@
 // that it reports every octet once.
 #include "iwarp/trace/stream_decoder.hpp"
 
-#include <doctest/doctest.h>
-
 #include "iwarp/bytes/hex.hpp"
 #include "iwarp/crc32c/crc32c.hpp"
 #include "support.hpp"

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests the decoder with streams as found in captures: they begin in the middle, have only one
 // side, or have holes.
-#include <doctest/doctest.h>
-
-#include <algorithm>
 #include <array>
 #include <bit>
 

@@ -2,11 +2,7 @@
 // Tests the text that TextPrinter prints, frame by frame.
 #include "iwarp/trace/text_printer.hpp"
 
-#include <doctest/doctest.h>
-
 #include <sstream>
-#include <string>
-#include <vector>
 
 #include "iwarp/bytes/hex.hpp"
 #include "support.hpp"

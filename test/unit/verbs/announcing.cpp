@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests completions that the queue holds back until they may be announced.
-#include <doctest/doctest.h>
-
 #include <vector>
 
 #include "iwarp/verbs/queue_pair_port.hpp"

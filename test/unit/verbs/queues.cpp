@@ -2,11 +2,7 @@
 // Tests the queues of work: the completion queue with its growth, flushed completions and
 // notifications, receive queues whose receives are withdrawn, and the ring of a work queue. Also
 // tests that a stream that waits for memory, a shared receive or a poll is notified once.
-#include <doctest/doctest.h>
-
-#include <array>
 #include <deque>
-#include <random>
 #include <vector>
 
 #include "driver_support.hpp"

@@ -2,11 +2,7 @@
 // Runs threads against each other: lock-free readers of memory and writers that revoke access,
 // producers and consumers of a queue, and threads that wait for a resource and threads that release
 // it. A lost notification hangs the test. ThreadSanitizer checks for data races.
-#include <doctest/doctest.h>
-
 #include <algorithm>
-#include <array>
-#include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <thread>
