@@ -58,6 +58,14 @@ class TwoHosts(Case):
                 self.assertRegex(client.err + server.wait().err,
                                  r"(?m)^iwarp: .* without rdma_cm .*: \S+ is not an address of this host, and IWARP_OOB=")
 
+    def test_without_any_interface(self):
+        with namespaces(1) as (name,):
+            ip("-n", name, "link", "set", "lo", "down")
+            result = self.run_program("ibv_rc_pingpong", options=("--as", "roce"), prefix=within(name),
+                                      statuses=range(1, 256))
+        self.assertRegex(result.err, r"(?m)^iwarp: ibv_create_qp: no network interface of the device is up and has an "
+                         r"IP address \(bring one up, for example with: ip link set lo up[;)]")
+
 
 class ChangingInterfaces(Case):
     """Changes the interfaces of a host while a program waits for asynchronous events."""

@@ -2,10 +2,12 @@
 #include "bring_up/numbers.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 
 #include "iwarp/verbs/errors.hpp"
 #include "process/connection_options.hpp"
+#include "process/refusal.hpp"
 
 namespace iwarp::rdma_core {
 namespace {
@@ -79,6 +81,12 @@ QpNumbers::Port& QpNumbers::open(const std::vector<OobAddress>& at) {
     if (port.places.empty()) break;
     if (complete) return ports_.emplace_back(std::move(port));
     used_elsewhere.push_back(std::move(port.places.front()));
+  }
+  if (is_absent(last)) {
+    fail(
+        refused(EADDRNOTAVAIL,
+                "no network interface of the device is up and has an IP address (bring one up, for "
+                "example with: ip link set lo up)"));
   }
   throw std::system_error(last);
 }
