@@ -100,7 +100,9 @@ class Tree {
       // option's value.
       auto& value = optional_values_.emplace_back();
       app.add_flag(option.names, value)->each([&option](const std::string& word) {
-        require(option, word == kBare ? Option::Words{} : Option::Words{word});
+        // CLI11 puts the name of the option before this text.
+        const auto fault = option.take(word == kBare ? Option::Words{} : Option::Words{word});
+        if (!fault.empty()) throw CLI::ValidationError(fault);
       });
       return;
     }

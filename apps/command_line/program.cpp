@@ -44,7 +44,9 @@ int run_words(const Command& root, int argc, char** argv, const char* version) {
   const auto invocation = parse(root, argc, argv);
   if (!invocation) {
     const auto& [command, text] = invocation.error();
-    return fail(command, text + " (see " + command + " --help)", kExitUsage);
+    // A text that ends with a bracket already says what to do.
+    const auto help = text.ends_with(')') ? "" : " (see " + command + " --help)";
+    return fail(command, text + help, kExitUsage);
   }
   const auto command = path_text(invocation->path);
   try {

@@ -128,7 +128,7 @@ class Refused(Case):
                         ("perf", "--self", "write-bw"), ("ping", "127.0.0.1")):
             with self.subTest(command=command):
                 self.assert_fails(run(*command, "--metrics", "0.0.0.0:9000"), 2,
-                                  f"^iwarp {command[0]}: --metrics: not a loopback address")
+                                  f'^iwarp {command[0]}: --metrics: "0.0.0.0:9000": not a loopback address')
 
     def test_a_place_that_is_taken_is_refused(self):
         path = self.file("file", 1)

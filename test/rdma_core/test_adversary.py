@@ -86,7 +86,8 @@ class Command(Case):
     def test_bad_values(self):
         for value in ("x", "5..2", "1,", "1,speed", "..", "-1"):
             result = self.run_program("true", options=(f"--adversary={value}",), statuses=(2,))
-            self.assertIn(f'"{value}" is not a seed or a range FIRST..LAST, with optional freedoms', result.err)
+            self.assertRegex(result.err, rf'^iwarp run: --adversary: "{re.escape(value)}" is not a seed or a range '
+                             r"FIRST\.\.LAST, with optional freedoms")
         result = self.run_program("--env", options=("--adversary=1..2",), statuses=(2,))
         self.assertIn("--env runs no command (use one seed)", result.err)
 

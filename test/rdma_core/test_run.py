@@ -275,13 +275,17 @@ class Command(Run):
             (("--frobnicate", "true"), "^iwarp run: unknown option \"--frobnicate\""),
             (("--env", "true"), "^iwarp run: --env cannot be combined with CMD: true"),
             (("--port-range", "7", "true"), "^iwarp run: --port-range: \"7\" is not a port range LOW-HIGH, such as"),
-            (("--metrics", "0.0.0.0:9000", "true"), "^iwarp run: --metrics: not a loopback address .*: 0"),
-            (("--metrics", "", "true"), "^iwarp run: --metrics: must be PORT, ADDR:PORT or unix:PATH"),
+            (("--metrics", "0.0.0.0:9000", "true"), "^iwarp run: --metrics: \"0\.0\.0\.0:9000\": not a loopback address "),
+            (("--metrics", "", "true"), "^iwarp run: --metrics: \"\": must be PORT, ADDR:PORT or unix:PATH"),
             (("--mpa-rev", "1", "--rtr", "read", "true"), "^iwarp run: --rtr read needs"),
             (("--quiet", "--log", "off", "true"), "^iwarp run: .*--quiet"),
         ):
             with self.subTest(words=words):
                 self.assert_fails(self.iwarp_run(*words), 2, pattern)
+
+    def test_advice_is_not_followed_by_that_of_the_help(self):
+        for words in (("--congestion", "nope"), ("--like", "nope")):
+            self.assert_fails(self.iwarp_run(*words, "true"), 2, r'^iwarp run: --\w+: "nope" is [^()]*\([^()]*\)$')
 
     def test_a_misspelled_variable_is_reported(self):
         # A name that is close to none, or that only the tests use, belongs to another program.

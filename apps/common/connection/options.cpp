@@ -26,7 +26,7 @@ using options::Kind;
 
 std::string metrics_fault(const std::string& where) {
   const auto address = net::parse_metrics_address(where);
-  return address ? "" : address.error() + ": " + cli::excerpt(where);
+  return address ? "" : fmt::format("\"{}\": {}", cli::excerpt(where), address.error());
 }
 
 /// Checks a word that the table of options accepts but that may still be invalid: this system may
@@ -138,7 +138,8 @@ std::string congestion_fault(const std::string& name) {
       size != 0 && ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), size) == 0;
   ::close(fd);
   if (taken) return "";
-  return fmt::format("not an allowed TCP congestion control algorithm (see {})", kList);
+  return fmt::format("\"{}\" is not an allowed TCP congestion control algorithm (see {})",
+                     cli::excerpt(name), kList);
 }
 
 net::Address address_argument(const std::string& text, std::uint16_t default_port) {
