@@ -9,7 +9,11 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-ConnectionOptions large(bool crc) { return with_crc(crc, {.max_ulpdu = 60'000}); }
+/// Returns a connected pair that sends large segments in pieces of `piece` octets, and its regions.
+Ready ready(std::size_t size, bool crc = true, std::size_t piece = 5000) {
+  const auto large = with_crc(crc, {.max_ulpdu = 60'000});
+  return Ready(size, large, large, {.seed = 2, .max_segment = piece});
+}
 
 void step_until(Pair& pair, auto&& condition) {
   for (int i = 0; i < 100'000 && !condition(); ++i) pair.step();
@@ -20,9 +24,8 @@ void step_until(Pair& pair, auto&& condition) {
 
 TEST_CASE("the source of a partly sent Write: the rest is not sent [VRB-20, VRB-37, SEC-14]") {
   for (const bool crc : {true, false}) {
-    Connected pair(large(crc), large(crc), {.seed = 2, .max_segment = 5000});
     const std::size_t size = 3'000'000;
-    const auto [mine, theirs] = regions(pair, size);
+    auto [pair, mine, theirs] = ready(size, crc);
     fill_pattern(mine);
     post_write(*pair.a, 1, sge(mine, 0, size), remote(theirs));
     step_until(pair, [&] { return pair.to_b.log.size() > 100'000; });
@@ -42,9 +45,8 @@ TEST_CASE("the source of a partly sent Write: the rest is not sent [VRB-20, VRB-
 
 TEST_CASE("nothing reads the memory of a flushed request that was partly sent [VRB-14, VRB-20]") {
   for (const bool by_terminate : {false, true}) {
-    Connected pair(large(false), large(false), {.seed = 2, .max_segment = 5000});
     const std::size_t size = 3'000'000;
-    const auto [mine, theirs] = regions(pair, size);
+    auto [pair, mine, theirs] = ready(size, false);
     const std::vector<std::byte> others(16, std::byte{0xDD});
     pair.a->on_notify = [mine] { reuse(mine); };
     pair.a->cq.arm(verbs::Notify::kNext);
@@ -64,8 +66,7 @@ TEST_CASE("nothing reads the memory of a flushed request that was partly sent [V
 }
 
 TEST_CASE("the source of a completely framed Write: it completes with its old contents") {
-  auto [pair, mine, theirs] =
-      Ready(20'000, large(true), large(true), {.seed = 2, .max_segment = 900});
+  auto [pair, mine, theirs] = ready(20'000, true, 900);
   fill_pattern(mine);
   post_write(*pair.a, 1, sge(mine, 0, 20'000), remote(theirs));
   pair.a->connection->transmit_plan(64, pair.a->now);
@@ -79,8 +80,7 @@ TEST_CASE("the source of a completely framed Write: it completes with its old co
 
 TEST_CASE("the sink of outstanding Reads: one protection error, then flushes [VRB-14] [VRB-37]") {
   for (const bool crc : {true, false}) {
-    auto [pair, mine, theirs] =
-        Ready(400'000, large(crc), large(crc), {.seed = 2, .max_segment = 5000});
+    auto [pair, mine, theirs] = ready(400'000, crc);
     fill_pattern(theirs);
     for (std::uint64_t id = 1; id < 5; ++id) {
       post_read(*pair.a, id, sge(mine, (id - 1) * 100'000, 100'000), remote(theirs));
@@ -99,8 +99,7 @@ TEST_CASE("the sink of outstanding Reads: one protection error, then flushes [VR
 TEST_CASE("the target of a partly placed Write: the rest is 1/1/00 [VRB-37, DDP-98, RDMAP-112]") {
   for (const bool crc : {true, false}) {
     for (const std::size_t size : {std::size_t{59'000}, std::size_t{2'000'000}}) {
-      auto [pair, mine, theirs] =
-          Ready(size, large(crc), large(crc), {.seed = 2, .max_segment = 5000});
+      auto [pair, mine, theirs] = ready(size, crc);
       fill_pattern(mine);
       let_responder_send(pair);
       const auto before = pair.to_b.log.size();
@@ -118,8 +117,7 @@ TEST_CASE("the buffer of a partly received Send: a Terminate without STag [VRB-3
   for (const bool crc : {true, false}) {
     for (const std::size_t size : {std::size_t{59'000}, std::size_t{500'000}}) {
       INFO("crc ", crc, ", size ", size);
-      auto [pair, mine, inbox] =
-          Ready(size, large(crc), large(crc), {.seed = 2, .max_segment = 5000});
+      auto [pair, mine, inbox] = ready(size, crc);
       fill_pattern(mine);
       post_recv(*pair.b, 10, sge(inbox, 0, size));
       let_responder_send(pair);
@@ -142,8 +140,7 @@ TEST_CASE("the buffer of a partly received Send: a Terminate without STag [VRB-3
 }
 
 TEST_CASE("a region that no request uses can be deregistered at any time") {
-  auto [pair, mine, theirs] =
-      Ready(100'000, large(true), large(true), {.seed = 2, .max_segment = 5000});
+  auto [pair, mine, theirs] = ready(100'000);
   Region* idle = pair.a->memory(100'000, kEverything);
   fill_pattern(mine);
   post_write(*pair.a, 1, sge(mine, 0, 100'000), remote(theirs));
@@ -155,8 +152,7 @@ TEST_CASE("a region that no request uses can be deregistered at any time") {
 }
 
 TEST_CASE("the memory of a flushed request can be reused at once [VRB-14, VRB-20]") {
-  auto [pair, mine, theirs] =
-      Ready(59'000, large(true), large(true), {.seed = 2, .max_segment = 3000});
+  auto [pair, mine, theirs] = ready(59'000, true, 3000);
   fill_pattern(mine);
   post_write(*pair.a, 1, sge(mine, 0, 59'000), remote(theirs));
   step_until(pair, [&] { return pair.to_b.log.size() > 20'000; });
