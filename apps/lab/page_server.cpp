@@ -15,6 +15,7 @@
 #include <cerrno>
 
 #include "common/base/error.hpp"
+#include "common/serving/listen_error.hpp"
 
 namespace iwarp::apps::lab {
 namespace {
@@ -63,9 +64,9 @@ PageServer::PageServer(std::uint16_t port, std::string_view page, std::chrono::s
   socklen_t size = sizeof address;
   if (bind(listener_, any, size) != 0 || listen(listener_, SOMAXCONN) != 0 ||
       getsockname(listener_, any, &size) != 0) {
-    const auto why = errno_text();
+    const std::error_code why(errno, std::generic_category());
     close(listener_);
-    throw Error(fmt::format("cannot listen on 127.0.0.1:{}: {}", port, why));
+    throw cannot_listen({"127.0.0.1", port}, why);
   }
   port_ = ntohs(address.sin_port);
 }

@@ -43,8 +43,8 @@ class Usage(Case):
             (("help", "gte"), r"^iwarp help: .*did you mean get\?"),
             (("help", "conection"), r"^iwarp help: .*did you mean connection\?"),
             (("help", "cost", "predcit"), r"^iwarp help: .*did you mean predict\?"),
-            (("explain-error", "24"), r"^iwarp explain-error: \"24\" is not a completion status.*\(iwarp explain-error without "
-             r"arguments lists them\)$"),
+            (("explain-error", "24"), r"^iwarp explain-error: \"24\" is not a completion status.*\(iwarp explain-error "
+             r"without arguments lists them\)$"),
             (("explain-error", "ibv_modify_qp", "EPERM"), r"^iwarp explain-error: \"EPERM\" is not a completion status"),
         ):
             with self.subTest(words=words):
@@ -145,7 +145,8 @@ class Failures(Case):
         with Server("serve", self.dir) as server:
             port = server.port
             self.assert_fails(run("serve", self.dir, "--listen", f"127.0.0.1:{port}"), 1,
-                              rf"^iwarp serve: cannot listen on 127.0.0.1:{port}: address in use$")
+                              rf"^iwarp serve: cannot listen on 127.0.0.1:{port}: address in use "
+                              r"\(choose another address or port, or stop the program that uses this one\)$")
         refused = rf"cannot connect to 127.0.0.1:{port}: connection refused " \
                   r"\(no program listens there: start the server first, or correct the address and port\)$"
         self.assert_fails(run("get", f"iwarp://127.0.0.1:{port}/x", self.out), 1, "^iwarp get: " + refused)
@@ -194,7 +195,8 @@ class Failures(Case):
         for words, pattern in (
                 (("ping", unknown), f"^iwarp ping: cannot connect to {unknown}:7174: unknown host {unknown}"),
                 (("serve", self.scratch, "--listen", f"{unknown}:7480"), f'unknown host "{unknown}"$'),
-                (("serve", self.scratch, "--listen", foreign), f"cannot listen on {foreign}: not an address of this machine$")):
+                (("serve", self.scratch, "--listen", foreign),
+                 f"cannot listen on {foreign}: not an address of this machine \\(ip address lists them\\)$")):
             with self.subTest(words=words):
                 self.assert_fails(run(*words), 1, pattern)
 

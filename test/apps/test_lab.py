@@ -76,7 +76,8 @@ class With(Case):
             self.assertEqual(lab.ask("GET", "/"), (200, PAGE.read_bytes()))
             self.assertEqual(lab.ask("HEAD", "/"), (200, b""))
             self.assertEqual(lab.ask("GET", "/etc/passwd"), (404, b""))
-            self.assert_fails(run("lab", "--port", lab.port), 1, "cannot listen")
+            self.assert_fails(run("lab", "--port", lab.port), 1,
+                              r"cannot listen on \S+: address already in use \(choose another address or port, ")
             silent = [socket.create_connection(("127.0.0.1", lab.port)) for _ in range(8)]
             with socket.create_connection(("127.0.0.1", lab.port), timeout=60) as chatty:
                 chatty.sendall(b"x" * 9000)

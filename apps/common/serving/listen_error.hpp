@@ -8,6 +8,9 @@
 
 namespace iwarp::apps {
 
+/// Returns why a socket cannot be bound or cannot listen, and what the user can do.
+std::string listen_failure(const std::error_code& error);
+
 /// Returns the error for address `at`: "unknown host NAME", or "cannot listen on ADDR: reason".
 Error cannot_listen(const net::Address& at, const std::error_code& error);
 

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "common/base/error.hpp"
+#include "common/serving/listen_error.hpp"
 
 namespace iwarp::apps {
 
@@ -25,7 +26,9 @@ std::unique_ptr<net::MetricsServer>& place() {
 void start_metrics(const std::string& where) {
   if (where.empty()) return;
   auto server = net::MetricsServer::open(net::parse_metrics_address(where).value());
-  if (!server) throw Error("cannot serve metrics at " + where + ": " + to_text(server.error()));
+  if (!server) {
+    throw Error("cannot serve metrics at " + where + ": " + listen_failure(server.error()));
+  }
   place() = std::move(*server);
   fmt::print(stderr, "iwarp: metrics at {}\n", net::to_string(place()->address()));
 }

@@ -18,6 +18,7 @@
 #include "command_line/stop.hpp"
 #include "common/base/error.hpp"
 #include "common/base/names.hpp"
+#include "common/serving/listen_error.hpp"
 #include "iwarp/net/connect_advice.hpp"
 
 namespace iwarp::apps::conform {
@@ -167,9 +168,9 @@ Acceptor::Acceptor(const net::Address& at) {
   auto* name = reinterpret_cast<sockaddr*>(&bound);
   if (::bind(socket_, found->ai_addr, found->ai_addrlen) != 0 || ::listen(socket_, 16) != 0 ||
       ::getsockname(socket_, name, &length) != 0) {
-    const std::string why = errno_text();
+    const std::error_code why(errno, std::generic_category());
     ::close(socket_);
-    throw Error(fmt::format("cannot listen on {}: {}", to_string(at), why));
+    throw cannot_listen(at, why);
   }
   const bool v6 = bound.ss_family == AF_INET6;
   port_ = ntohs(v6 ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port

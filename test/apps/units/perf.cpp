@@ -181,7 +181,9 @@ TEST_CASE("the errors for an unknown host and for the address of another machine
   CHECK_THROWS_WITH_AS(Listener({"no-such-host.invalid", 1}),
                        "unknown host \"no-such-host.invalid\"", Error);
   CHECK_THROWS_WITH_AS(Listener({"192.0.2.1", 1}),
-                       "cannot listen on 192.0.2.1:1: not an address of this machine", Error);
+                       "cannot listen on 192.0.2.1:1: not an address of this machine (ip address "
+                       "lists them)",
+                       Error);
 }
 
 TEST_CASE("a socket reports that its peer has disconnected, or that no data is pending") {
