@@ -58,15 +58,15 @@ template <typename Pieces>
   }
 }
 
-constexpr unsigned kQuestions = rdmap::opcode_bit(rdmap::Opcode::kReadRequest) |
-                                rdmap::opcode_bit(rdmap::Opcode::kAtomicRequest);
+constexpr unsigned kRequests = rdmap::opcode_bit(rdmap::Opcode::kReadRequest) |
+                               rdmap::opcode_bit(rdmap::Opcode::kAtomicRequest);
 constexpr unsigned kAnswers = rdmap::opcode_bit(rdmap::Opcode::kReadResponse) |
                               rdmap::opcode_bit(rdmap::Opcode::kAtomicResponse);
 
 /// Returns whether, after `message` has arrived, the peer may still ask for the acknowledgement of
 /// a message. `before` is the result for the preceding message.
 constexpr bool is_unacknowledged(rdmap::Opcode message, bool before) {
-  return (rdmap::opcode_bit(message) & (kQuestions | (before ? 0U : kAnswers))) == 0;
+  return (rdmap::opcode_bit(message) & (kRequests | (before ? 0U : kAnswers))) == 0;
 }
 
 }  // namespace
@@ -321,7 +321,7 @@ Output Connection::output() const {
   const Full& f = *full_;
   if (f.stream.has_output() || f.framer.queued_octets() != 0) return Output::kMessages;
   if (f.port == nullptr || !f.port->has_request()) return Output::kNone;
-  return f.port->only_asks() ? Output::kQuestions : Output::kMessages;
+  return f.port->only_ack_request() ? Output::kAckRequest : Output::kMessages;
 }
 
 void Connection::let_posts_wait() const { full_->port->let_posts_wait(); }

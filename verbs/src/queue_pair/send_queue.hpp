@@ -70,7 +70,7 @@ class SendQueue {
   }
   /// Returns whether next_request() would start only an empty Read, which asks for an
   /// acknowledgement.
-  bool only_asks() const {
+  bool only_ack_request() const {
     return acks_.is_due() && started_ == ring_.posted.load(std::memory_order_acquire) &&
            !waits_for_memory_ && !more_due_;
   }

@@ -116,7 +116,7 @@ class StreamPort final : private rdmap::Ulp {
   bool is_idle() const { return send_.is_idle(); }
   bool awaits_answer() const { return send_.awaits_answer(); }
   bool has_request() const { return send_.has_request(); }
-  bool only_asks() const { return send_.only_asks(); }
+  bool only_ack_request() const { return send_.only_ack_request(); }
   bool is_acknowledged() const { return send_.is_acknowledged(); }
   bool is_mid_message() const { return inbound_.is_mid_message(); }
   bool finish_invalidate() { return inbound_.finish_invalidate(); }

@@ -29,9 +29,9 @@ struct ConnectionEvent {
 
 /// What a connection has to send.
 enum class Output : std::uint8_t {
-  kNone,       ///< no output: transmit_plan() would be empty
-  kQuestions,  ///< only empty Reads, which ask for an acknowledgement; they can be delayed
-  kMessages,   ///< there may be other messages; transmit_plan() returns them, if any
+  kNone,        ///< no output: transmit_plan() would be empty
+  kAckRequest,  ///< only empty Reads, which ask for an acknowledgement; they can be delayed
+  kMessages,    ///< there may be other messages; transmit_plan() returns them, if any
 };
 
 /// What the driver has to do with the socket.

@@ -22,7 +22,7 @@ namespace {
 
 // A thread that ends a connection waits this long for octets. Then it checks again whether the peer
 // may still ask which of its messages have arrived.
-constexpr std::chrono::milliseconds kQuestionLook(5);
+constexpr std::chrono::milliseconds kAckRequestLook(5);
 
 }  // namespace
 
@@ -110,7 +110,7 @@ void DrivenConnection::end() {
   use([this](Active& a) {
     a.client.reset();
     setup_.blame(SetupFailure::kAbandoned);
-    while (!close_in_order(a)) await_octets(a.socket.get(), kQuestionLook);
+    while (!close_in_order(a)) await_octets(a.socket.get(), kAckRequestLook);
   });
 }
 

@@ -238,7 +238,7 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void arm_timer();
   bool has_only_moved_octets() const;
   bool may_transmit(verbs::Output pending) const;
-  bool questions_can_wait();
+  bool hold_ack_request();
   void mode_changed();
   void update_watched();
   void await(SocketWaits::Kind kind, std::uint32_t work);

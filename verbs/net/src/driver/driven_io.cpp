@@ -86,9 +86,8 @@ std::uint32_t DrivenConnection::drive(std::uint32_t work, HeldNotices* until_ans
   }
   const verbs::Output pending =
       (work & kTransmit) != 0 ? verbs::Output::kMessages : a.core.output();
-  const bool later =
-      pending == verbs::Output::kQuestions && work == kPoll && came && questions_can_wait();
-  const bool sends = !later && may_transmit(pending);
+  bool sends = may_transmit(pending);
+  if (pending == verbs::Output::kAckRequest && work == kPoll && came) sends = !hold_ack_request();
   if (sends) transmit();
   if (until_answered != nullptr) until_answered->release();
   const bool may_move_only = (work & ~(kTransmit | kReceive | kPoll)) == 0 && was_idle;
@@ -136,10 +135,11 @@ inline bool DrivenConnection::may_transmit(verbs::Output pending) const {
   return pending != verbs::Output::kNone || active_->carrier != nullptr || gathered_.any();
 }
 
-// Call if the only output would be a query that asks the peer which messages have arrived. Returns
-// true if the query is held back. If the application answers the messages of this poll with a
-// request, the query is sent together with that request; otherwise the next poll sends the query.
-bool DrivenConnection::questions_can_wait() {
+// Call if the only output is a request that asks the peer to acknowledge messages. Holds this
+// request back if the application may answer the messages of this poll with a request of its own,
+// so that both are sent together; otherwise the next poll sends it. Returns whether it is held
+// back.
+bool DrivenConnection::hold_ack_request() {
   Active& a = *active_;
   if (mode() != DriveMode::kPoller) return false;
   if (a.carrier != nullptr || !gathered_.is_on()) return false;
