@@ -6,8 +6,8 @@
 
 #include <string>
 
-#include "device/attributes.hpp"
 #include "device/limits.hpp"
+#include "device/port.hpp"
 
 using namespace iwarp;
 using namespace iwarp::rdma_core;

@@ -5,11 +5,20 @@
 // OutOfBand uses them only to check that a request belongs to this pair of queue pairs.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "iwarp/bytes/cursor.hpp"
+
 namespace iwarp::rdma_core {
+
+inline constexpr std::array<std::byte, 8> kOobMark{std::byte{'i'}, std::byte{'w'}, std::byte{'a'},
+                                                   std::byte{'r'}, std::byte{'p'}, std::byte{'o'},
+                                                   std::byte{'o'}, std::byte{'b'}};
+inline constexpr std::size_t kOobRequestSize = kOobMark.size() + 4 * sizeof(std::uint32_t);
 
 struct OobRequest {
   std::uint32_t from = 0;  ///< number of the initiator's queue pair
@@ -18,8 +27,26 @@ struct OobRequest {
   std::uint32_t rq_psn = 0;
 };
 
-std::vector<std::byte> encode(const OobRequest& request);
+inline std::vector<std::byte> encode(const OobRequest& request) {
+  std::vector<std::byte> out(kOobRequestSize);
+  bytes::Writer writer(out);
+  writer.put(kOobMark);
+  for (const auto word : {request.from, request.to, request.sq_psn, request.rq_psn}) {
+    writer.u32(word);
+  }
+  return out;
+}
+
 /// Returns the request that `data` contains, or nullopt if `data` is not an OobRequest.
-std::optional<OobRequest> decode_oob_request(const std::vector<std::byte>& data);
+inline std::optional<OobRequest> decode_oob_request(const std::vector<std::byte>& data) {
+  if (data.size() != kOobRequestSize ||
+      !std::ranges::equal(kOobMark, std::span(data).first(kOobMark.size()))) {
+    return std::nullopt;
+  }
+  bytes::Reader reader(bytes::View(data).subspan(kOobMark.size()));
+  OobRequest out;
+  for (auto* const word : {&out.from, &out.to, &out.sq_psn, &out.rq_psn}) *word = reader.u32();
+  return out;
+}
 
 }  // namespace iwarp::rdma_core

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/attributes.hpp"
-
+// A profile gives the values that a card reports. For a limit, the device reports the lower one of
+// the card's limit and this stack's limit, and enforces what it reports.
 #include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "device/limits.hpp"
+#include "device/port.hpp"
 #include "iwarp/version.hpp"
 
 namespace iwarp::rdma_core {

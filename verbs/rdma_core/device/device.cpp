@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
-#include "device/attributes.hpp"
 #include "device/peer_address.hpp"
+#include "device/port.hpp"
 #include "process/core.hpp"
 #include "process/errno_table.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The limits of this stack. A device reports and enforces the lower one of these limits and those
-// of its profile (device/attributes.hpp). Unused objects and queue entries cost no memory.
+// of its profile (device/attributes.cpp). Unused objects and queue entries cost no memory.
 #pragma once
 
 #include <cstdint>

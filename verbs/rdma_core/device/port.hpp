@@ -93,4 +93,11 @@ std::vector<unsigned> interfaces_of_groups(const Port& port, bool ipv4);
 /// IPv6 address. Returns nullopt if the GID represents no address.
 std::optional<ibv_gid> address_of(const ibv_gid& gid, const Port& own);
 
+/// Returns the attributes of a device, except its GUIDs and its firmware.
+ibv_device_attr device_attributes(const Profile& profile);
+/// Returns the attributes of a port with the GID table and the interface of `port`.
+ibv_port_attr port_attributes(const Profile& profile, const Port& port);
+/// Returns the version of the firmware that the device reports.
+const char* firmware(const Profile& profile);
+
 }  // namespace iwarp::rdma_core

@@ -12,7 +12,6 @@
 #include "process/acks.hpp"
 #include "process/call_site.hpp"
 #include "process/errno_table.hpp"
-#include "process/polling.hpp"
 
 namespace iwarp::rdma_core {
 namespace {

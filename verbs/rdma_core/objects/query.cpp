@@ -10,10 +10,10 @@
 #include <functional>
 #include <optional>
 
-#include "device/attributes.hpp"
 #include "device/device.hpp"
 #include "device/limits.hpp"
 #include "device/peer_address.hpp"
+#include "device/port.hpp"
 #include "iwarp/verbs/datagram_types.hpp"
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"

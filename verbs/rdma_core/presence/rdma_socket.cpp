@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-#include "device/attributes.hpp"
+#include "device/port.hpp"
 #include "iwarp/profiles/device_name.hpp"
 #include "netlink/nldev.hpp"
 #include "presence/inside.hpp"

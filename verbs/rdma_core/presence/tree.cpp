@@ -13,7 +13,7 @@
 #include <cstring>
 #include <optional>
 
-#include "device/attributes.hpp"
+#include "device/port.hpp"
 
 namespace iwarp::rdma_core::presence {
 namespace {

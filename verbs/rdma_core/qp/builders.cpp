@@ -12,7 +12,6 @@
 #include "process/refusal.hpp"
 #include "qp/calls.hpp"
 #include "qp/rc.hpp"
-#include "qp/refused_post.hpp"
 #include "qp/send_request.hpp"
 #include "qp/ud.hpp"
 

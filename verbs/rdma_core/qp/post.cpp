@@ -12,7 +12,6 @@
 #include "qp/batch.hpp"
 #include "qp/calls.hpp"
 #include "qp/rc.hpp"
-#include "qp/refused_post.hpp"
 #include "qp/send_request.hpp"
 
 namespace iwarp::rdma_core {

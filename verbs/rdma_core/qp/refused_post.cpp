@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "qp/refused_post.hpp"
+// Logs why a post was refused, by examining the request a second time.
 
 #include <boost/container/static_vector.hpp>
 #include <cerrno>

@@ -12,6 +12,7 @@
 namespace iwarp::rdma_core {
 
 struct Qp;
+struct Srq;
 
 verbs::Sge to_sge(const ibv_sge& sge);
 verbs::SendFlags to_flags(unsigned send_flags);
@@ -40,5 +41,19 @@ void bind_posted(ibv_mw& mw, std::uint32_t rkey);
 inline void was_posted(const ibv_send_wr& wr) {
   if (wr.opcode == IBV_WR_BIND_MW) bind_posted(*wr.bind_mw.mw, wr.bind_mw.rkey);
 }
+
+// The functions below examine a request a second time, after the post has failed, so that a post
+// that succeeds needs no extra work.
+/// Logs why the queue pair has refused the request `wr` with the errno `code`. `sges` are the
+/// buffers of the request. Call with a CallSite, or the log gets no line.
+void explain_request(const Qp& qp, const ibv_send_wr& wr, std::span<verbs::Sge> sges, int code);
+/// Logs why ibv_post_send(), called from `place`, has failed with `code`. `wr` is the request that
+/// was refused.
+[[gnu::cold]] void explain_send(const Qp& qp, const ibv_send_wr* wr, int code, const void* place);
+/// Do the same for ibv_post_recv() and ibv_post_srq_recv().
+[[gnu::cold]] void explain_receive(const Qp& qp, const ibv_recv_wr* wr, int code,
+                                   const void* place);
+[[gnu::cold]] void explain_receive(const Srq& srq, const ibv_recv_wr* wr, int code,
+                                   const void* place);
 
 }  // namespace iwarp::rdma_core

@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 
-#include "device/attributes.hpp"
 #include "device/port.hpp"
 #include "iwarp/net/datagram_socket.hpp"
 #include "objects/objects.hpp"

@@ -14,7 +14,7 @@
 #include <limits>
 #include <string>
 
-#include "process/polling.hpp"
+#include "process/errno_table.hpp"
 
 namespace iwarp::rdma_core::rsockets {
 namespace {
