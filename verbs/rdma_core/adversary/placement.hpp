@@ -27,7 +27,6 @@ class Lander {
   Lander(const options::Adversary& choice, Persona persona);
   ~Lander() = delete;
 
-  /// Makes the Latitude of one connection.
   std::unique_ptr<verbs::Latitude> make_latitude();
   /// Call when the program polls a queue. Sometimes places payload at once, because a program often
   /// looks at its memory before and after a poll.

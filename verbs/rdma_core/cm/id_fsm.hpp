@@ -62,7 +62,6 @@ inline constexpr auto kIdEdges = bytes::machine<IdState::kIdle, IdEvent>({
     {IdState::kConnected, IdEvent::kOver, IdState::kEnded, "RDMA_CM_EVENT_DISCONNECTED"},
 });
 
-/// The state of one id.
 class IdLife {
  public:
   bool is(IdState state) const { return state_ == state; }

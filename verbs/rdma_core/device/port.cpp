@@ -50,7 +50,6 @@ struct Found {
   std::size_t order;  ///< position in the list that the kernel returns
 };
 
-/// The addresses and interfaces of this host.
 struct Host {
   std::vector<Found> addresses;
   /// The MAC addresses, by the indices of their interfaces. An interface without a MAC address has

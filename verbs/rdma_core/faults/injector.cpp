@@ -66,7 +66,6 @@ std::string described(const Hit& hit) {
   return "";
 }
 
-/// Returns the devices to which the rule applies.
 std::vector<Device*> devices_of(const Rule& rule) {
   std::vector<Device*> out;
   std::ranges::copy_if(devices(), std::back_inserter(out), [&](const Device* device) {

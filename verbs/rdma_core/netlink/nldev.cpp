@@ -144,7 +144,6 @@ void describe_port(Message& out, const LinkView& link) {
   out.text(RDMA_NLDEV_ATTR_NDEV_NAME, link.netdev);
 }
 
-/// Answers one request.
 class Request {
  public:
   Request(View whole, Requester requester, Links& links, std::vector<Datagram>& out)

@@ -118,7 +118,6 @@ class Core {
     return *std::get<T*>(services_.named);
   }
   const std::vector<std::unique_ptr<Service>>& services() const { return services_.all; }
-  /// Calls Service::recheck() of all services.
   void recheck() const {
     for (const auto& service : services()) service->recheck();
   }

@@ -104,7 +104,6 @@ void qp_retry_exceeded(RcQp& qp);
 /// Returns whether `event` reports that the peer ended the connection without an error, while this
 /// end was in RTS. Call before qp_disconnected().
 bool leaves(const RcQp& qp, const net::CmEvent& event);
-/// Sets RcQp::left_by.
 void note_left(RcQp& qp, std::string peer);
 /// Logs that a request failed because the peer had ended the connection, and clears RcQp::left_by.
 /// The default level of the log does not contain the end itself, because most programs end in this

@@ -203,7 +203,6 @@ class StreamPort final : private rdmap::Ulp {
   std::mutex flushing_;
 };
 
-/// Returns the StreamPort of a queue pair.
 StreamPort& stream_port(QueuePair& qp);
 
 }  // namespace iwarp::verbs

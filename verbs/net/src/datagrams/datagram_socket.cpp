@@ -177,7 +177,6 @@ void take_destination(msghdr& message, DatagramPath& path) {
   }
 }
 
-/// Returns the error of a system call that has returned `code`.
 std::error_code error_of(int code) { return code == 0 ? std::error_code{} : last_error(); }
 
 /// Makes the kernel report the local address of each datagram.

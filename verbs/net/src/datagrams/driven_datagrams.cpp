@@ -299,7 +299,6 @@ void DrivenDatagrams::transmit() {
   }
 }
 
-// Reports sent datagrams to the tap.
 void DrivenDatagrams::report_sent(std::span<const DatagramSocket::Sending> sent) {
   const auto now = mpa::Clock::now();
   std::vector<std::byte> octets;

@@ -94,7 +94,6 @@ class ResponderClient final : public CmClient {
   Setups::Mark pending_;
 };
 
-/// Returns the event kConnectFailed for a failed MPA startup.
 CmEvent startup_failed(const DrivenConnection& connection, const mpa::Failure& failure);
 /// Returns the event kConnectFailed for a system error while connecting.
 CmEvent connect_failed(std::string_view what, const std::error_code& error);

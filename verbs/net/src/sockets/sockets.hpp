@@ -65,7 +65,6 @@ std::error_code prepare_connected(int fd, const std::string& congestion);
 std::error_code set_congestion(int fd, const std::string& name);
 /// Returns the name of the congestion control of a socket, or an empty string on failure.
 std::string congestion_of(int fd);
-/// Returns whether `fd` is a connected TCP socket.
 bool is_connected_tcp(int fd);
 /// Returns the socket's TCP_MAXSEG, or 0 if the kernel does not report it.
 std::size_t effective_mss(int fd);

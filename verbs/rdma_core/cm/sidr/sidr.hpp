@@ -47,7 +47,6 @@ struct SidrEnd {
     Peer to;
     std::optional<SidrOctets> octets;  ///< nullopt while the program has not answered the request
   };
-  /// Counts the messages that were dropped.
   struct Dropped {
     /// Messages that were malformed, or that were sent to a multicast group.
     std::uint64_t malformed = 0;

@@ -118,7 +118,6 @@ int DatagramRSocket::peer_address(sockaddr* out, socklen_t* length) {
   return ::getpeername(udp_.get(), out, length) == 0 ? 0 : errno;
 }
 
-// Sets an option of the UDP socket.
 int DatagramRSocket::set_own_option(int level, int name, const void* value, socklen_t length,
                                     std::optional<int> /*number*/) {
   return ::setsockopt(udp_.get(), level, name, value, length) == 0 ? 0 : errno;
