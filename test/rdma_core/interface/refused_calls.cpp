@@ -174,6 +174,18 @@ TEST_CASE("a refused step of a queue pair changes nothing and names the attribut
   }
 }
 
+// [IBV-75]
+TEST_CASE("the log of the child of a fork says that an object belongs to the parent") {
+  check_line(said_about([] {
+               const Hand hand;
+               const pid_t child = ::fork();
+               if (child == 0) ::_exit(hand.post({}) == EIO ? 0 : 1);
+               int status = 0;
+               check(::waitpid(child, &status, 0) == child && status == 0, "not refused");
+             }),
+             R"(ibv_post_send: the object belongs to the parent of this process \(.*\))");
+}
+
 /// Makes this child process see an RNIC.
 void become_rnic() { ::setenv("IWARP_AS", "iwarp", 1); }
 

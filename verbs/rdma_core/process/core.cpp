@@ -23,11 +23,13 @@ std::atomic<Core*> current{nullptr};
 /// flag, to distinguish a process that never opened a device from a process that failed to open
 /// one.
 std::atomic<bool> tried{false};
+std::atomic<bool> parent_had_one{false};
 std::mutex making;
 
 void abandon_in_child() {
   const Core* const parents = current.exchange(nullptr);
   if (parents == nullptr) return;
+  parent_had_one.store(true, std::memory_order_relaxed);
   if (parents->hooks() != nullptr) parents->hooks()->abandon();
   net::close_inherited();
 }
@@ -80,6 +82,8 @@ Core* Core::make(TlsCarriers carriers, const Parts& parts) {
 Core* Core::existing() { return current.load(std::memory_order_acquire); }
 
 bool Core::was_tried() { return tried.load(std::memory_order_relaxed); }
+
+bool Core::parent_had_core() { return parent_had_one.load(std::memory_order_relaxed); }
 
 bool Core::alive() const { return current.load(std::memory_order_acquire) == this; }
 

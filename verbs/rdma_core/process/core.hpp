@@ -101,6 +101,9 @@ class Core {
   /// Returns whether get() has tried to make the Core, successfully or not.
   static bool was_tried();
 
+  /// Returns whether this process is the child of a fork whose parent had a Core at that time.
+  static bool parent_had_core();
+
   /// Returns whether this Core may be used. Returns false in the child of a fork if this Core is
   /// the parent's.
   bool alive() const;

@@ -12,6 +12,7 @@
 
 #include "iwarp/verbs/error_guide.hpp"
 #include "process/call_site.hpp"
+#include "process/core.hpp"
 #include "process/errno_table.hpp"
 #include "process/settings.hpp"
 
@@ -119,6 +120,13 @@ int refused(const std::error_code& error) noexcept {
 }
 
 void explain_failure(int code) noexcept {
+  // Calls with an object of the parent fail with EIO, see Core::alive().
+  if (code == EIO && Core::parent_had_core()) {
+    (void)refused(EIO,
+                  "the object belongs to the parent of this process (after fork(), open the device "
+                  "in the child and create the objects there)");
+    return;
+  }
   (void)refused(std::error_code(code, std::generic_category()));
 }
 
