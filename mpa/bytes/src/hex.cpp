@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// to_hex() and from_hex(). from_hex() accepts digits of either case, ignores blanks, and ignores
+// comments, which begin with '#' and end with the line.
 #include "iwarp/bytes/hex.hpp"
 
 namespace iwarp::bytes {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses and prints the value of --adversary: "on", a seed or FIRST..LAST, and then the names of
+// freedoms. Without names, the device uses every freedom except the loss of datagrams.
 #include "iwarp/options/adversary.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads a profile from JSON. Each error names the value by its path. A member that no reader takes
+// is an error, so that a misspelled name does not go unnoticed.
 #include "iwarp/profiles/profile.hpp"
 
 #include <algorithm>

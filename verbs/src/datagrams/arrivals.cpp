@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Arrivals: the table of senders, which is sorted for binary search, and the window of sequence
+// numbers of each. A new sender replaces the sender that has been silent longest.
 #include "iwarp/verbs/arrivals.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// LooseUlp: the buffers for Reads, Writes and Sends in between, when their contents reach the
+// memory of the application, and which requests of the peer are executed early.
 #include "queue_pair/loose_ulp.hpp"
 
 #include <algorithm>

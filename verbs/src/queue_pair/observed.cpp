@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Observation of a connection: turns the calls of a Ulp and of a driver, and the changes of state,
+// into the reports that the observer gets.
 #include "queue_pair/observed.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// ReceiveQueue, and SharedReceiveQueue with its limit event and with the streams that wait for a
+// receive.
 #include "iwarp/verbs/receive_queue.hpp"
 
 #include <algorithm>

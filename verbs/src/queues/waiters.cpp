@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Waiters: adds each driver once. A notification empties the list first, so a driver that finds
+// nothing has to add itself again.
 #include "iwarp/verbs/waiters.hpp"
 
 #include <algorithm>

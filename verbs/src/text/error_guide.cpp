@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of the errors of a Terminate, with causes and advice, and the numbers by which
+// vendor_err represents these errors.
 #include "iwarp/verbs/error_guide.hpp"
 
 #include "iwarp/ddp/types.hpp"

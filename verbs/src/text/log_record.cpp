@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Formats a LogRecord as text, logfmt or JSON. Characters other than printable ASCII become "?", so
+// that no text can add a line or control a terminal.
 #include "iwarp/verbs/log_record.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// describe(): builds the sentence from the cause, the refused memory or the message, what to do
+// about it, and the work that was in flight.
 #include "iwarp/verbs/stream_end.hpp"
 
 #include <fmt/format.h>

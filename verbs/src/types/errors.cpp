@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The texts of Errc, and the std::error_category that returns them.
 #include "iwarp/verbs/errors.hpp"
 
 #include <array>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The names of statuses, opcodes, states and events, in the order of their enumerators.
 #include "iwarp/verbs/types.hpp"
 
 #include <array>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads and checks a file of pre-shared keys: one IDENTITY:KEY per line, the key in hexadecimal.
+// Empty lines and lines that begin with # are ignored; the first line with an error is reported.
 #include "shared_keys.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// SocketBio: the functions that OpenSSL calls to read and write, which must not throw, and flush(),
+// which sends what OpenSSL has written.
 #include "socket_bio.hpp"
 
 #include <cerrno>

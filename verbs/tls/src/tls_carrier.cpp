@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// TlsCarrier: OpenSSL's callbacks (certificates, shared keys, sessions), the octets in both
+// directions, and the sentence that says why a handshake or a connection failed.
 #include "tls_carrier.hpp"
 
 #include <openssl/err.h>

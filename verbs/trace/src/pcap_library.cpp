@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds libpcap with dlopen(3), under its two names, and its functions. A failure is stored, so
+// only the first call searches.
 #include "iwarp/trace/pcap_library.hpp"
 
 #include <dlfcn.h>

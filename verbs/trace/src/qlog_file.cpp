@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// QlogFile: writes the first record, which says when the log began, and then whole records. After
+// the first error it writes no more, and error() returns that error.
 #include "iwarp/trace/qlog_file.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Recognises the depths by their size and range: first in big-endian order, and in little-endian
+// order if those values are too large.
 #include "iwarp/trace/smb_direct.hpp"
 
 #include <fmt/format.h>

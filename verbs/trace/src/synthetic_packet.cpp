@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Writes Ethernet and IP headers, with addresses that differ between the two ends, and computes
+// checksums of IP, TCP and UDP.
 #include "synthetic_packet.hpp"
 
 namespace iwarp::trace::synthetic {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses between log and capture, and contains the two taps of datagrams: one writes UDP packets,
+// the other the events of a log.
 #include "iwarp/trace/trace_file.hpp"
 
 #include <fmt/format.h>

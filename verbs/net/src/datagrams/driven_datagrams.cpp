@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// DrivenDatagrams: posting and groups, the turn of the driver that sends and receives, and the
+// waits for sockets that are not ready.
 #include "datagrams/driven_datagrams.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// GatherTimer: the interval between two ticks of a worker's timer, when a connection is removed
+// from the timer, and how many connections must post large messages before posts are held back.
 #include "driver/gathered_posts.hpp"
 
 #include <algorithm>

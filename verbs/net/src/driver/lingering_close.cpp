@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// LingeringClose: sends the octets that are left, half-closes the socket, and reads until the peer
+// closes or the time limit has passed.
 #include "driver/lingering_close.hpp"
 
 #include <sys/socket.h>

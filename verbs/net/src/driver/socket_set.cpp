@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// SocketSet and WatchedSocket. Every set that contains a socket waits for the same events; close()
+// removes the socket from all sets before its descriptor can be reused.
 #include "driver/socket_set.hpp"
 
 #include <sys/epoll.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The thread of a Worker. Also checks that the kernel has accepted the descriptors that wake Asio's
+// reactor, because Asio itself does not check it and would never wake up.
 #include "driver/worker.hpp"
 
 #include <sys/epoll.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// DatagramQp: checks the limits of the device, chooses the number of the queue pair, and forwards
+// all other calls to DrivenDatagrams.
 #include "iwarp/net/datagram_qp.hpp"
 
 #include "datagrams/driven_datagrams.hpp"

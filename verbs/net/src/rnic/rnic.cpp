@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Rnic: opens the device, sums up its counters, and tracks which connection belongs to which queue
+// pair. The other sources of this folder make the objects.
 #include "iwarp/net/rnic.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The clients of a DrivenConnection for initiators and responders, the request that an application
+// accepts or rejects, and the sentences that describe failures of set-ups.
 #include "setup/cm.hpp"
 
 #include <fmt/format.h>

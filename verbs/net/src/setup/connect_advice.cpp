@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of advice: one sentence for each error of connect(2) against which a user can do
+// something, in the form of a suffix of a message.
 #include "iwarp/net/connect_advice.hpp"
 
 #include "iwarp/verbs/errors.hpp"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Acceptor: accepts up to kAcceptsPerTurn connections in a turn. Without a free descriptor it tries
+// again after kRetryPause.
 #include "setup/listener.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// NameLookup: the detached thread, and the state that it shares with its owner. The last of the two
+// frees the state.
 #include "iwarp/net/name_lookup.hpp"
 
 #include <netdb.h>

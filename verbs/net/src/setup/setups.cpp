@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Setups: applies the verdicts of PendingSetups. Ends connections without its mutex locked, because
+// ending one takes the lock of that connection.
 #include "setup/setups.hpp"
 
 #include "driver/driven_connection.hpp"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// bind_tcp() and bind_reserved(). A port of a range is chosen in two passes: first a port without
+// former connections, then any that can be bound.
 #include "iwarp/net/bound_socket.hpp"
 
 #include <boost/asio/io_context.hpp>

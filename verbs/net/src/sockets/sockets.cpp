@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sockets of TCP: addresses, the options of listening and connecting sockets, and how to reserve a
+// port that another program must not bind. Converts errnos to verbs::Errc.
 #include "sockets/sockets.hpp"
 
 #include <arpa/inet.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// listen_unix(): makes a socket that only its user can connect to. Removes the socket file of a
+// process that has ended, but no other file.
 #include "iwarp/net/unix_socket.hpp"
 
 #include <sys/stat.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The names and explanations of failed set-ups, as monitoring shows them, and the sums of
+// statistics.
 #include "iwarp/net/statistics.hpp"
 
 #include <algorithm>
