@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The carrier of the adversary: at random moments it moves only some of the octets, or none for up
+// to kLongestDelay, in either direction.
 #include <algorithm>
 #include <cerrno>
 #include <utility>

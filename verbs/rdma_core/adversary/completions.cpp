@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Completions: the polls that find nothing, the order of completions of different queue pairs, and
+// the thread that causes events late.
 #include "adversary/completions.hpp"
 
 #include <algorithm>

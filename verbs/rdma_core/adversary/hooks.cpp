@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The adversary's decisions at each call: gaps within a list of posts, other keys and sizes, the
+// options of a connection, and late connection events. Completions and Lander do the rest.
 #include "adversary/hooks.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// QpNumbers: takes the next free number of a port, and binds a new port on all addresses only when
+// every number of the known ports is in use.
 #include "bring_up/numbers.hpp"
 
 #include <algorithm>

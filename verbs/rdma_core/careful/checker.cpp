@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checker: passes each call to the Ledger before or after it goes to the device, and turns each
+// Finding into one log line. Ignores the calls of libraries whose use of memory the program does
+// not decide.
 #include "careful/checker.hpp"
 
 #include <dlfcn.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// FreedWatch: writes the table of watched ranges, with a version in each entry, so that the library
+// that reads the table needs no lock.
 #include "careful/freed.hpp"
 
 #include <dlfcn.h>

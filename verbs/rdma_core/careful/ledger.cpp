@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Ledger: what each call of the program changes in its tables, and the checks: buffers that change,
+// overlap or are freed too early, keys of regions that are gone, and objects destroyed while in
+// use.
 #include "careful/ledger.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the place of a call, by unwinding the stack if needed, and stores each place once, for the
+// whole life of the process.
 #include "careful/site.hpp"
 
 #include <unwind.h>

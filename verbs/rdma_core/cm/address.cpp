@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads and writes the parts of socket addresses, by copying and not by casting pointers, and asks
+// the kernel for the source address of a destination.
 #include "cm/address.hpp"
 
 #include <netdb.h>

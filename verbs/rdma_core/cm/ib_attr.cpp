@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The attributes for each transition to INIT, RTR and RTS, and the GIDs and the path that an id
+// shows.
 #include "cm/ib_attr.hpp"
 
 #include <arpa/inet.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encodes the numbers behind the private data, removes them at the other end, and combines the
+// numbers of both ends. If the peer sends none, for example because it is a hardware RNIC, the IRD
+// and ORD of its frame take their place.
 #include "cm/numbers.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Which event and status a program gets for an outcome of its connection, and what the log says
+// about that outcome. Statuses differ between iWARP and RoCE, as they do in the kernel.
 #include <fmt/format.h>
 
 #include <cerrno>

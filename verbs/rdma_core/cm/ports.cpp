@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// PortMap: adds and subtracts the offset, and refuses a port of the program for which there is no
+// TCP port.
 #include "cm/ports.hpp"
 
 #include <fmt/format.h>

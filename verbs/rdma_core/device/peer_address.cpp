@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Converts GIDs, LIDs and texts to addresses, and says why a route of the program is refused.
 #include "device/peer_address.hpp"
 
 #include <arpa/inet.h>

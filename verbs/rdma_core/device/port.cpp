@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Looks up the addresses and interfaces of the host, and builds the GID table, the LID, the GUID
+// and the speed of a port from them and from the profile.
 #include "device/port.hpp"
 
 #include <arpa/inet.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Names the devices: those that the settings list or, without a list, as many as the settings
+// demand, spread over the interfaces that have addresses.
 #include "device/spec.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Book: which rules an event triggers, how many octets may pass before the next one, and when the
+// next timed rule is due.
 #include "faults/book.hpp"
 
 #include <algorithm>

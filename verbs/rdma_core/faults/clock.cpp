@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Clock: the loop of the thread, which waits for timed rules and for clients of the socket, and the
+// socket itself.
 #include "faults/clock.hpp"
 
 #include <sys/socket.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Reads the sender from the header of a datagram, copies a delayed datagram, and sends the copy
+// when it is due and the kernel has room.
 #include "faults/datagrams.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// FaultHooks: tells the Injector of each call, and fails the call, or changes its completion or
+// event, as the Injector demands.
 #include "faults/hooks.hpp"
 
 #include <span>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Injector: reads the plan, counts events in the Book, and carries out the acts: errors of queue
+// pairs, events, ports that go down, and the removal of a device.
 #include "faults/injector.hpp"
 
 #include <fmt/format.h>

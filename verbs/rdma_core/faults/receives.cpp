@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// HeldReceives: withdraws receives from a receive queue, whether shared or not, and posts them
+// again when the time is over.
 #include "faults/receives.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Wire: the functions that replace system calls, and which connection and device a socket belongs
+// to. A send stops before the octet at which a rule is due.
 #include "faults/wire.hpp"
 
 #include <poll.h>

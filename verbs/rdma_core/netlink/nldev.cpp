@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the attributes of a request, and builds the messages of its answer. The order of
+// attributes and the error codes are the kernel's.
 #include "netlink/nldev.hpp"
 
 #include <linux/netlink.h>

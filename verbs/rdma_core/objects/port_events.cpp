@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// PortEvents: subscribes to rtnetlink(7) and, after each notification, compares every port with its
+// former state.
 #include "objects/port_events.hpp"
 
 #include <linux/netlink.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The fields of an ibv_wc, one function for each, and the log line of a failed completion.
 #include "objects/work_completion.hpp"
 
 #include <arpa/inet.h>

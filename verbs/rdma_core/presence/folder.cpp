@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds or makes the folder of this process, with a shared lock, and removes it when no process
+// holds that lock. Never touches a folder of another user.
 #include "presence/folder.hpp"
 
 #include <dirent.h>

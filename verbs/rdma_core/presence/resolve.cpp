@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Resolves a path component by component, as the kernel does, and sees whether a component is a
+// simulated folder. Follows at most kMaxLinks symbolic links.
 #include "presence/resolve.hpp"
 
 #include <sys/stat.h>

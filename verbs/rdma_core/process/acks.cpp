@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Counts acknowledgements. After kPatience, a waiting call logs how many are missing, and which
+// function acknowledges them.
 #include "process/acks.hpp"
 
 #include <fmt/format.h>

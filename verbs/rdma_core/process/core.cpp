@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Core: how it is made, what a fork changes, and the loop of the dispatcher thread.
 #include "process/core.hpp"
 
 #include <pthread.h>

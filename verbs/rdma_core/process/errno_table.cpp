@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of errnos. An error that is in no row, and is no errno itself, becomes EIO.
 #include "process/errno_table.hpp"
 
 #include <array>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of valid objects, and its mutex, which a fork locks last.
 #include "process/handles.hpp"
 
 #include <pthread.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Session: reads and changes the file of a session under a lock. A file that another user could
+// have written or replaced is not used.
 #include "process/session.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes the carriers from the settings, and logs peers whose TLS was refused: each host and reason
+// once as a warning.
 #include "process/tls_carriers.hpp"
 
 #include <fmt/format.h>

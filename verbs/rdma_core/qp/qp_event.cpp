@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of events, by layer, type and code of the Terminate, and by the kind of message that
+// caused it.
 #include "qp/qp_event.hpp"
 
 #include <algorithm>

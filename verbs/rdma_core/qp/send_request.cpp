@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Checks and converts a request, by opcode and by type of queue pair. A refused request is logged
+// with the field that is wrong.
 #include "qp/send_request.hpp"
 
 #include <cerrno>

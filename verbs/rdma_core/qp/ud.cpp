@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// UdQp: the states, posts and groups of UD queue pairs, and ibv_attach_mcast() and
+// ibv_detach_mcast().
 #include "qp/ud.hpp"
 
 #include <arpa/inet.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encodes and decodes a SidrMessage. A message with a wrong size, magic number, version or CRC is
+// not decoded.
 #include "cm/sidr/message.hpp"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Sidr: when a request is sent again, which messages are dropped, and which answer a repeated
+// request gets.
 #include "cm/sidr/sidr.hpp"
 
 #include <fmt/format.h>

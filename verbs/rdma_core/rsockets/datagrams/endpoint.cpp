@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// DatagramEndpoint: makes and moves its queue pair, posts buffers, and recovers after a failed
+// send, whose message is lost.
 #include "rsockets/datagrams/endpoint.hpp"
 
 #include <rdma/rdma_cma.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Peers: finds, adds and evicts peers, and decides which answers of peers are accepted, and how
+// often a peer is answered.
 #include "rsockets/datagrams/peers.hpp"
 
 namespace iwarp::rdma_core::rsockets {

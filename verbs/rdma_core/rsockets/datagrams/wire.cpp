@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encodes and decodes both headers. A header with an impossible version, length or queue pair
+// number is not decoded.
 #include "rsockets/datagrams/wire.hpp"
 
 #include <netinet/in.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Inbound: the arithmetic of the receive ring and its halves, and when room and credits are granted
+// again.
 #include "rsockets/streams/inbound.hpp"
 
 #include <algorithm>

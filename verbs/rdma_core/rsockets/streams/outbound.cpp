@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Outbound: the arithmetic of the send ring, of targets and of credits. Small remainders of the
+// ring are not used, because a slow peer would then cause tiny messages.
 #include "rsockets/streams/outbound.hpp"
 
 #include <algorithm>

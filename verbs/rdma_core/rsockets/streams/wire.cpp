@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Encodes and decodes greetings, tables and messages. The greeting says in which byte order its
+// sender writes tables and messages.
 #include "rsockets/streams/wire.hpp"
 
 #include <algorithm>
