@@ -126,7 +126,7 @@ std::vector<std::pair<std::string, std::string>> examine_device(const Options& o
   if (result.verdict == report::Outcome::kNotApplicable) throw UsageError(result.why);
   if (!result.why.empty()) throw UsageError(fmt::format("{}: {}", options.device, result.why));
   std::vector<std::pair<std::string, std::string>> out{{"device", options.device}};
-  for (const Observation& one : result.observations) out.emplace_back(one.step, one.came);
+  for (const Observation& one : result.observations) out.emplace_back(one.step, one.observed);
   utsname machine{};
   ::uname(&machine);
   out.emplace_back("kernel", machine.release);

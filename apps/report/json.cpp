@@ -35,12 +35,12 @@ Json describe_result(const Entry& entry) {
   out["detail"] = entry.outcome == Outcome::kFail ? differences(entry) : entry.why;
   const auto wrong = std::ranges::find(entry.steps, false, &Step::is_right);
   out["expected"] = wrong != entry.steps.end() ? wrong->expected : "";
-  out["came"] = wrong != entry.steps.end() ? wrong->came : "";
+  out["observed"] = wrong != entry.steps.end() ? wrong->observed : "";
   for (const Step& step : entry.steps) {
     if (step.call.empty()) continue;
     out["steps"].push_back({{"call", step.call},
                             {"expected", step.expected},
-                            {"came", step.came},
+                            {"observed", step.observed},
                             {"right", step.is_right}});
   }
   out["seconds"] = std::chrono::duration<double>(entry.took).count();

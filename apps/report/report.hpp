@@ -25,7 +25,7 @@ enum class Outcome : std::uint8_t {
 struct Step {
   std::string call;  ///< what was called; "" if the case does not name it
   std::string expected;
-  std::string came;
+  std::string observed;
   bool is_right = false;
 };
 

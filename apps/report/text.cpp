@@ -28,7 +28,7 @@ std::string outcome_lines(const Entry& entry, std::string_view indent) {
       out += fmt::format("{}{} Called:   {}\n", indent, std::exchange(arrow, "  "), step.call);
     }
     out += fmt::format("{0}{1} Expected: {2}\n{0}   Actual:   {3}\n", indent, arrow, step.expected,
-                       step.came);
+                       step.observed);
   }
   for (const std::string& reason : entry.reasons) {
     out += fmt::format("{}   Rule:     {}\n", indent, reason);
@@ -67,7 +67,7 @@ std::string differences(const Entry& entry) {
   for (const Step& step : entry.steps) {
     if (step.is_right) continue;
     const std::string call = step.call.empty() ? "" : step.call + ": ";
-    parts.push_back(fmt::format("{}expected {}; observed {}", call, step.expected, step.came));
+    parts.push_back(fmt::format("{}expected {}; observed {}", call, step.expected, step.observed));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }

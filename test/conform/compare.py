@@ -26,11 +26,11 @@ def differences(first, second):
     kinds = collections.defaultdict(list)
     for name in first.keys() & second.keys():
         a, b = first[name], second[name]
-        if a["came"] != b["came"] or a["right"] != b["right"]:
+        if a["observed"] != b["observed"] or a["right"] != b["right"]:
             rules = a["broken"] or "nothing is wrong"
             kinds[rules, " ".join(a["requirements"]) if not a["broken"] else a["broken_rows"],
-                  a["expected"], a["came"], b["came"], VERDICTS[a["right"], b["right"]]].append(name)
-        if a["headers"] != b["headers"] and a["came"] == b["came"]:
+                  a["expected"], a["observed"], b["observed"], VERDICTS[a["right"], b["right"]]].append(name)
+        if a["headers"] != b["headers"] and a["observed"] == b["observed"]:
             right = VERDICTS[not a["headers"], not b["headers"]]
             kinds["headers that a Terminate brings back", "RDMAP-93 RDMAP-94", "those of the segment",
                   a["headers"] or "right", b["headers"] or "right", right].append(name)

@@ -64,7 +64,7 @@ TEST_CASE("every generated session has a unique id, for either role of the peer"
 }
 
 TEST_CASE("a failed session names the rules that it breaks and their requirements, if any") {
-  generated::Outcome outcome{.id = "a/b/none", .expected = "continues", .came = "silence"};
+  generated::Outcome outcome{.id = "a/b/none", .expected = "continues", .observed = "silence"};
   CHECK(line(outcome) ==
         "\u00d7 a/b/none\n    the tested message is valid\n"
         "    expected: continues; observed: silence\n");

@@ -91,7 +91,7 @@ TEST_CASE("the JSON report contains everything") {
   CHECK(failed["level"] == "must");
   CHECK(failed["result"] == "fail");
   CHECK(failed["expected"] == "Terminate 1/1/00 & <more>");
-  CHECK(failed["came"] == "nothing \"at all\"\x01");
+  CHECK(failed["observed"] == "nothing \"at all\"\x01");
   CHECK(failed["seconds"] == 0.25);
   CHECK(json["cases"][0]["result"] == "pass");
   CHECK(json["cases"][2]["result"] == "skipped");
@@ -105,7 +105,7 @@ TEST_CASE("the JSON report contains everything") {
 
 TEST_CASE("octets from a peer that are not text do not break a report") {
   Report report{.peer = "\xff\xfe"};
-  report.results.push_back({.what = &kFails, .outcome = Outcome::kFail, .came = "\x80<\x02"});
+  report.results.push_back({.what = &kFails, .outcome = Outcome::kFail, .observed = "\x80<\x02"});
   CHECK(nlohmann::json::parse(to_json(report_of(report), kDate)).is_object());
   CHECK(has(to_junit(report_of(report), kDate), "observed ?&lt;?\""));
 }

@@ -31,7 +31,7 @@ TEST_CASE("a peer that disappears during the run ends it after three cases") {
   const auto report = run_of({&kPasses, &kGone, &kGone, &kGone, &kPasses});
   REQUIRE(report.results.size() == 4);
   CHECK(report.results[3].outcome == Outcome::kFail);
-  CHECK(report.results[3].came == "cannot connect to 192.0.2.7:7174: refused");
+  CHECK(report.results[3].observed == "cannot connect to 192.0.2.7:7174: refused");
   CHECK(report.ended_early ==
         "cannot connect to 192.0.2.7:7174: refused (check that the peer still works, then repeat "
         "the run)");

@@ -87,7 +87,7 @@ TEST_CASE("the octets of a message that does not end are not stored") {
     script.expect(rdmap::Opcode::kReadResponse);
     FAIL("a message of 2 MiB was taken");
   } catch (const Failed& failed) {
-    CHECK(failed.came == "a message of more than 1048576 octets");
+    CHECK(failed.observed == "a message of more than 1048576 octets");
   }
 }
 

@@ -70,7 +70,7 @@ class OwnDevice(JudgeCase):
         self.assertIn("8 cases, 8 passed", said.out)
 
     def test_a_difference_that_is_not_explained_or_stale_is_a_problem(self):
-        step = {"call": "f", "expected": "0", "came": "EIO", "right": False}
+        step = {"call": "f", "expected": "0", "observed": "EIO", "right": False}
         found = differences.problems("rxe", {"cases": [{"id": "x/y", "result": "fail", "steps": [step]}]})
         self.assertIn('unexplained difference: x/y: f: rxe has "0", this device "EIO"', found)
         stale = [line for line in found if line.startswith("stale entry: ")]
@@ -153,14 +153,14 @@ class Failures(JudgeCase):
         self.assertEqual(failure.get("message"), "ibv_alloc_pd: expected 0; observed ENOMEM")
 
     def test_a_case_that_crashes_or_stalls_is_the_only_one_that_fails(self):
-        for how, came in (("crashes", f'crashed with signal {signal.SIGABRT.value} after "ibv_query_device"'),
+        for how, observed in (("crashes", f'crashed with signal {signal.SIGABRT.value} after "ibv_query_device"'),
                           ("stalls", 'stalled after "ibv_query_device"')):
             with self.subTest(how=how):
                 said = self.judge_strange(how, *TWO_CASES, "--json", "--timeout=5", statuses=(1,))
                 results = {case["id"]: case for case in json.loads(said.out)["cases"]}
                 self.assertEqual(results["device/port/unknown"]["result"], "pass")
                 self.assertEqual(results["device/ping"]["result"], "fail")
-                self.assertRegex(results["device/ping"]["came"], came.split(" after ")[0])
+                self.assertRegex(results["device/ping"]["observed"], observed.split(" after ")[0])
 
 
 class Generated(JudgeCase):

@@ -55,12 +55,12 @@ void run(const std::vector<Session>& sessions, const Target& target, const PeerT
       return;
     }
     if (!outcome.reached) {
-      if (run.outcomes.empty() && in_vain.empty()) throw Error(outcome.came);
+      if (run.outcomes.empty() && in_vain.empty()) throw Error(outcome.observed);
       in_vain.push_back(std::move(outcome));
       if (in_vain.size() < kTimeout) continue;
-      run.ended_early = in_vain.front().came;
+      run.ended_early = in_vain.front().observed;
       run.outcomes.back().right = false;
-      run.outcomes.back().came += "; the next sessions could not begin";
+      run.outcomes.back().observed += "; the next sessions could not begin";
       return;
     }
     // This session has reached its state, so the peer still works. The sessions in `in_vain`, which
@@ -79,10 +79,10 @@ std::string line(const Outcome& o) {
     const auto rows = o.requirements.empty() ? "" : fmt::format(" [{}]", o.requirements);
     out = fmt::format("\u00d7 {}\n    {}{}\n    expected: {}; observed: {}\n", o.id,
                       o.broken.empty() ? "the tested message is valid" : o.broken, rows, o.expected,
-                      o.came);
+                      o.observed);
   } else if (!o.headers.empty()) {
     out = fmt::format("\u00d7 {}\n    wrong headers in the peer's {}: {} [RDMAP-93] [RDMAP-94]\n",
-                      o.id, o.came, o.headers);
+                      o.id, o.observed, o.headers);
   }
   return out.empty() ? out : out + o.record;
 }
@@ -106,7 +106,7 @@ std::string to_json(const Run& run, std::string_view date) {
                 {"broken", o.broken},
                 {"broken_rows", o.broken_rows},
                 {"expected", o.expected},
-                {"came", o.came},
+                {"observed", o.observed},
                 {"headers", o.headers},
                 {"right", o.right}};
     if (!o.record.empty()) one["frames"] = o.record;

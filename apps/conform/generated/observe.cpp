@@ -199,17 +199,17 @@ std::string Observed::text(const Sample& sample, const Expectation& expected) co
 }
 
 std::string judge_headers(const ReceivedTerminate& terminate, const Sample& sample) {
-  const auto& came = terminate.terminate.segment;
-  if (!came) return "no headers";
+  const auto& observed = terminate.terminate.segment;
+  if (!observed) return "no headers";
   const Octets ulpdu = sample.ulpdu();
   std::string out;
   const auto note = [&](std::string_view text) {
     out += (out.empty() ? "" : ", ") + std::string(text);
   };
-  if (came->segment_length == sample.payload_size()) {
+  if (observed->segment_length == sample.payload_size()) {
     note("a DDP Segment Length that counts only the payload");
-  } else if (came->segment_length != ulpdu.size()) {
-    note(fmt::format("a DDP Segment Length of {} instead of {}", came->segment_length,
+  } else if (observed->segment_length != ulpdu.size()) {
+    note(fmt::format("a DDP Segment Length of {} instead of {}", observed->segment_length,
                      ulpdu.size()));
   }
   const auto same = [](const auto& header, std::size_t size, bytes::View sent) {
@@ -217,13 +217,13 @@ std::string judge_headers(const ReceivedTerminate& terminate, const Sample& samp
            std::equal(header.begin(), header.begin() + static_cast<std::ptrdiff_t>(size),
                       sent.begin());
   };
-  if (came->ddp_header_size == 0) {
+  if (observed->ddp_header_size == 0) {
     note("no DDP header");
-  } else if (!same(came->ddp_header, came->ddp_header_size, ulpdu)) {
+  } else if (!same(observed->ddp_header, observed->ddp_header_size, ulpdu)) {
     note("a different DDP header");
   }
-  if (came->rdma_header_size != 0 &&
-      !same(came->rdma_header, came->rdma_header_size,
+  if (observed->rdma_header_size != 0 &&
+      !same(observed->rdma_header, observed->rdma_header_size,
             bytes::View(ulpdu).subspan(std::min(ulpdu.size(), sample.header.size())))) {
     note("a different RDMA header");
   }

@@ -70,9 +70,9 @@ void play(Outcome& out, Script& script, const Session& session, const PeerTimeou
   try {
     seen = observe(script, sample, progress, expected, timeouts.silence);
   } catch (const Failed& failed) {
-    seen.wrong = failed.came;
+    seen.wrong = failed.observed;
   }
-  out.came = seen.text(sample, expected);
+  out.observed = seen.text(sample, expected);
   const bool whole = (seen.delivered || !must_deliver(sample, progress, expected)) &&
                      (seen.read_answered || !sample.read);
   out.right = is_right(seen, expected, whole);
@@ -138,11 +138,11 @@ Outcome run_session(const Session& session, const Target& target, const PeerTime
     play(out, script, session, timeouts);
   } catch (const Failed& failed) {
     out.expected = failed.expected;
-    out.came = "before the tested message: " + failed.came;
+    out.observed = "before the tested message: " + failed.observed;
     out.reached = false;
   } catch (const Unreachable& unreachable) {
     out.expected = "a connection to the peer";
-    out.came = unreachable.why;
+    out.observed = unreachable.why;
     out.reached = false;
   }
   out.record = script.record();

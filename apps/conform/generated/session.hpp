@@ -37,7 +37,7 @@ struct Outcome {
   std::string broken;        ///< names of the violated rules
   std::string broken_rows;   ///< requirement rows of the violated rules only
   std::string expected;
-  std::string came;
+  std::string observed;
   std::string headers;  ///< error in the headers that the Terminate returns; empty if none
   bool right = false;
   bool reached = true;  ///< false if the tester could not connect or the state was not reached

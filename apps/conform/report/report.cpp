@@ -49,7 +49,7 @@ report::Entry entry_of(const Result& result) {
   report::Entry out = entry_of(*result.what);
   out.outcome = result.outcome;
   if (result.outcome == Outcome::kFail) {
-    out.steps.push_back({.expected = result.expected, .came = result.came});
+    out.steps.push_back({.expected = result.expected, .observed = result.observed});
   }
   out.why = result.why;
   out.record = result.record;

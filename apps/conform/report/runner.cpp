@@ -47,15 +47,15 @@ Result run_case(const Case& what, const Target& target) {
   Result result{.what = &what};
   Script script(target);
   const auto start = Clock::now();
-  const auto fail = [&](std::string expected, std::string came) {
+  const auto fail = [&](std::string expected, std::string observed) {
     result.outcome = Outcome::kFail;
     result.expected = std::move(expected);
-    result.came = std::move(came);
+    result.observed = std::move(observed);
   };
   try {
     what.run(script);
   } catch (const Failed& failed) {
-    fail(failed.expected, failed.came);
+    fail(failed.expected, failed.observed);
   } catch (const Skipped& skipped) {
     result.outcome = Outcome::kSkip;
     result.why = skipped.why;
@@ -118,7 +118,7 @@ void run_all(const std::vector<const Case*>& cases, const Target& target, const 
     in_vain = is_unreachable ? in_vain + 1 : 0;
     if (in_vain == kTimeout) {
       report.ended_early =
-          fmt::format("{} (check that the peer still works, then repeat the run)", result.came);
+          fmt::format("{} (check that the peer still works, then repeat the run)", result.observed);
       break;
     }
   }

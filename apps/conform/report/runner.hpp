@@ -18,7 +18,7 @@ struct Result {
   const Case* what = nullptr;
   Outcome outcome = Outcome::kPass;
   std::string expected;  ///< for kFail: what the case expected
-  std::string came;      ///< for kFail: what the peer did
+  std::string observed;  ///< for kFail: what the peer did
   std::string why;       ///< for kSkip: the reason
   std::string record;    ///< frames of the case as text; only if Target::verbose is set
   std::string

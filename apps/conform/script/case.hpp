@@ -40,7 +40,7 @@ inline constexpr bool kLast = true;
 /// Thrown if the peer does not react as expected.
 struct Failed {
   std::string expected;
-  std::string came;
+  std::string observed;
 };
 /// Thrown if the case does not apply to this peer, for example because the peer does not offer an
 /// optional feature.

@@ -74,8 +74,8 @@ std::optional<std::string> answered_instead(const Target& target) {
     exchange(script);
   } catch (const Failed& failed) {
     if (is_served) return std::nullopt;
-    if (is_established) return "MPA startup, and then " + failed.came;
-    return script.heard().empty() ? failed.came : describe_foreign(script.heard());
+    if (is_established) return "MPA startup, and then " + failed.observed;
+    return script.heard().empty() ? failed.observed : describe_foreign(script.heard());
   }
   return std::nullopt;
 }

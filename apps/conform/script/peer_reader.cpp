@@ -45,12 +45,12 @@ ReceivedTerminate read_terminate(const Segment& segment) {
 }
 
 bool reports(const ReceivedTerminate& terminate, const bytes::Fault& fault) {
-  const auto& came = terminate.terminate.fault;
-  if (came == fault) return true;
+  const auto& observed = terminate.terminate.fault;
+  if (observed == fault) return true;
   const auto payload = terminate.segment.payload();
   if (payload.size() < 4 || payload[2] != std::byte{0}) return false;
-  return static_cast<unsigned>(came.layer) == fault.type &&
-         came.type == static_cast<unsigned>(fault.layer) && came.code == fault.code;
+  return static_cast<unsigned>(observed.layer) == fault.type &&
+         observed.type == static_cast<unsigned>(fault.layer) && observed.code == fault.code;
 }
 
 std::string describe(const ReceivedTerminate& t) {

@@ -19,8 +19,9 @@ void write(Script& script, const PeerMemory& memory, std::uint64_t offset, bytes
 
 void expect_memory(Script& script, const PeerMemory& memory, bytes::View wanted,
                    std::uint32_t offset) {
-  const Octets came = read_peer(script, memory, offset, static_cast<std::uint32_t>(wanted.size()));
-  const auto differs = std::ranges::mismatch(came, wanted).in1 - came.begin();
+  const Octets observed =
+      read_peer(script, memory, offset, static_cast<std::uint32_t>(wanted.size()));
+  const auto differs = std::ranges::mismatch(observed, wanted).in1 - observed.begin();
   require(static_cast<std::size_t>(differs) == wanted.size(),
           "a Read Response with the octets written",
           fmt::format("different octets, starting at octet {}", offset + differs));
@@ -85,8 +86,8 @@ std::vector<Segment> receive_long_message(Script& script, const Setup& setup, st
   return segments;
 }
 
-void require(bool condition, std::string expected, std::string came) {
-  if (!condition) throw Failed{std::move(expected), std::move(came)};
+void require(bool condition, std::string expected, std::string observed) {
+  if (!condition) throw Failed{std::move(expected), std::move(observed)};
 }
 
 }  // namespace iwarp::apps::conform

@@ -40,7 +40,7 @@ PeerMemory learn_or_skip(Script& script, std::uint32_t size);
 /// Response of at least `size` octets. Returns its segments.
 std::vector<Segment> receive_long_message(Script& script, const Setup& setup, std::uint32_t size);
 
-/// Throws Failed{expected, came} if `condition` is false.
-void require(bool condition, std::string expected, std::string came);
+/// Throws Failed{expected, observed} if `condition` is false.
+void require(bool condition, std::string expected, std::string observed);
 
 }  // namespace iwarp::apps::conform

@@ -93,18 +93,18 @@ void as_it_is(Trial&) {}
 /// An RNIC may complete a Write or Send before the peer finds the fault.
 bool may_succeed(ibv_wr_opcode opcode) { return opcode != IBV_WR_RDMA_READ && !is_atomic(opcode); }
 
-void expect_requester(Judge& j, Fault fault, ibv_wr_opcode opcode, ibv_wc_status came) {
+void expect_requester(Judge& j, Fault fault, ibv_wr_opcode opcode, ibv_wc_status observed) {
   constexpr auto kStep = "completion of the request";
   const auto remote =
       fault == Fault::kRemoteAccess ? IBV_WC_REM_ACCESS_ERR : IBV_WC_REM_INV_REQ_ERR;
   if (fault == Fault::kLocal) {
-    j.expect(kStep, came, {IBV_WC_LOC_PROT_ERR});
+    j.expect(kStep, observed, {IBV_WC_LOC_PROT_ERR});
   } else if (!j.is_iwarp()) {
-    j.expect(kStep, came, {remote});
+    j.expect(kStep, observed, {remote});
   } else if (may_succeed(opcode)) {
-    j.expect(kStep, came, {IBV_WC_SUCCESS, remote, IBV_WC_REM_OP_ERR, IBV_WC_WR_FLUSH_ERR});
+    j.expect(kStep, observed, {IBV_WC_SUCCESS, remote, IBV_WC_REM_OP_ERR, IBV_WC_WR_FLUSH_ERR});
   } else {
-    j.expect(kStep, came, {remote, IBV_WC_REM_OP_ERR, IBV_WC_WR_FLUSH_ERR});
+    j.expect(kStep, observed, {remote, IBV_WC_REM_OP_ERR, IBV_WC_WR_FLUSH_ERR});
   }
 }
 

@@ -83,9 +83,9 @@ CmEvent expect_event(Judge& judge, std::string_view step, rdma_event_channel* ch
     expected += (expected.empty() ? "" : " or ") + std::string(event_name(type));
     is_right |= event && event->type == type;
   }
-  const std::string_view came = event ? event_name(event->type) : "no event";
-  if (is_right) expected = came;
-  judge.expect_text(step, came, {expected});
+  const std::string_view observed = event ? event_name(event->type) : "no event";
+  if (is_right) expected = observed;
+  judge.expect_text(step, observed, {expected});
   return event.value_or(CmEvent{});
 }
 
@@ -104,9 +104,10 @@ bool expect_no_event(Judge& judge, std::string_view step, rdma_event_channel* ch
   Address to(judge.address(), htons(9));
   must(judge, "rdma_resolve_addr", errno_of(rdma_resolve_addr(later, nullptr, to, kLimitMs)));
   const auto event = take(channel, kLimit);
-  std::string_view came = "no event at all, although a second rdma_cm_id must report ADDR_RESOLVED";
-  if (event) came = event->id == later ? "no event" : event_name(event->type);
-  return judge.expect_text(step, came, {"no event"});
+  std::string_view observed =
+      "no event at all, although a second rdma_cm_id must report ADDR_RESOLVED";
+  if (event) observed = event->id == later ? "no event" : event_name(event->type);
+  return judge.expect_text(step, observed, {"no event"});
 }
 
 bool is_readable(const rdma_event_channel* channel, int limit_ms) {

@@ -104,10 +104,11 @@ Judge::~Judge() {
   if (list_ != nullptr) ibv_free_device_list(list_);
 }
 
-bool Judge::record(std::string_view step, std::string came, std::string expected, bool is_right) {
+bool Judge::record(std::string_view step, std::string observed, std::string expected,
+                   bool is_right) {
   std::string name(step);
   if (const int count = ++counts_[name]; count > 1) name += fmt::format(" ({})", count);
-  sink_({std::move(name), std::move(came), std::move(expected), is_right});
+  sink_({std::move(name), std::move(observed), std::move(expected), is_right});
   return is_right;
 }
 
@@ -116,26 +117,27 @@ bool Judge::expect(std::string_view step, int code, std::initializer_list<int> a
   return record(step, errno_name(code), names(allowed, errno_name), is_right);
 }
 
-bool Judge::expect(std::string_view step, ibv_wc_status came,
+bool Judge::expect(std::string_view step, ibv_wc_status observed,
                    std::initializer_list<ibv_wc_status> allowed) {
-  const bool is_right = std::ranges::find(allowed, came) != allowed.end();
-  return record(step, status_name(came), names(allowed, status_name), is_right);
+  const bool is_right = std::ranges::find(allowed, observed) != allowed.end();
+  return record(step, status_name(observed), names(allowed, status_name), is_right);
 }
 
-bool Judge::expect(std::string_view step, ibv_qp_state came,
+bool Judge::expect(std::string_view step, ibv_qp_state observed,
                    std::initializer_list<ibv_qp_state> allowed) {
-  const bool is_right = std::ranges::find(allowed, came) != allowed.end();
-  return record(step, std::string(state_name(came)), names(allowed, state_name), is_right);
+  const bool is_right = std::ranges::find(allowed, observed) != allowed.end();
+  return record(step, std::string(state_name(observed)), names(allowed, state_name), is_right);
 }
 
-bool Judge::expect_text(std::string_view step, std::string_view came,
+bool Judge::expect_text(std::string_view step, std::string_view observed,
                         std::initializer_list<std::string_view> allowed) {
-  const bool is_right = std::ranges::find(allowed, came) != allowed.end();
-  return record(step, std::string(came), names(allowed, [](auto text) { return text; }), is_right);
+  const bool is_right = std::ranges::find(allowed, observed) != allowed.end();
+  return record(step, std::string(observed), names(allowed, [](auto text) { return text; }),
+                is_right);
 }
 
-bool Judge::expect_equal(std::string_view step, std::uint64_t came, std::uint64_t expected) {
-  return record(step, fmt::to_string(came), fmt::to_string(expected), came == expected);
+bool Judge::expect_equal(std::string_view step, std::uint64_t observed, std::uint64_t expected) {
+  return record(step, fmt::to_string(observed), fmt::to_string(expected), observed == expected);
 }
 
 bool Judge::expect_true(std::string_view step, bool holds, std::string_view expected) {

@@ -32,7 +32,7 @@ struct Target {
 /// gets a number, "STEP (2)".
 struct Observation {
   std::string step;
-  std::string came;
+  std::string observed;
   std::string expected;  ///< what is right: one value, or several as "EINVAL or ENOMEM"
   bool is_right = false;
 };
@@ -51,14 +51,14 @@ class Judge {
   /// `code` is what a call returned: 0, or an errno value (errno_of() helps). `allowed` has the
   /// correct ones.
   bool expect(std::string_view step, int code, std::initializer_list<int> allowed = {0});
-  bool expect(std::string_view step, ibv_wc_status came,
+  bool expect(std::string_view step, ibv_wc_status observed,
               std::initializer_list<ibv_wc_status> allowed = {IBV_WC_SUCCESS});
-  bool expect(std::string_view step, ibv_qp_state came,
+  bool expect(std::string_view step, ibv_qp_state observed,
               std::initializer_list<ibv_qp_state> allowed);
-  bool expect_text(std::string_view step, std::string_view came,
+  bool expect_text(std::string_view step, std::string_view observed,
                    std::initializer_list<std::string_view> allowed);
   /// For numbers that must be equal, for example byte_len.
-  bool expect_equal(std::string_view step, std::uint64_t came, std::uint64_t expected);
+  bool expect_equal(std::string_view step, std::uint64_t observed, std::uint64_t expected);
   /// For facts without a value. `expected` says what is right: "the old value of the word".
   bool expect_true(std::string_view step, bool holds, std::string_view expected);
   /// As expect(), but ends the case if the call failed, because the case cannot go on.
@@ -94,7 +94,7 @@ class Judge {
   void require_needs(Needs needs);
 
  private:
-  bool record(std::string_view step, std::string came, std::string expected, bool is_right);
+  bool record(std::string_view step, std::string observed, std::string expected, bool is_right);
 
   ibv_context* context_of_cm();
   std::string address_by_cm() const;

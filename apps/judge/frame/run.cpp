@@ -36,7 +36,7 @@ Json judge_case(const std::function<void(Judge&)>& run, const Target& target, in
     return Json{{"end", verdict}, {"why", why}};
   };
   Judge judge(target, [&](const Observation& one) {
-    write_line(fd, Json{one.step, one.came, one.expected, one.is_right});
+    write_line(fd, Json{one.step, one.observed, one.expected, one.is_right});
   });
   try {
     run(judge);

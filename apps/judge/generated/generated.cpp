@@ -28,19 +28,19 @@ Result run_plan(const Plan& plan, const Target& target) {
       target, kLimit);
 }
 
-std::string came(const Result& result, std::string_view step) {
+std::string observed(const Result& result, std::string_view step) {
   const auto found = std::ranges::find(result.observations, step, &Observation::step);
-  return found != result.observations.end() ? found->came : "";
+  return found != result.observations.end() ? found->observed : "";
 }
 
 Difference difference_of(const Result& result) {
-  Difference out{.what = came(result, "difference"),
-                 .line = came(result, "line"),
-                 .is_missing = came(result, "missing") == "yes"};
+  Difference out{.what = observed(result, "difference"),
+                 .line = observed(result, "line"),
+                 .is_missing = observed(result, "missing") == "yes"};
   if (!out.what.empty()) return out;
   out.what = result.why;  // crashed or stalled
   const auto wrong = std::ranges::find(result.observations, false, &Observation::is_right);
-  if (wrong != result.observations.end()) out.what = wrong->step + ": " + wrong->came;
+  if (wrong != result.observations.end()) out.what = wrong->step + ": " + wrong->observed;
   return out;
 }
 
@@ -196,7 +196,7 @@ std::optional<Finding> run(const Choice& choice, const Target& target, report::R
       report.ended_early = "the device differs from the model";
       entry->steps = {{.call = fmt::format("the sequence of seed {}", seed),
                        .expected = "what the model predicts",
-                       .came = difference_of(result).what}};
+                       .observed = difference_of(result).what}};
       Finding found = Shrinker({std::move(plan), difference_of(result)}, target).shrunk();
       entry->record =
           fmt::format("{}difference: {}\n", describe(found.plan), found.difference.what);

@@ -240,7 +240,7 @@ class Runner {
 };
 
 std::string text_of(const Observation& one) {
-  return fmt::format("{}: expected {}; observed {}", one.step, one.expected, one.came);
+  return fmt::format("{}: expected {}; observed {}", one.step, one.expected, one.observed);
 }
 
 }  // namespace

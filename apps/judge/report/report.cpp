@@ -24,7 +24,7 @@ report::Entry entry_of(const Result& result) {
   report::Entry out = entry_of(*result.what);
   out.outcome = result.verdict;
   for (const Observation& one : result.observations) {
-    out.steps.push_back({one.step, one.expected, one.came, one.is_right});
+    out.steps.push_back({one.step, one.expected, one.observed, one.is_right});
   }
   out.took = result.took;
   if (result.verdict != Verdict::kFail) {
@@ -32,7 +32,7 @@ report::Entry entry_of(const Result& result) {
     return out;
   }
   if (!result.why.empty()) {
-    out.steps.push_back({.expected = "the case runs to its end", .came = result.why});
+    out.steps.push_back({.expected = "the case runs to its end", .observed = result.why});
   }
   out.reasons = rule_texts(result.what->rows);
   return out;
@@ -41,7 +41,7 @@ report::Entry entry_of(const Result& result) {
 std::string lines_of(const Result& result) {
   std::string out;
   for (const Observation& one : result.observations) {
-    out += fmt::format("{}: {} = {}\n", result.what->id, one.step, one.came);
+    out += fmt::format("{}: {} = {}\n", result.what->id, one.step, one.observed);
   }
   return out + fmt::format("{}: verdict = {}\n", result.what->id, report::word_of(result.verdict));
 }

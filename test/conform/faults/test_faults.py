@@ -61,7 +61,7 @@ def problems_of(fault):
         if healthy[case]["result"] != "pass":
             yield f"{fault.id}: {case} does not pass without it: {healthy[case]['detail']}"
         found = broken.get(case, {"result": "not run", "detail": ""})
-        if found["result"] != "fail" or "cannot connect" in found["came"]:
+        if found["result"] != "fail" or "cannot connect" in found["observed"]:
             yield f"{fault.id}: {case} is {found['result']} {found['detail']}"
 
 

@@ -129,13 +129,13 @@ def table(path):
                  f"{count} cases: {len(failed)} fail, {len(without)} are refused or do not apply, {len(varying)} vary from "
                  "run to run.", "", *NOTES.get(driver, []), "| Case, and what it tests | Call | Right | This driver | Wrong, and why |", "|---|---|---|---|---|"]
         last = ""
-        for case, verdict, call, expected, came in rows:
+        for case, verdict, call, expected, observed in rows:
             if verdict != "fail":
                 continue
             name = f"`{case}` {cases.get(case, '')}" if case != last else ""
-            entry = explanation(entries, driver, case, call, came)
+            entry = explanation(entries, driver, case, call, observed)
             why = f"{entry.wrong}: {entry.why}" if entry else "this device, too"
-            text.append(f"| {name} | {call} | {expected} | {came} | {why} |".replace("  ", " "))
+            text.append(f"| {name} | {call} | {expected} | {observed} | {why} |".replace("  ", " "))
             last = case
         text.append("")
         if varying:

@@ -49,7 +49,7 @@ def differences(driver, report):
     without = {row[0] for row in rows if row[1] != "fail"}
     failed = {row[:1] + row[2:3] for row in rows}
     for case, verdict, call, _, actual in rows:
-        steps = {step["call"]: step["came"] for step in ours.get(case, {}).get("steps", [])}
+        steps = {step["call"]: step["observed"] for step in ours.get(case, {}).get("steps", [])}
         if verdict == "fail" and steps.get(call, "") != actual:
             yield case, call, actual, steps.get(call, "")
     for name, case in ours.items():
@@ -59,7 +59,7 @@ def differences(driver, report):
             yield name, "", "a verdict", "refused"
         for step in case.get("steps", []):
             if not step["right"] and (name, step["call"]) not in failed:
-                yield name, step["call"], step["expected"], step["came"]
+                yield name, step["call"], step["expected"], step["observed"]
 
 
 def problems(driver, report):

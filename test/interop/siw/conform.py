@@ -95,7 +95,7 @@ def check(variant):
     for name in missed:
         print(f"fail\t{name}\tnot found, but siw {known[name]}")
     for name in new:
-        print(f"fail\t{name}\texpected {cases[name]['expected']}, came {cases[name]['came']}")
+        print(f"fail\t{name}\texpected {cases[name]['expected']}, observed {cases[name]['observed']}")
     passed = sum(case["result"] == "pass" for case in cases.values())
     print(f"{variant}: {len(cases)} cases, {passed} passed, {len(failed)} defects found, "
           f"{len(missed)} of the known ones missed, {len(new)} unknown")
@@ -168,9 +168,10 @@ def reasons(columns):
     for name in sorted(set(columns[1]) | set(columns[2])):
         cases = [cases.get(name, {"result": ""}) for cases in columns[1:]]
         if any(case["result"] == "fail" for case in cases):
-            came = [case["came"] if case["result"] == "fail" else MARKS.get(case["result"], "") for case in cases]
+            observed = [case["observed"] if case["result"] == "fail" else MARKS.get(case["result"], "")
+                        for case in cases]
             expected = next(case["expected"] for case in cases if case["result"] == "fail")
-            lines.append(f"| {name} | {expected} | {' | '.join(came)} |")
+            lines.append(f"| {name} | {expected} | {' | '.join(observed)} |")
     return lines
 
 

@@ -58,10 +58,10 @@ def run(variant, options):
 
 def check(variant):
     only = [word for name in KNOWN for word in ("--only", name)]
-    came = {session["id"]: session for session in run(variant, only)["sessions"]}
-    missed = [f"{name}: came {came[name]['came']}, right {came[name]['right']}"
+    observed = {session["id"]: session for session in run(variant, only)["sessions"]}
+    missed = [f"{name}: observed {observed[name]['observed']}, right {observed[name]['right']}"
               for name, reaction in KNOWN.items()
-              if came[name]["came"] != reaction or came[name]["right"]]
+              if observed[name]["observed"] != reaction or observed[name]["right"]]
     print(f"{variant}: {len(KNOWN)} known differences, {len(missed)} not found", *missed, sep="\n")
     return 1 if missed else 0
 

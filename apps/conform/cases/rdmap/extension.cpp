@@ -99,18 +99,18 @@ class Word {
   void set(std::uint64_t value) { (*this)({kCmpSwap, value, kAll, 0, 0}); }
   std::uint64_t get() { return (*this)({}); }
   void expect(std::uint64_t value) {
-    if (const auto came = get(); came != value) {
+    if (const auto observed = get(); observed != value) {
       throw Failed{fmt::format("{:016x} in the peer's memory", value),
-                   fmt::format("{:016x}", came)};
+                   fmt::format("{:016x}", observed)};
     }
   }
   /// Sets the word to `before` and sends `a`. Expects the response to contain `before`, and expects
   /// that the word has become `after`.
   void check(std::uint64_t before, const Atomic& a, std::uint64_t after) {
     set(before);
-    if (const auto came = (*this)(a); came != before) {
+    if (const auto observed = (*this)(a); observed != before) {
       throw Failed{fmt::format("{:016x} as the original value", before),
-                   fmt::format("{:016x}", came)};
+                   fmt::format("{:016x}", observed)};
     }
     expect(after);
   }

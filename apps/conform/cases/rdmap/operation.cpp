@@ -166,10 +166,10 @@ void read_behind_small_writes(Script& s) {
 // The peer's messages -----------------------------------------------------------------------------
 
 void expect_octet(const Segment& segment, std::size_t at, unsigned value, const char* what) {
-  const auto came = std::to_integer<unsigned>(segment.ulpdu.at(at));
-  if (came == value) return;
+  const auto observed = std::to_integer<unsigned>(segment.ulpdu.at(at));
+  if (observed == value) return;
   throw Failed{std::string(what) + " in octet " + std::to_string(at) + " of the ULPDU",
-               "another value: " + std::to_string(came)};
+               "another value: " + std::to_string(observed)};
 }
 
 Segment next_of(Script& s, Opcode opcode) {

@@ -143,10 +143,10 @@ void size(Script& s) {
   const std::size_t header = (provoked.ulpdu[0] & std::byte{0x80}) != std::byte{0} ? 14 : 18;
   const std::size_t expected = kControlSize + (flags.m || flags.d ? kLengthSize : 0) +
                                (flags.d ? header : 0) + (flags.r ? rdmap::kReadRequestSize : 0);
-  const auto came = provoked.received.segment.payload().size();
-  if (came != expected) {
+  const auto observed = provoked.received.segment.payload().size();
+  if (observed != expected) {
     throw Failed{fmt::format("a Terminate of {} octets, which matches {}", expected, words(flags)),
-                 fmt::format("a Terminate of {} octets", came)};
+                 fmt::format("a Terminate of {} octets", observed)};
   }
 }
 
@@ -206,11 +206,11 @@ void length(Script& s) {
   if (!flags_of(provoked.received).m)
     throw Skipped{"the peer's Terminate does not contain the DDP Segment Length"};
   bytes::Reader reader(behind_control(provoked.received, 0, kLengthSize));
-  const std::size_t came = reader.u16();
-  if (came != provoked.ulpdu.size()) {
+  const std::size_t observed = reader.u16();
+  if (observed != provoked.ulpdu.size()) {
     throw Failed{fmt::format("DDP Segment Length {}, which counts header and payload",
                              provoked.ulpdu.size()),
-                 fmt::format("DDP Segment Length {}", came)};
+                 fmt::format("DDP Segment Length {}", observed)};
   }
 }
 
