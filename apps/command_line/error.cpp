@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The texts of errors, in the form that messages need: errno_text() and to_text() begin in lower
+// case, unless the text begins with an acronym.
 #include "command_line/error.hpp"
 
 #include <cctype>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// run_program(): parses the command line, runs the command, and turns exceptions into a line on
+// standard error and an exit status. Reports output that could not be written.
 #include "command_line/program.hpp"
 
 #include <csignal>

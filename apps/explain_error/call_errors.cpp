@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of errors of calls and of events of rdma_cm: for each one what it means, its causes,
+// advice, and a command that causes it.
 #include "explain_error/call_errors.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The table of completion statuses, and the search for a code: by name, text or number, as a
+// vendor_err, or as layer, type and code of a Terminate.
 #include "explain_error/error_code.hpp"
 
 #include <fmt/format.h>

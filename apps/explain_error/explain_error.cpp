@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The command `iwarp explain-error`: finds the entry of each word, and prints all of them as text
+// or JSON.
 #include <fmt/format.h>
 
 #include <algorithm>

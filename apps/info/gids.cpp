@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Builds the GID tables as JSON, from the same code as the simulated device, and prints that JSON
+// as text.
 #include "info/gids.hpp"
 
 #include <arpa/inet.h>

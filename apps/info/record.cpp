@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Loads libibverbs, and records the attributes of the device, the order of its GID table, and the
+// names of its files in sysfs. Omits what differs between two cards of the same type.
 #include "info/record.hpp"
 
 #include "common/base/error.hpp"

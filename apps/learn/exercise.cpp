@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parses the files of exercises and their rules, and finds the first rule that fits the evidence of
+// a failure.
 #include "learn/exercise.hpp"
 
 #include <fmt/format.h>

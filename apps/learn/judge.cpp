@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Compiles the student's file, runs it with its peer, and runs a file that passes again with seeds
+// of the adversarial device and with AddressSanitizer.
 #include "learn/judge.hpp"
 
 #include <fmt/format.h>

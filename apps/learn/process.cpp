@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Starts programs with limits of time, memory and output, reads what they print, and kills all
+// their descendants at the end.
 #include "learn/process.hpp"
 
 #include <dirent.h>

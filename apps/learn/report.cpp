@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Formats verdicts. The evidence is shortened in its middle if it is long.
 #include "learn/report.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Creates and finds the student's folder, and reads and writes its record. A file that exists is
+// not overwritten when the folder is created again.
 #include "learn/workspace.hpp"
 
 #include <fmt/format.h>

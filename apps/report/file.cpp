@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Opens a report file when its object is made, so that a wrong path fails before the cases run. The
+// contents are replaced only when the report is written.
 #include "report/file.hpp"
 
 #include <fmt/chrono.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Declares the options: which cases run and for how long, and which files the reports go to.
 #include "report/options.hpp"
 
 namespace iwarp::apps::report {

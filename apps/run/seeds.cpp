@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Tries one seed after the other. After a failure, leaves out each freedom without which the
+// command still fails in one of kTries runs.
 #include "seeds.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Forks the child, passes signals on to it, and ends in the same way as the child. Reports of the
+// child arrive in a file in memory.
 #include "watched.hpp"
 
 #include <fmt/format.h>

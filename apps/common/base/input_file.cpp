@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// rereadable(): copies a pipe to a file in memory, once for each path, of at most kLargest bytes.
+// Returns the path of any other file unchanged.
 #include "common/base/input_file.hpp"
 
 #include <fcntl.h>

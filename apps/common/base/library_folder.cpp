@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// library_folder(): uses IWARP_LIB_DIR if it is set, and otherwise lib/iwarp of the build or
+// installation to which the program belongs.
 #include "common/base/library_folder.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the judge and replaces this process with it, or with `iwarp run`, which starts the judge on
+// the simulated device.
 #include "conform/command/judge_command.hpp"
 
 #include <unistd.h>

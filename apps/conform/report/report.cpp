@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes the entries of a report, with the titles of the RFCs as headings, and the list of cases
+// that --list prints.
 #include "conform/report/report.hpp"
 
 #include <fmt/format.h>

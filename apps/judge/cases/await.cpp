@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Waits that end when a condition holds or a time limit has passed. A thread counts as asleep if
+// the kernel says so in /proc.
 #include "judge/cases/await.hpp"
 
 #include <fmt/format.h>

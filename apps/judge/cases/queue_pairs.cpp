@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The masks and attributes of each state of a queue pair, posts of requests and receives, and the
+// comparisons that many cases make.
 #include "judge/cases/queue_pairs.hpp"
 
 #include <fmt/format.h>

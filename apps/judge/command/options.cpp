@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Declares the options: the device and its port and GID, litmus files, and what a run prints or
+// writes.
 #include "judge/command/options.hpp"
 
 namespace iwarp::judge {

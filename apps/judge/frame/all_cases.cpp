@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The list of all tables of cases, in the order in which the judge runs them. A new table must be
+// added here and in cases.hpp.
 #include <array>
 
 #include "judge/cases/cases.hpp"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// End and Pair: create the queue pairs, bring them to RTS, by ibv_modify_qp() or by rdma_cm, and
+// wait for their completions and events.
 #include "judge/frame/ends.hpp"
 
 #include <fcntl.h>

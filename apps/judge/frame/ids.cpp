@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Addresses and events of rdma_cm, and the comparisons that cases about rdma_cm make. Ignores
+// TIMEWAIT_EXIT, which some devices report and others do not.
 #include "judge/frame/ids.hpp"
 
 #include <arpa/inet.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Judge: records each comparison, opens the device when a case first needs it, and decides whether
+// a case applies to the device.
 #include "judge/frame/judge.hpp"
 
 #include <arpa/inet.h>

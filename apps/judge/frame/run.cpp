@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Forks a process for a case. The process sends each comparison as a line of JSON through a pipe,
+// so that a crash loses no earlier comparison.
 #include "judge/frame/run.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Executes the steps of a plan on a device and in the model at the same time. The first difference
+// ends the plan.
 #include "judge/generated/execute.hpp"
 
 #include <fcntl.h>

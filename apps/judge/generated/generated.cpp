@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+// Chooses the seeds, runs their plans, and shrinks a plan that differs: first cuts its end, and
+// then drops single steps and elements of lists, as long as the kind of the difference stays the
+// same.
 #include "judge/generated/generated.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The rules of the model, each with its source, and what each call changes in the state of the two
+// ends.
 #include "judge/generated/model.hpp"
 
 #include <fmt/format.h>

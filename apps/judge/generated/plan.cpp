@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Maker: draws the steps of a plan, which include one error of a random kind. Also prints plans.
 #include "judge/generated/plan.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Fills the steps of a plan into a template of a C program. The program prints the line in which
+// the device differs from the model.
 #include "judge/generated/program.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Links: connects the queue pairs, posts the statements of a program, and between two runs waits
+// until every Write has been placed.
 #include "judge/litmus/links.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Parser: builds a Program from tokens by recursive descent. Refuses a program that some device
+// could not run, with the line and what was expected there.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Runner: the threads of a program, the random delays between their statements, and the count of
+// outcomes. All threads start each run together.
 #include "judge/litmus/runner.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Splits a litmus file into names, numbers and operators, each with its line.
 #include "judge/litmus/tokens.hpp"
 
 #include <fmt/format.h>

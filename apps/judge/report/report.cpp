@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The entry of a case: its area, its comparisons and, if it has failed, the text of each rule that
+// it tests.
 #include "judge/report/report.hpp"
 
 #include <fmt/format.h>

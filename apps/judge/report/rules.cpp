@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Finds the row of a rule in the tables of requirements, and shows its source and its text.
 #include "judge/report/rules.hpp"
 
 #include <fmt/format.h>
