@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// The entries that iwarp explain-error finds for a status, a vendor_err, a Terminate and an errno
+// of a call, and whether every error has an entry.
 #include "explain_error/error_code.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Careless programs with UD queue pairs, and correct ones that careful mode must not report.
 #include <cstdlib>
 
 #include "ends.hpp"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// Careless programs that free or move registered memory, in each way that the C library and C++
+// have, and correct ones that careful mode must not report.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes datagram rsockets, sends from them, and receives with a time limit.
 #include "datagram_sockets.hpp"
 
 #include <ifaddrs.h>

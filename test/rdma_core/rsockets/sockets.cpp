@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Makes, connects and waits for stream rsockets, and moves whole messages over them.
 #include "sockets.hpp"
 
 #include <arpa/inet.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// LineLimit: which log lines of failed calls are written, at times that the test chooses.
 #include <doctest/doctest.h>
 
 #include "process/refusal.hpp"
