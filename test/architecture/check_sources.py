@@ -437,6 +437,11 @@ def check_leftovers():
             yield f"{path}:{line_of(text, match)}: {what}: {match[0].strip()}"
 
 
+# The second line of a source, in which the comment about its purpose begins.
+HEAD_OF_CODE = r"(//|/?\*) ?\w"
+HEAD_OF_SCRIPT = r'(#|""") ?\w'
+
+
 def check_heads():
     """Checks that every source begins with its license line and a comment about its purpose."""
     for path, text in files(CODE + SCRIPTS):
@@ -445,7 +450,7 @@ def check_heads():
             lines = lines[1:]
         if not lines or "SPDX-License-Identifier: Apache-2.0" not in lines[0]:
             yield f"{path}:1: no SPDX licence line"
-        elif len(lines) < 2 or not re.match(r'(//|#|"""|/?\*) ?\w', lines[1]):
+        elif len(lines) < 2 or not re.match(HEAD_OF_CODE if path.endswith(CODE) else HEAD_OF_SCRIPT, lines[1]):
             yield f"{path}:2: the head does not say what the file is for"
         elif path.endswith(".hpp") and "#pragma once" not in text:
             yield f"{path}: no #pragma once"

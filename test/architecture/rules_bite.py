@@ -67,7 +67,8 @@ CHECKS = (
         PY: {"while a:\n    b()\ntime.sleep(1)\n": "sleep outside a loop", "a.wait(0.5)\n": "short wait"},
         "test/a.sh": {"sleep 1\n": "sleep outside a loop"}, ".ci/run": {"ctest --repeat until-pass:2\n": "tried"}}),
     (f"{SOURCES} heads", {A: HEAD}, {
-        A: {"int a;\n": "no SPDX licence line", HEAD[:39]: "does not say what"}, HPP: {HEAD: "no #pragma once"}}),
+        A: {"int a;\n": "no SPDX licence line", HEAD[:39]: "does not say what",
+            HEAD[:39] + CODE("b.hpp"): "does not say what"}, HPP: {HEAD: "no #pragma once"}}),
     (f"{SOURCES} readmes", {"ddp/README.md": "`cm_*`, but two\n", "ddp/src/cm_id.cpp": ""}, {
         "ddp/src/two.cpp": {"": "ddp/README.md: does not name two of ddp"}}),
     ("test/architecture/check_lines.py --update", {TABLE: "+mpa/**\n-mpa/b\nmpa 0\n", A: "a\n" * 300, "mpa/b": HEAD}, {
