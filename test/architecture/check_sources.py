@@ -14,24 +14,24 @@ TOP_LEVEL = ("mpa", "ddp", "rdmap", "verbs", "offload_model", "apps", "test", "r
 CODE = (".cpp", ".hpp", ".c", ".h")
 SCRIPTS = (".py", ".sh", ".cmake")
 
-# Directory -> the layers whose headers it may include. If several directories match a file, the longest one
-# applies.
+# Directory -> the layers whose headers it may include, besides its own. If several directories match a file, the
+# longest one applies. CONTRIBUTING.md has the same table.
 BELOW_VERBS = ("bytes", "crc32c", "mpa", "ddp", "rdmap")
 LAYERS = {
-    "mpa/bytes": ("bytes",),
-    "mpa/crc32c": ("bytes", "crc32c"),
-    "mpa": ("bytes", "crc32c", "mpa"),
-    "ddp": ("bytes", "ddp"),
-    "rdmap": ("bytes", "ddp", "rdmap"),
-    "verbs": (*BELOW_VERBS, "verbs"),
-    "verbs/sim": (*BELOW_VERBS, "verbs", "sim"),
-    "verbs/profiles": ("profiles",),
-    "verbs/options": ("mpa", "verbs", "profiles", "options"),
-    "verbs/trace": (*BELOW_VERBS, "verbs", "trace"),
-    "verbs/net": (*BELOW_VERBS, "verbs", "trace", "net"),
-    "verbs/tls": ("bytes", "verbs", "net", "tls"),
-    "verbs/rdma_core": (*BELOW_VERBS, "verbs", "profiles", "options", "trace", "net", "tls", "rdma_core"),
-    "offload_model": ("bytes", "verbs", "offload_model"),
+    "mpa/bytes": (),
+    "mpa/crc32c": ("bytes",),
+    "mpa": ("bytes", "crc32c"),
+    "ddp": ("bytes",),
+    "rdmap": ("bytes", "ddp"),
+    "verbs": BELOW_VERBS,
+    "verbs/sim": (*BELOW_VERBS, "verbs"),
+    "verbs/profiles": (),
+    "verbs/options": ("verbs", "profiles"),
+    "verbs/trace": (*BELOW_VERBS, "verbs"),
+    "verbs/net": (*BELOW_VERBS, "verbs"),
+    "verbs/tls": ("bytes", "verbs", "net"),
+    "verbs/rdma_core": (*BELOW_VERBS, "verbs", "profiles", "options", "trace", "net", "tls"),
+    "offload_model": ("bytes", "verbs"),
 }
 # Folder of apps/ -> the folders whose headers it may include, besides its own. No folder may include conform
 # (decision 0013). Every folder may use the common parts of command lines (FOR_ALL_APPS).
@@ -199,13 +199,14 @@ def line_of(text, match):
 def check_includes():
     """Checks that a layer includes only itself and the layers on which it depends, and that layers below the driver
     use no I/O."""
+    yield from check_table("CONTRIBUTING.md", LAYERS)
     for path, text in files(CODE, ("mpa", "ddp", "rdmap", "verbs", "offload_model")):
         layer = max((d for d in LAYERS if is_below(path, (d,))), key=len)
         sans_io = is_below(path, SANS_IO) and not is_below(path, DRIVERS)
         for match in INCLUDE.finditer(text):
             name, where = match[1], f"{path}:{line_of(text, match)}"
             own = re.match(r"iwarp/(\w+)/", name)
-            if own and own[1] not in LAYERS[layer]:
+            if own and own[1] not in (pathlib.PurePath(layer).name, *LAYERS[layer]):
                 yield f"{where}: {layer} must not include {name}"
             if SHARED_HEADER.search(path) and name.startswith("boost/asio"):
                 yield f"{where}: Asio stays out of headers that other layers include"
@@ -318,7 +319,8 @@ def check_rooms():
                 if other not in lower:
                     yield f"ROOMS, {base}: {other} is not below {room}"
             lower.add(room)
-        yield from check_rooms_readme(base, rooms)
+        if readme_of(base):
+            yield from check_table(readme_of(base), rooms)
         folders, shared = shared_rooms(base)
         for path, text in files(CODE, (base, *folders)):
             header = SHARED_HEADER.search(path)
@@ -347,17 +349,14 @@ def included_room(base, path, room, name, shared):
     return None
 
 
-def check_rooms_readme(base, rooms):
-    """Checks that the table of rooms in the README of the layer agrees with the table ROOMS."""
-    readme = readme_of(base)
-    if readme is None:
-        return
-    rows = dict(re.findall(r"^\| `([^`]+)` \|([^|]*)\|", (ROOT / readme).read_text(), re.MULTILINE))
-    for room, others in rooms.items():
-        if room not in rows:
-            yield f"{readme}: no row for the room {room}"
-        elif set(re.findall(r"`([^`]+)`", rows[room])) != set(others):
-            yield f"{readme}: {room} uses {', '.join(others) or 'no room'}, says ROOMS"
+def check_table(page, uses):
+    """Checks that a table of this page has a row for each key of `uses`, with the names that the key may use."""
+    rows = dict(re.findall(r"^\| `([^`]+)` \|([^|]*)\|", (ROOT / page).read_text(), re.MULTILINE))
+    for one, others in uses.items():
+        if one not in rows:
+            yield f"{page}: no row for {one}"
+        elif set(re.findall(r"`([^`]+)`", rows[one])) != set(others):
+            yield f"{page}: {one} uses {', '.join(others) or 'nothing'}, says check_sources.py"
 
 
 def check_sizes():

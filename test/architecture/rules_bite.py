@@ -18,14 +18,15 @@ NET, VERBS, HPP, PAGE = "verbs/net/src/", "verbs/include/iwarp/verbs/", "mpa/inc
 A, B, CALLS, BITE, PY = "mpa/src/a.cpp", "verbs/b.cpp", "test/rdma_core/a.cpp", "test/net/a.cpp", "test/a.py"
 ROOMS, TOYS, SOLUTIONS = "verbs/net/README.md", "rfc-notes/requirements/toys.md", "rfc-notes/course/solutions.md"
 PING, ABI, CODE = "apps/ping/CMakeLists.txt", "test/rdma_core/abi/test_abi.py", '#include "{}"\n'.format
-JUDGE = "apps/judge/a.cpp"
+JUDGE, LAYOUT = "apps/judge/a.cpp", "CONTRIBUTING.md"
 TABLE, IWARP, COMMIT = "test/architecture/lines.txt", "build/release/apps/iwarp", ".git/message"
 ROW, FIGURE = "T\n| TOY-1 | 1 | MUST | x | y | {} |\n".format, "<!-- figure: {} -->\n```{}\n```\n<!-- end -->\n".format
 ANSWER, PICTURE = "## 1. One\n\n`{}`<!-- answer: x 1 {} -->\n".format, "<!-- picture: 2007 bars 0 -->\n![a](a.png)\n"
 DRAWN = "```\n{}[metrics] {}[channels] [datagrams] [statistics]\n```\n\n| `rnic` | | `device` |\n".format
 SHARED, NAMED = "verbs/net/internal/iwarp/net/high.hpp", {"sockets": "`low`", "driver": "`high`"}
-ROOM_ROWS = "".join(f"| `{room}` | {' '.join(f'`{other}`' for other in others)} | {NAMED.get(room, '')} |\n"
-                    for room, others in check_sources.ROOMS["verbs/net/src"].items())
+ROOM_ROWS, LAYER_ROWS = ("".join(
+    f"| `{name}` | {' '.join(f'`{other}`' for other in others)} | {NAMED.get(name, '')} |\n"
+    for name, others in table.items()) for table in (check_sources.ROOMS["verbs/net/src"], check_sources.LAYERS))
 LINE, BOX = "[rnic] [setup]-->[driver]----->[sockets]\n", "[memory] "
 CROSSED = "            [rnic]-+\n[setup]-->[driver]-|->[sockets]\n                   v\n               [memory]\n"
 COMMAND = """#!/bin/sh
@@ -35,7 +36,8 @@ cost*) echo '<script type="application/json" id="data">{"bars":[1.5]}</script>' 
 *) echo "0x$$ one"; echo two; echo three ;; esac\n"""
 # The check; the files that it accepts; {path of a bad file: {its text: what the check reports}}.
 CHECKS = (
-    (f"{SOURCES} includes", {"verbs/trace/src/pcap_a.cpp": "#include <fstream>\n"}, {
+    (f"{SOURCES} includes", {"verbs/trace/src/pcap_a.cpp": "#include <fstream>\n", LAYOUT: LAYER_ROWS}, {
+        LAYOUT: {LAYER_ROWS.replace("`bytes` `ddp`", "", 1): "rdmap uses bytes, ddp, says", "": "no row for mpa/bytes"},
         A: {CODE("iwarp/ddp/a.hpp"): "a.cpp:1: mpa must not include", "#include <mutex>\n": "single-threaded"},
         B: {"#include <poll.h>\n": "below the driver"}, HPP: {"#include <boost/asio.hpp>\n": "Asio stays out of"}}),
     (f"{SOURCES} rooms", {
@@ -46,7 +48,7 @@ CHECKS = (
         SHARED.replace("high", "lost"): {"": "lost.hpp: in no room"},
         NET + "sockets/a.cpp": {CODE("driver/b.hpp"): "sockets must not include", CODE("b.hpp"): "is not in the",
                                 CODE("../setup/a.hpp"): "../setup/a.hpp is in no room"},
-        ROOMS: {"| `sockets` | `driver` | |\n": "sockets uses no room", "": "no row for the room statistics"},
+        ROOMS: {"| `sockets` | `driver` | |\n": "sockets uses nothing", "": "no row for statistics"},
         SOURCES: {RULES.replace('"sockets": ()', '"sockets": ("driver",)'): "driver is not below sockets"},
         NET + "cellar/a.cpp": {"": "cellar/a.cpp: in no room"}}),
     (f"{SOURCES} apps", {"apps/ping/a.cpp": CODE("common/a.hpp"), PING: "iwarp_app(ping DEPENDS apps::common)\n"}, {
