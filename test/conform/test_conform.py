@@ -151,8 +151,12 @@ def peer_that_goes(after):
             back.start()
             relay(relayed, onward)
             back.join(TIMEOUT)
-            for _ in range(after):
+            for _ in range(after - 1):
                 listener.accept()[0].close()
+            # The tester connects again as soon as this connection ends.
+            last, _ = listener.accept()
+            listener.close()
+            last.close()
 
     def relay(source, sink):
         with contextlib.suppress(OSError):
