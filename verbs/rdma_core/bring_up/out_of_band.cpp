@@ -196,8 +196,7 @@ int OutOfBand::find_peer(const Port& own, const ibv_qp_attr& attr, std::uint32_t
             "{} is not an address of this host, and IWARP_OOB=loopback permits only peers on "
             "this host (use rdma_cm, which perftest does with -R, or set IWARP_OOB=on at "
             "both ends if both run on this stack)",
-            to_text(route->peer))
-            .c_str());
+            to_text(route->peer)));
   }
   out.route = *route;
   out.of_peer = {

@@ -46,17 +46,17 @@ std::string with_command(std::string why, const char* call, int code) {
 }
 
 /// Implements refuse() and refused() for features. `code` is the errno of the call, or 0.
-void log_unsupported(const char* what, const char* why, int code) {
+void log_unsupported(std::string_view what, std::string_view why, int code) {
   CallSite::explain();
   if (!is_logged(verbs::LogLevel::kWarning) ||
-      !line_limit().admits_once(std::hash<std::string>{}(what))) {
+      !line_limit().admits_once(std::hash<std::string_view>{}(what))) {
     return;
   }
   say({.level = verbs::LogLevel::kWarning,
        .event = "not_supported",
        .message =
-           with_command(std::string(what) + " is not supported: " + why, CallSite::call(), code),
-       .fields = {{"what", what}, {"why", why}}});
+           with_command(fmt::format("{} is not supported: {}", what, why), CallSite::call(), code),
+       .fields = {{"what", std::string(what)}, {"why", std::string(why)}}});
 }
 
 }  // namespace
@@ -81,10 +81,10 @@ bool LineLimit::admits_once(std::size_t line) {
 
 bool is_logged(verbs::LogLevel level) { return level <= settings().log; }
 
-void refuse(const char* what, const char* why) { log_unsupported(what, why, 0); }
+void refuse(std::string_view what, std::string_view why) { log_unsupported(what, why, 0); }
 
 // [RCM-69]
-int refused(const char* what, const char* why) {
+int refused(std::string_view what, std::string_view why) {
   log_unsupported(what, why, EOPNOTSUPP);
   return EOPNOTSUPP;
 }

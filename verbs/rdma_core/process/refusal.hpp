@@ -43,10 +43,10 @@ class LineLimit {
 };
 
 /// Logs the warning "iwarp: WHAT is not supported: WHY", once for each `what` in this process.
-/// `what` and `why` must be string literals.
-void refuse(const char* what, const char* why);
+/// The process stores a hash of each `what`, so callers must pass only few different ones.
+void refuse(std::string_view what, std::string_view why);
 /// Calls refuse() and returns EOPNOTSUPP.
-int refused(const char* what, const char* why);
+int refused(std::string_view what, std::string_view why);
 
 /// Implements refused() below. `reason` identifies the reason apart from the numbers in it.
 int log_refused(int code, std::size_t reason, fmt::string_view why, fmt::format_args args) noexcept;
