@@ -10,6 +10,7 @@
 
 #include "device/limits.hpp"
 #include "device/port.hpp"
+#include "iwarp/net/connect_advice.hpp"
 #include "iwarp/net/other_end.hpp"
 #include "iwarp/verbs/queue_pair_port.hpp"
 #include "process/connection_options.hpp"
@@ -93,7 +94,9 @@ bool has_only_left(RcQp& qp) {
 
 void log_not_found(const RcQp& qp, const std::string& why) {
   // Advice about a TCP address does not help, because the program has passed a GID and a QPN.
-  const auto reason = why.substr(0, why.find(" (no program listens there"));
+  const auto advice = net::connect_advice(Errc::kConnectionRefused);
+  std::string_view reason = why;
+  if (reason.ends_with(advice)) reason.remove_suffix(advice.size());
   log_refusal(
       fmt::format("queue pair {:#08x} cannot connect to its peer: {} (check that dgid and "
                   "dest_qp_num are the peer's GID and QPN, and that the peer's queue pair has "
