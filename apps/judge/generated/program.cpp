@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fills the steps of a plan into a template of a C program. The program prints the line in which
-// the device differs from the model.
+// Fills the steps of a plan into a template of a C program. The exit status of the program says
+// whether the device differs from the model in the same line again.
 #include "judge/generated/program.hpp"
 
 #include <fmt/format.h>
