@@ -28,8 +28,8 @@ void require_none(int end, const std::string& difference, std::string line) {
   require(difference.empty(), fmt::format("{}: {}", letter(end), difference), std::move(line));
 }
 
-judge::EndOptions shape(const Plan& plan, const EndOptions& options) {
-  judge::EndOptions out;
+EndOptions shape(const Plan& plan, const QpOptions& options) {
+  EndOptions out;
   out.cap = options.cap;
   out.cqe = 256;
   out.signal_all = options.signal_all;
@@ -44,7 +44,7 @@ judge::EndOptions shape(const Plan& plan, const EndOptions& options) {
 class Side : public End {
  public:
   /// Sets the capacities in `chosen` to those that the device grants.
-  Side(Judge& of, const Plan& plan, EndOptions& chosen, std::uint64_t seed)
+  Side(Judge& of, const Plan& plan, QpOptions& chosen, std::uint64_t seed)
       : End(of, shape(plan, chosen)) {
     const auto region = [&](std::size_t length, int access) {
       regions_.emplace_back(ibv_reg_mr(pd.get(), memory(), length, access));
@@ -80,7 +80,7 @@ class Side : public End {
   std::span<const std::uint8_t> bytes() {
     return {reinterpret_cast<const std::uint8_t*>(memory()), kMemory};
   }
-  int move(ibv_qp_state to, const Side& peer, const EndOptions& chosen) {
+  int move(ibv_qp_state to, const Side& peer, const QpOptions& chosen) {
     attr.qp_access_flags = chosen.rights;
     attr.max_dest_rd_atomic = chosen.reads;
     if (to == IBV_QPS_INIT) return to_init();
@@ -362,7 +362,7 @@ class Run {
 
   Judge& judge_;
   const Plan& plan_;
-  std::array<EndOptions, 2> options_;
+  std::array<QpOptions, 2> options_;
   Model model_;
   std::array<Side, 2> ends_;
   std::uint64_t marker_ = kMarker;

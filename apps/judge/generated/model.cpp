@@ -105,7 +105,7 @@ constexpr Rule kPeerGone{.requester = IBV_WC_RETRY_EXC_ERR};
 
 }  // namespace
 
-void Model::create(int end, const EndOptions& options) {
+void Model::create(int end, const QpOptions& options) {
   End& own = ends_[at(end)];
   own.options = options;
   modify(end, IBV_QPS_RESET, options);
@@ -116,7 +116,7 @@ void Model::destroy(int end) { modify(end, IBV_QPS_RESET, ends_[at(end)].options
 // IBTA 10.3.1: RESET empties both queues and removes the completions of the queue pair; ERR flushes
 // both. The peer is not reported (decision 0037: as RoCE it stays in RTS). As an RNIC it may be
 // reported.
-void Model::modify(int end, ibv_qp_state to, const EndOptions& options) {
+void Model::modify(int end, ibv_qp_state to, const QpOptions& options) {
   End& own = ends_[at(end)];
   End& peer = ends_[at(1 - end)];
   const bool ends_connection = to == IBV_QPS_RESET || to == IBV_QPS_ERR;
@@ -397,7 +397,7 @@ std::string Model::completed(int end, bool is_receive, const ibv_wc& wc) {
 
 // As an RNIC, only the answer of the peer proves anything; as RoCE, each completion is an answer.
 std::optional<ibv_wr_opcode> Model::barrier(int end) const {
-  const EndOptions& peer = ends_[at(1 - end)].options;
+  const QpOptions& peer = ends_[at(1 - end)].options;
   if (!is_connected_ || ends_[at(end)].state != IBV_QPS_RTS) return std::nullopt;
   const auto allows = [&](unsigned right) { return (peer.rights & right) != 0; };
   if (allows(IBV_ACCESS_REMOTE_READ) && peer.reads != 0) return IBV_WR_RDMA_READ;

@@ -80,7 +80,7 @@ inline std::uint32_t length_of(std::span<const Sge> sges) {
 }
 
 /// What a connection is made with; see ibv_create_qp(3) and ibv_modify_qp(3).
-struct EndOptions {
+struct QpOptions {
   ibv_qp_cap cap{};
   bool signal_all = false;
   unsigned rights = 0;     ///< qp_access_flags
@@ -112,9 +112,9 @@ class Model {
   explicit Model(bool as_roce) : as_roce_(as_roce) {}
 
   /// A new queue pair in RESET. Its predecessor, if any, was destroyed.
-  void create(int end, const EndOptions& options);
+  void create(int end, const QpOptions& options);
   void destroy(int end);
-  void modify(int end, ibv_qp_state to, const EndOptions& options);
+  void modify(int end, ibv_qp_state to, const QpOptions& options);
   PostResult post_send(int end, std::span<const Request> list);
   PostResult post_recv(int end, std::span<const Receive> list);
 
@@ -142,7 +142,7 @@ class Model {
 
  private:
   struct End {
-    EndOptions options;
+    QpOptions options;
     ibv_qp_state state = IBV_QPS_RESET;
     bool is_leaving = false;  ///< the state becomes ERR without a call of the program
     bool may_leave = false;   ///< as is_leaving, but the state may also remain

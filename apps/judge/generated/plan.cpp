@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 
+#include "judge/frame/ends.hpp"
 #include "judge/generated/random.hpp"
 
 namespace iwarp::judge::generated {
@@ -15,8 +16,6 @@ namespace {
 
 using Kind = Step::Kind;
 
-constexpr unsigned kRights = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-                             IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 constexpr std::array kOpcodes{IBV_WR_SEND,
                               IBV_WR_SEND_WITH_IMM,
                               IBV_WR_RDMA_WRITE,
@@ -73,14 +72,14 @@ class Maker {
     const auto trouble = pick();
     plan_.trouble = static_cast<std::size_t>(trouble);
     plan_.own_receive_cq = random_.one_in(2);
-    for (EndOptions& options : plan_.options) {
+    for (QpOptions& options : plan_.options) {
       options.cap = {.max_send_wr = number(10, 20),
                      .max_recv_wr = number(10, 20),
                      .max_send_sge = number(1, 4),
                      .max_recv_sge = number(1, 4),
                      .max_inline_data = number(0, 64)};
       options.signal_all = random_.one_in(3);
-      options.rights = kRights;
+      options.rights = kAllRights;
     }
     if (trouble == Trouble::kWrongState) {
       connect_too_late();
@@ -125,7 +124,7 @@ class Maker {
   // The responder is always the other end of `requester_`.
   void connect(Trouble trouble) {
     attributes_ = plan_.options;
-    EndOptions& responder = attributes_[static_cast<std::size_t>(1 - requester_)];
+    QpOptions& responder = attributes_[static_cast<std::size_t>(1 - requester_)];
     if (trouble == Trouble::kNoReads) responder.reads = 0;
     if (trouble == Trouble::kQueuePairRights) {
       right_ = random_.one_of(
@@ -382,7 +381,7 @@ class Maker {
 
   Random random_;
   Plan plan_;
-  std::array<EndOptions, 2> attributes_;
+  std::array<QpOptions, 2> attributes_;
   int requester_ = 0;
   int right_ = 0;
   std::uint64_t last_id_ = 0;
@@ -447,7 +446,7 @@ std::string describe(const Step& step) {
 std::string describe(const Plan& plan) {
   std::string out = fmt::format("seed {}, {}, trouble: {}\n", plan.seed,
                                 plan.as_roce ? "RoCE" : "iWARP", kNames[plan.trouble]);
-  for (const EndOptions& end : plan.options) {
+  for (const QpOptions& end : plan.options) {
     out += fmt::format("  send queue {}, receive queue {}, SGEs {} and {}, inline {}{}\n",
                        end.cap.max_send_wr, end.cap.max_recv_wr, end.cap.max_send_sge,
                        end.cap.max_recv_sge, end.cap.max_inline_data,

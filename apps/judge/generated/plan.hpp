@@ -26,14 +26,14 @@ struct Step {
   std::vector<Request> requests;
   std::vector<Receive> receives;
   ibv_qp_state state = IBV_QPS_RESET;
-  EndOptions options;  ///< attributes for kModify
+  QpOptions options;  ///< attributes for kModify
 };
 
 struct Plan {
   std::uint64_t seed = 0;
   bool as_roce = false;
   std::size_t trouble = 0;  ///< the error, an index into trouble_names()
-  std::array<EndOptions, 2> options;
+  std::array<QpOptions, 2> options;
   bool own_receive_cq = false;
   std::vector<Step> steps;
 };

@@ -72,7 +72,7 @@ std::string body(std::size_t number, const Step& step) {
 }
 
 std::string make_end(const Plan& plan, int index) {
-  const EndOptions& options = plan.options[static_cast<std::size_t>(index)];
+  const QpOptions& options = plan.options[static_cast<std::size_t>(index)];
   return fmt::format(
       "  make(&ends[{}], '{}', {}, {},\n"
       "       (struct ibv_qp_cap){{.max_send_wr = {}, .max_recv_wr = {}, .max_send_sge = {},\n"

@@ -23,7 +23,7 @@ std::size_t bytes(const Location& location) { return location.words * sizeof(Wor
 Links::Links(const Program& program, Judge& judge)
     : program_(program), judge_(judge), links_(program.qps.size()) {
   judge.require_needs(needs());
-  options_.memory = kLine;
+  options_.memory = kCacheLine;
   options_.timeout = kTimeout;
   options_.rights = kAllRights & ~IBV_ACCESS_REMOTE_ATOMIC;
   if ((needs() & kAtomics) != 0) options_.rights = kAllRights;
@@ -34,7 +34,7 @@ Links::Links(const Program& program, Judge& judge)
     }
   }
   for (std::size_t host = 0; host < program.hosts.size(); ++host) {
-    std::size_t size = kLine;
+    std::size_t size = kCacheLine;
     for (const Location& each : program.locations) {
       if (each.host == host) size = std::max(size, each.at + bytes(each));
     }

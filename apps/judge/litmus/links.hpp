@@ -23,7 +23,6 @@
 namespace iwarp::judge::litmus {
 
 using Word = std::uint64_t;
-inline constexpr std::size_t kLine = 64;  ///< bytes of a cache line
 
 /// Thrown if a program cannot go on.
 struct Stopped {
@@ -34,17 +33,19 @@ struct Stopped {
 /// keep their order, except a store with a later load.
 class Memory {
  public:
-  explicit Memory(std::size_t bytes) : lines_((bytes + kLine - 1) / kLine) {}
-  Word* word(std::size_t at) { return &lines_[at / kLine].words[at % kLine / sizeof(Word)]; }
+  explicit Memory(std::size_t bytes) : lines_((bytes + kCacheLine - 1) / kCacheLine) {}
+  Word* word(std::size_t at) {
+    return &lines_[at / kCacheLine].words[at % kCacheLine / sizeof(Word)];
+  }
   Word load(std::size_t at) { return std::atomic_ref(*word(at)).load(std::memory_order_acquire); }
   void store(std::size_t at, Word value) {
     std::atomic_ref(*word(at)).store(value, std::memory_order_release);
   }
-  std::size_t size() const { return lines_.size() * kLine; }
+  std::size_t size() const { return lines_.size() * kCacheLine; }
 
  private:
-  struct alignas(kLine) Line {
-    Word words[kLine / sizeof(Word)] = {};
+  struct alignas(kCacheLine) Line {
+    Word words[kCacheLine / sizeof(Word)] = {};
   };
   std::vector<Line> lines_;
 };

@@ -13,7 +13,6 @@
 namespace iwarp::judge::litmus {
 namespace {
 
-constexpr std::size_t kLine = 64;            // bytes of a cache line
 constexpr std::size_t kMaxWords = 1 << 17;   // 1 MiB
 constexpr std::size_t kMostStatements = 16;  // of a thread: fits the queues of every device
 
@@ -133,7 +132,7 @@ class Parser {
       }
       if (accept("=")) location.initial = number();
       expect(";");
-      at += (location.words * sizeof(std::uint64_t) + kLine - 1) / kLine * kLine;
+      at += (location.words * sizeof(std::uint64_t) + kCacheLine - 1) / kCacheLine * kCacheLine;
       program_.locations.push_back(std::move(location));
     }
   }

@@ -13,6 +13,7 @@
 namespace iwarp::judge::litmus {
 
 inline constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+inline constexpr std::size_t kCacheLine = 64;  ///< in bytes
 
 /// Named memory of a host: one or more words of 8 bytes. Each location begins a cache line.
 struct Location {
