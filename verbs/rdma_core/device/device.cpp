@@ -121,13 +121,20 @@ extern "C" {
 #undef ibv_get_device_list
 // [IBV-1, IBV-2, IBV-3, IBV-4]
 ibv_device** ibv_get_device_list(int* num_devices) {
-  std::span<Device* const> all;
-  (void)guarded([&] { all = devices(); });
-  auto** list = static_cast<ibv_device**>(std::calloc(all.size() + 1, sizeof(ibv_device*)));
+  const auto allocate = [](std::size_t size) {
+    return static_cast<ibv_device**>(std::calloc(size, sizeof(ibv_device*)));
+  };
+  ibv_device** list = nullptr;
   int count = 0;
-  for (Device* const device : all) {
-    if (list != nullptr && !is_removed(*device)) list[count++] = device->handle();
-  }
+  (void)guarded([&] {
+    const auto all = devices();
+    list = allocate(all.size() + 1);
+    for (Device* const device : all) {
+      if (list != nullptr && !is_removed(*device)) list[count++] = device->handle();
+    }
+  });
+  // If the devices cannot be made, the list is empty.
+  if (list == nullptr) list = allocate(1);
   if (num_devices != nullptr) *num_devices = count;
   return list;
 }
