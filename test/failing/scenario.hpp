@@ -20,10 +20,15 @@ struct Outcome {
 struct Scenario {
   std::string_view name;
   Outcome (*run)();
+  /// Whether the library keeps some descriptors of the first runs.
+  bool caches = false;
+  /// Whether the scenario is so short that each of its calls fails in some run.
+  bool is_short = false;
 };
 
 Outcome sleeping();  ///< uses verbs/net; both ends sleep on channels
 Outcome polling();   ///< uses verbs/net; both ends poll
 Outcome drop_in();   ///< uses libibverbs and librdmacm
+Outcome creation();  ///< uses libibverbs with hooks; creates and destroys objects
 
 }  // namespace failing

@@ -68,8 +68,8 @@ std::uint32_t capacity_for(const Context& context, std::uint32_t cqe) {
 }  // namespace
 
 // [IBV-231, IBV-232, IBV-233, IBV-234]
-Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
-              std::uint32_t comp_vector) {
+Created<Cq> create_cq(Context& context, std::uint32_t cqe, void* cq_context,
+                      ibv_comp_channel* channel, std::uint32_t comp_vector) {
   const std::uint32_t capacity = capacity_for(context, cqe);
   if (comp_vector >= kCompVectors) {
     fail(refused(EINVAL,
@@ -78,21 +78,37 @@ Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_ch
   }
   if (!context.alive()) fail(EINVAL);
   if (Hooks* const hooks = context.hooks) hooks->creating(context);
-  auto cq = std::make_unique<Cq>(context);
+  auto made = std::make_unique<Cq>(context);
   auto core = context.rnic.create_cq(
       capacity, channel != nullptr ? &CompChannel::of(channel).events : nullptr);
   if (!core) throw std::system_error(core.error());
-  cq->core = std::move(*core);
-  cq->abi.context = context.handle();
-  cq->abi.channel = channel;
-  cq->abi.cq_context = cq_context;
-  cq->abi.cqe = static_cast<int>(capacity);
+  made->core = std::move(*core);
+  init_acks(made->abi.mutex, made->abi.cond);
+  made->abi.context = context.handle();
+  made->abi.channel = channel;
+  made->abi.cq_context = cq_context;
+  made->abi.cqe = static_cast<int>(capacity);
+  if (channel != nullptr) std::atomic_ref(channel->refcnt).fetch_add(1);
+  Created<Cq> cq(made.release());
   cq->abi.handle = add_handle(cq.get(), cq->abi.context);
-  init_acks(cq->abi.mutex, cq->abi.cond);
   context.core.add(cq->core.get(), *cq);
   if (Hooks* const hooks = context.hooks) hooks->sized(*cq, capacity);
-  if (channel != nullptr) std::atomic_ref(channel->refcnt).fetch_add(1);
-  return cq.release();
+  return cq;
+}
+
+void destroy(Cq& cq) {
+  remove_handle(&cq);
+  if (Hooks* const hooks = cq.context.hooks) hooks->destroying(cq);
+  if (cq.context.alive()) {
+    cq.context.core.remove<Cq>(cq.core.get());
+    settle_events(cq);
+    cq.core.reset();
+  } else {
+    // Does not destroy the core's queue, which belongs to the parent process.
+    (void)cq.core.release();
+  }
+  if (cq.abi.channel != nullptr) std::atomic_ref(cq.abi.channel->refcnt).fetch_sub(1);
+  delete &cq;
 }
 
 // The YieldPolicy belongs to the thread and not to the queue, because a thread may poll several
@@ -140,7 +156,9 @@ ibv_cq* ibv_create_cq(ibv_context* context, int cqe, void* cq_context, ibv_comp_
   return guarded_pointer<ibv_cq>([&] {
     const auto entries = static_cast<std::uint32_t>(std::max(cqe, 0));
     const auto vector = static_cast<std::uint32_t>(comp_vector);
-    return create_cq(Context::of(context), entries, cq_context, channel, vector)->handle();
+    return create_cq(Context::of(context), entries, cq_context, channel, vector)
+        .release()
+        ->handle();
   });
 }
 
@@ -164,18 +182,7 @@ int ibv_destroy_cq(ibv_cq* cq) {
   return guarded_call([&] {
     Cq& self = Cq::of(known(cq));
     if (self.users.load() != 0) return EBUSY;
-    remove_handle(&self);
-    if (Hooks* const hooks = self.context.hooks) hooks->destroying(self);
-    if (self.context.alive()) {
-      self.context.core.remove<Cq>(self.core.get());
-      settle_events(self);
-      self.core.reset();
-    } else {
-      // Does not destroy the core's queue, which belongs to the parent process.
-      (void)self.core.release();
-    }
-    if (self.abi.channel != nullptr) std::atomic_ref(self.abi.channel->refcnt).fetch_sub(1);
-    delete &self;
+    destroy(self);
     return 0;
   });
 }

@@ -27,8 +27,9 @@ Context::Context(Core& core_of_process, Device& its_device)
   context.num_comp_vectors = kCompVectors;
   context.abi_compat = __VERBS_ABI_IS_EXTENDED;
   pthread_mutex_init(&context.mutex, nullptr);
-  core.service<PortEvents>().opened(*this);
+  // The last step, because the destructor does not run if the constructor throws.
   if (hooks != nullptr) hooks->opened(*this);
+  core.service<PortEvents>().opened(*this);
 }
 
 Context::~Context() {

@@ -86,11 +86,11 @@ ibv_cq_ex* create_cq_ex(ibv_context* context, ibv_cq_init_attr_ex* attr) {
   const CallSite here(__builtin_return_address(0), "ibv_create_cq_ex");
   return guarded_pointer<ibv_cq_ex>([&] {
     check(*attr);
-    Cq* cq = create_cq(Context::of(context), attr->cqe, attr->cq_context, attr->channel,
-                       attr->comp_vector);
+    auto cq = create_cq(Context::of(context), attr->cqe, attr->cq_context, attr->channel,
+                        attr->comp_vector);
     fill_calls(cq->abi);
     if (Hooks* const hooks = cq->context.hooks) hooks->made_extended(*cq);
-    return &cq->abi;
+    return &cq.release()->abi;
   });
 }
 

@@ -99,18 +99,18 @@ ibv_mr* register_memory(ibv_pd* handle, void* address, std::size_t length, std::
   return guarded_pointer<ibv_mr>([&]() -> ibv_mr* {
     Pd& pd = Pd::of(known(handle));
     if (const int code = check_access(access)) fail(code);
-    auto mr = std::make_unique<Mr>(Mr{.pd = &pd,
-                                      .access = static_cast<int>(access),
-                                      .iova = iova,
-                                      .core = register_region(pd, address, length, iova, access)});
+    Created<Mr> mr(new Mr{.pd = &pd,
+                          .access = static_cast<int>(access),
+                          .iova = iova,
+                          .core = register_region(pd, address, length, iova, access)});
+    ++pd.users;
     mr->abi = {.context = handle->context,
                .pd = handle,
                .addr = address,
                .length = length,
-               .handle = add_handle(mr.get(), handle->context),
                .lkey = mr->core.stag().value,
                .rkey = mr->core.stag().value};
-    ++pd.users;
+    mr->abi.handle = add_handle(mr.get(), handle->context);
     if (Hooks* const hooks = pd.context.hooks) hooks->registered(*mr);
     return &mr.release()->abi;
   });
@@ -152,6 +152,16 @@ std::uint64_t default_iova(const void* address, unsigned access) {
 }
 
 }  // namespace
+
+int destroy(Mr& mr) {
+  if (Hooks* const hooks = mr.pd->context.hooks) hooks->deregistering(mr);
+  await_posted(mr.pd->context);
+  if (const auto error = mr.core.deregister()) return to_errno(error);
+  --mr.pd->users;
+  remove_handle(&mr);
+  delete &mr;
+  return 0;
+}
 
 // [IBV-180, IBV-181, IBV-182]
 ibv_mw* alloc_mw(ibv_pd* handle, ibv_mw_type type) {
@@ -300,8 +310,10 @@ int ibv_rereg_mr(ibv_mr* handle, int flags, ibv_pd* new_pd, void* address, std::
   handle->length = octets;
   handle->lkey = mr.core.stag().value;
   handle->rkey = handle->lkey;
-  if (Hooks* const hooks = pd.context.hooks) hooks->registered(mr);
-  return 0;
+  Hooks* const hooks = pd.context.hooks;
+  if (hooks == nullptr) return 0;
+  const int failed = guarded_call([&] { hooks->registered(mr); });
+  return failed == 0 ? 0 : IBV_REREG_MR_ERR_CMD;
 }
 
 // [RCM-264]
@@ -310,15 +322,7 @@ int ibv_dereg_mr(ibv_mr* handle) {
   const CallSite here(__builtin_return_address(0));
   return guarded_call([&] {
     Mr& mr = Mr::of(known(handle));
-    Context& context = mr.pd->context;
-    if (!context.alive()) return 0;
-    if (Hooks* const hooks = context.hooks) hooks->deregistering(mr);
-    await_posted(context);
-    if (const auto error = mr.core.deregister()) return to_errno(error);
-    --mr.pd->users;
-    remove_handle(&mr);
-    delete &mr;
-    return 0;
+    return mr.pd->context.alive() ? destroy(mr) : 0;
   });
 }
 

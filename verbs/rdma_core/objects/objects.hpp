@@ -14,6 +14,7 @@
 #include <mutex>
 
 #include "device/device.hpp"
+#include "iwarp/net/insist.hpp"
 #include "iwarp/verbs/datagram_types.hpp"
 #include "process/acks.hpp"
 #include "process/core.hpp"
@@ -186,9 +187,28 @@ struct Ah {
   static Ah& of(ibv_ah* ah) { return *reinterpret_cast<Ah*>(ah); }
 };
 
+// The functions below implement the calls that destroy an object, after its handle was checked. The
+// object may be missing in some of the tables, because its creation has failed.
+void destroy(Cq& cq);
+void destroy(Srq& srq);
+/// Returns 0, or an errno if the region still exists.
+int destroy(Mr& mr);
+
+/// Destroys an object whose creation has failed after a table (handles, Core or hooks) got a
+/// pointer to it. Repeats this if it fails, because the table must not keep the pointer.
+struct Destroyer {
+  template <typename Object>
+  void operator()(Object* object) const noexcept {
+    net::insist([&] { (void)destroy(*object); });
+  }
+};
+/// Owns a new object until the program gets the pointer to it.
+template <typename Object>
+using Created = std::unique_ptr<Object, Destroyer>;
+
 /// Creates a completion queue of at least `cqe` entries. Throws std::system_error if that fails.
-Cq* create_cq(Context& context, std::uint32_t cqe, void* cq_context, ibv_comp_channel* channel,
-              std::uint32_t comp_vector);
+Created<Cq> create_cq(Context& context, std::uint32_t cqe, void* cq_context,
+                      ibv_comp_channel* channel, std::uint32_t comp_vector);
 /// Call after each poll of a completion queue. If the recent polls of this thread have found no
 /// completion, yields the processor as yield_policy.hpp describes.
 void yield_after_poll(bool found);

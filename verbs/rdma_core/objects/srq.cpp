@@ -14,7 +14,7 @@ namespace iwarp::rdma_core {
 namespace {
 
 // [IBV-44, IBV-45, IBV-346, IBV-347, IBV-348, IBV-349]
-Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
+Created<Srq> create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
   const ibv_device_attr& device = pd.context.device.limits();
   if (attr.max_wr == 0 || attr.max_wr > static_cast<unsigned>(device.max_srq_wr)) {
     fail(refused(EINVAL, "max_wr {}: must be from 1 to {}", attr.max_wr, device.max_srq_wr));
@@ -23,7 +23,7 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
     fail(refused(EINVAL, "max_sge {}: must be at most {}", attr.max_sge, device.max_srq_sge));
   }
   if (!pd.context.alive()) fail(EINVAL);
-  auto srq = std::make_unique<Srq>(pd);
+  auto made = std::make_unique<Srq>(pd);
   attr.max_sge = std::max(attr.max_sge, std::uint32_t{1});
   if (Hooks* const hooks = pd.context.hooks) {
     hooks->creating(pd.context);
@@ -33,18 +33,39 @@ Srq* create_srq(Pd& pd, void* srq_context, ibv_srq_attr& attr) {
   auto core =
       pd.context.rnic.create_srq(*pd.core, {.max_wr = attr.max_wr, .max_sge = attr.max_sge});
   if (!core) throw std::system_error(core.error());
-  srq->core = std::move(*core);
-  srq->abi.context = pd.context.handle();
-  srq->abi.srq_context = srq_context;
-  srq->abi.pd = &pd.abi;
-  srq->abi.handle = add_handle(srq.get(), srq->abi.context);
-  init_acks(srq->abi.mutex, srq->abi.cond);
-  pd.context.core.add(srq->core.get(), *srq);
+  made->core = std::move(*core);
+  made->abi.context = pd.context.handle();
+  made->abi.srq_context = srq_context;
+  made->abi.pd = &pd.abi;
+  init_acks(made->abi.mutex, made->abi.cond);
   pd.users.fetch_add(1);
-  return srq.release();
+  Created<Srq> srq(made.release());
+  srq->abi.handle = add_handle(srq.get(), srq->abi.context);
+  pd.context.core.add(srq->core.get(), *srq);
+  return srq;
 }
 
 }  // namespace
+
+void destroy(Srq& srq) {
+  remove_handle(&srq);
+  Context& context = srq.pd.context;
+  if (context.alive()) {
+    if (Hooks* const hooks = context.hooks) hooks->destroying(srq);
+    context.core.remove<Srq>(srq.core.get());
+    srq.async_events.settle(context, srq.abi, srq.abi.events_completed, "ibv_destroy_srq",
+                            [&srq](const ibv_async_event& event) {
+                              return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED &&
+                                     event.element.srq == &srq.abi;
+                            });
+    srq.core.reset();
+  } else {
+    // Does not destroy the core's queue, which belongs to the parent process.
+    (void)srq.core.release();
+  }
+  srq.pd.users.fetch_sub(1);
+  delete &srq;
+}
 
 // [RCM-222]
 // [IBV-351, IBV-352, IBV-353, IBV-354]
@@ -58,7 +79,7 @@ ibv_srq* create_srq_ex(ibv_context*, ibv_srq_init_attr_ex* attr) {
     if ((attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) == 0) {
       fail(refused(EINVAL, "comp_mask lacks IBV_SRQ_INIT_ATTR_PD (set this bit, and pd)"));
     }
-    return &create_srq(Pd::of(known(attr->pd)), attr->srq_context, attr->attr)->abi;
+    return &create_srq(Pd::of(known(attr->pd)), attr->srq_context, attr->attr).release()->abi;
   });
 }
 
@@ -72,7 +93,7 @@ extern "C" {
 ibv_srq* ibv_create_srq(ibv_pd* pd, ibv_srq_init_attr* attr) {
   const CallSite here(__builtin_return_address(0), "ibv_create_srq");
   return guarded_pointer<ibv_srq>(
-      [&] { return &create_srq(Pd::of(known(pd)), attr->srq_context, attr->attr)->abi; });
+      [&] { return &create_srq(Pd::of(known(pd)), attr->srq_context, attr->attr).release()->abi; });
 }
 
 // [IBV-350]
@@ -80,22 +101,7 @@ int ibv_destroy_srq(ibv_srq* srq) {
   return guarded_call([&] {
     Srq& self = Srq::of(known(srq));
     if (self.users.load() != 0) return EBUSY;
-    remove_handle(&self);
-    if (self.pd.context.alive()) {
-      if (Hooks* const hooks = self.pd.context.hooks) hooks->destroying(self);
-      self.pd.context.core.remove<Srq>(self.core.get());
-      self.async_events.settle(self.pd.context, self.abi, self.abi.events_completed,
-                               "ibv_destroy_srq", [&self](const ibv_async_event& event) {
-                                 return event.event_type == IBV_EVENT_SRQ_LIMIT_REACHED &&
-                                        event.element.srq == &self.abi;
-                               });
-      self.core.reset();
-    } else {
-      // Does not destroy the core's queue, which belongs to the parent process.
-      (void)self.core.release();
-    }
-    self.pd.users.fetch_sub(1);
-    delete &self;
+    destroy(self);
     return 0;
   });
 }

@@ -89,7 +89,7 @@ ibv_qp_cap granted(const Context& context, const ibv_qp_cap& asked, bool shared_
   return out;
 }
 
-void fill_handle(Qp& qp, const ibv_qp_init_attr& attr, verbs::QpNum num) {
+void fill_abi(Qp& qp, const ibv_qp_init_attr& attr, verbs::QpNum num) {
   ibv_qp& abi = qp.abi.qp_base;
   abi.context = qp.context.handle();
   abi.qp_context = attr.qp_context;
@@ -98,7 +98,6 @@ void fill_handle(Qp& qp, const ibv_qp_init_attr& attr, verbs::QpNum num) {
   abi.recv_cq = attr.recv_cq;
   abi.srq = attr.srq;
   abi.qp_num = num;
-  abi.handle = add_handle(&abi, abi.context);
   abi.state = IBV_QPS_RESET;
   abi.qp_type = attr.qp_type;
   init_acks(abi.mutex, abi.cond);
@@ -118,7 +117,7 @@ std::unique_ptr<Qp> make_qp(ibv_qp_type type, Context& context) {
 }
 
 // [IBV-382, IBV-383, IBV-392, IBV-398, IBV-400]
-Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
+Created<Qp> create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   check_type(attr.qp_type, context.persona);
   if (attr.send_cq == nullptr || attr.recv_cq == nullptr) {
     fail(refused(EINVAL, "{} is null (create it with ibv_create_cq())",
@@ -135,21 +134,23 @@ Qp* create_qp(Context& context, Pd& pd, ibv_qp_init_attr& attr, bool builders) {
   if (!pd.context.alive()) fail(EINVAL);
   Hooks* const hooks = context.hooks;
   if (hooks != nullptr) hooks->creating(context);
-  auto qp = make_qp(attr.qp_type, context);
-  qp->pd = &pd;
-  qp->send_cq = &Cq::of(known(attr.send_cq));
-  qp->recv_cq = &Cq::of(known(attr.recv_cq));
-  qp->srq = attr.srq != nullptr ? &Srq::of(known(attr.srq)) : nullptr;
-  qp->signal_all = attr.sq_sig_all != 0;
-  qp->max_message = context.device.max_message();
-  qp->cap = granted(context, attr.cap, attr.srq != nullptr);
-  fill_handle(*qp, attr, qp->make_core());
+  auto made = make_qp(attr.qp_type, context);
+  made->pd = &pd;
+  made->send_cq = &Cq::of(known(attr.send_cq));
+  made->recv_cq = &Cq::of(known(attr.recv_cq));
+  made->srq = attr.srq != nullptr ? &Srq::of(known(attr.srq)) : nullptr;
+  made->signal_all = attr.sq_sig_all != 0;
+  made->max_message = context.device.max_message();
+  made->cap = granted(context, attr.cap, attr.srq != nullptr);
+  fill_abi(*made, attr, made->make_core());
+  count_users(*made, 1);
+  Created<Qp> qp(made.release());
+  qp->handle()->handle = add_handle(qp->handle(), qp->handle()->context);
   if (builders) enable_builders(*qp);
   qp->enter();
-  count_users(*qp, 1);
   if (hooks != nullptr) hooks->made(*qp);
   attr.cap = qp->cap;
-  return qp.release();
+  return qp;
 }
 
 constexpr std::uint64_t kAnswered = IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP |
@@ -218,8 +219,20 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
     // The cast is valid because ibv_qp_init_attr_ex begins with the fields of ibv_qp_init_attr.
     auto* basic = reinterpret_cast<ibv_qp_init_attr*>(attr);
     const bool builders = (attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
-    return create_qp(self, Pd::of(known(attr->pd)), *basic, builders)->handle();
+    return create_qp(self, Pd::of(known(attr->pd)), *basic, builders).release()->handle();
   });
+}
+
+void destroy(Qp& qp) {
+  remove_handle(qp.handle());
+  if (qp.context.alive()) {
+    if (Hooks* const hooks = qp.context.hooks) hooks->destroying(qp);
+    qp.end();
+  } else {
+    qp.abandon();
+  }
+  count_users(qp, -1);
+  delete &qp;
 }
 
 void push_event(Qp& qp, ibv_event_type type) {
@@ -247,7 +260,7 @@ extern "C" {
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
   const CallSite here(__builtin_return_address(0), "ibv_create_qp");
   return guarded_pointer<ibv_qp>([&] {
-    return create_qp(Context::of(known(pd)->context), Pd::of(pd), *attr, false)->handle();
+    return create_qp(Context::of(known(pd)->context), Pd::of(pd), *attr, false).release()->handle();
   });
 }
 
@@ -257,15 +270,7 @@ int ibv_destroy_qp(ibv_qp* qp) {
   return guarded_call([&] {
     Qp& self = Qp::of(known(qp));
     if (self.context.alive() && self.is_attached()) return EBUSY;
-    remove_handle(qp);
-    if (self.context.alive()) {
-      if (Hooks* const hooks = self.context.hooks) hooks->destroying(self);
-      self.end();
-    } else {
-      self.abandon();
-    }
-    count_users(self, -1);
-    delete &self;
+    destroy(self);
     return 0;
   });
 }

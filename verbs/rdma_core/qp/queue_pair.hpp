@@ -126,6 +126,10 @@ struct Qp : QpFields {
   }
 };
 
+/// Implements ibv_destroy_qp(), after the handle was checked. The queue pair may be missing in some
+/// of the tables, because its creation has failed.
+void destroy(Qp& qp);
+
 // The files in qp/ share the functions below.
 /// Sets the function pointers of ibv_qp_ex to the builders in qp/builders.cpp. Call once, while the
 /// queue pair is created.
