@@ -130,19 +130,22 @@ verbs::QpNum queue_pair(CmId& id, const rdma_conn_param* param) {
   return id.stand_in->qp_num;
 }
 
-/// Stops to wait for the peer of a queue pair that the program has moved to RTR by itself, with the
+/// Stops waiting for the peer of a queue pair that the program has moved to RTR itself, with the
 /// number from CONNECT_REQUEST. From here on, the CM connects this queue pair.
 void take_over(CmId& id, verbs::QpNum num) {
-  RcQp* awaiting = nullptr;
   if (id.core == nullptr) return;
-  id.core->with_qp(num, [&](RcQp& qp) {
+  // Only the lock of with_qp() keeps the queue pair alive, and give_up() waits for the dispatcher,
+  // which may need that lock. So the dispatcher pauses first.
+  const auto pause = id.core->pause_dispatcher();
+  id.core->with_qp(num, [](RcQp& qp) {
+    {
+      const std::lock_guard lock(qp.mutex);
+      if (qp.link != LinkState::kAwaited) return;
+    }
+    qp.bring_up.give_up(qp);
     const std::lock_guard lock(qp.mutex);
-    if (qp.link == LinkState::kAwaited) awaiting = &qp;
+    qp.link_step(LinkEvent::kOver);
   });
-  if (awaiting == nullptr) return;
-  awaiting->bring_up.give_up(*awaiting);
-  const std::lock_guard lock(awaiting->mutex);
-  awaiting->link_step(LinkEvent::kOver);
 }
 
 /// Registers the id to get the events of the queue pair `num`, changes the state of the id by the
