@@ -63,10 +63,13 @@ int bind(int fd, const sockaddr* address, socklen_t size) noexcept {
   const Inside guard;  // restores errno
   const std::uint16_t port = port_of(address, size);
   if (used_by_rdma[port] && is_stream(fd) && !is_own_library(__builtin_return_address(0))) {
-    warn("port_in_use",
-         fmt::format("bind: TCP port {} is in use: this program uses it as an RDMA port, and every "
-                     "RDMA port of iWARP is a TCP port (run both ends with --port-offset 1000)",
-                     port));
+    or_no_memory([port] {
+      warn("port_in_use",
+           fmt::format("bind: TCP port {} is in use: this program uses it as an RDMA port, and "
+                       "every RDMA port of iWARP is a TCP port (run both ends with --port-offset "
+                       "1000)",
+                       port));
+    });
   }
   return result;
 }

@@ -19,12 +19,12 @@ namespace {
 /// the real file system. If the file is simulated, fails with the errno `refusal`.
 template <typename System>
 int change(int directory, const char* path, int refusal, System system) {
-  const ResolvedPath place = resolve(directory, path, false);
-  if (place.synthetic) {
+  return or_no_memory([&] {
+    const ResolvedPath place = resolve(directory, path, false);
+    if (!place.synthetic) return redirect(place, directory, path, system);
     errno = refusal;
     return -1;
-  }
-  return redirect(place, directory, path, system);
+  });
 }
 
 /// Calls the function `kName` of the C library, whose first parameter is the path of a file.

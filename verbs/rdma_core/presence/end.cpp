@@ -142,15 +142,17 @@ int execute_without_sudo(char* const* words, char* const* variables) {
 /// program gets the environment of this process.
 template <FunctionName kName, typename... Variables>
 int execute(const char* path, char* const* words, Variables... variables) {
-  char* const* const command = without_sudo(words);
-  end_module_command(command != nullptr ? command : words);
-  give_back(End::kProgram);
-  if (command == nullptr) return call_next<kName, int>(path, words, variables...);
-  if constexpr (sizeof...(variables) == 0) {
-    return execute_without_sudo(command, environ);
-  } else {
-    return execute_without_sudo(command, variables...);
-  }
+  return or_no_memory([=] {
+    char* const* const command = without_sudo(words);
+    end_module_command(command != nullptr ? command : words);
+    give_back(End::kProgram);
+    if (command == nullptr) return call_next<kName, int>(path, words, variables...);
+    if constexpr (sizeof...(variables) == 0) {
+      return execute_without_sudo(command, environ);
+    } else {
+      return execute_without_sudo(command, variables...);
+    }
+  });
 }
 
 }  // namespace
@@ -163,8 +165,10 @@ using iwarp::rdma_core::call_next;
 extern "C" {
 
 void _exit(int status) {
-  give_back(End::kProcess);
-  end_session();
+  or_no_memory([] {
+    give_back(End::kProcess);
+    end_session();
+  });
   call_next<"_exit", void>(status);
   __builtin_unreachable();
 }

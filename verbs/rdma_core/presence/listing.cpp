@@ -153,12 +153,14 @@ bool is_skipped(const char* path) {
 
 /// `level` is null in a walk of ftw(3).
 int visit(const char* path, const struct stat* about, int type, FTW* level) {
-  if (is_skipped(path)) return 0;
-  const std::string name = synthetic_name(path);
-  if (file_walk->call_short != nullptr) return file_walk->call_short(name.c_str(), about, type);
-  FTW named = *level;
-  named.base += static_cast<int>(name.size()) - static_cast<int>(std::strlen(path));
-  return file_walk->call(name.c_str(), about, type, &named);
+  return or_no_memory([=] {
+    if (is_skipped(path)) return 0;
+    const std::string name = synthetic_name(path);
+    if (file_walk->call_short != nullptr) return file_walk->call_short(name.c_str(), about, type);
+    FTW named = *level;
+    named.base += static_cast<int>(name.size()) - static_cast<int>(std::strlen(path));
+    return file_walk->call(name.c_str(), about, type, &named);
+  });
 }
 
 int visit_short(const char* path, const struct stat* about, int type) {
@@ -168,13 +170,16 @@ int visit_short(const char* path, const struct stat* about, int type) {
 /// Calls `system`, the function of the C library, with the real location at which it must start.
 template <typename System>
 int walk_files(const char* path, __nftw_func_t call, __ftw_func_t call_short, System system) {
-  std::array<char, PATH_MAX> cwd{};
-  if (::getcwd(cwd.data(), cwd.size()) == nullptr) cwd[0] = '\0';
-  const FileWalk own{call, call_short, cwd.data()};
-  const FileWalk* const before = std::exchange(file_walk, &own);  // a walk may start another one
-  const int result = redirect(resolve(AT_FDCWD, path, false), AT_FDCWD, path, system);
-  file_walk = before;
-  return result;
+  return or_no_memory([&] {
+    std::array<char, PATH_MAX> cwd{};
+    if (::getcwd(cwd.data(), cwd.size()) == nullptr) cwd[0] = '\0';
+    const FileWalk own{call, call_short, cwd.data()};
+    const ResolvedPath start = resolve(AT_FDCWD, path, false);
+    const FileWalk* const before = std::exchange(file_walk, &own);  // a walk may start another one
+    const int result = redirect(start, AT_FDCWD, path, system);
+    file_walk = before;
+    return result;
+  });
 }
 
 bool is_skipped(const FTS* tree, const std::string& path) {
@@ -205,9 +210,12 @@ using iwarp::rdma_core::call_next;
 extern "C" {
 
 DIR* opendir(const char* path) { return redirect<"opendir", DIR*>(path, true); }
-dirent* readdir(DIR* folder) { return next_entry(folder); }
+dirent* readdir(DIR* folder) {
+  return or_no_memory([=] { return next_entry(folder); });
+}
 int readdir_r(DIR* folder, dirent* entry, dirent** found) {
-  return next_entry(folder, entry, found);
+  const int error = or_no_memory([=] { return next_entry(folder, entry, found); });
+  return error < 0 ? errno : error;  // unlike the other functions, returns the errno
 }
 int scandir(const char* path, dirent*** names, Select select, Compare compare) {
   return scan(::opendir(path), names, select, compare);
@@ -219,9 +227,11 @@ ssize_t getdents64(int directory, void* entries, size_t size) noexcept {
   for (;;) {
     const ssize_t read = call_next<"getdents64", ssize_t>(directory, entries, size);
     if (read <= 0) return read;
-    const size_t kept =
-        remove_hidden(directory, static_cast<char*>(entries), static_cast<size_t>(read));
-    if (kept != 0) return static_cast<ssize_t>(kept);
+    const ssize_t kept = or_no_memory([&] {
+      return static_cast<ssize_t>(
+          remove_hidden(directory, static_cast<char*>(entries), static_cast<size_t>(read)));
+    });
+    if (kept != 0) return kept;
   }
 }
 
@@ -262,26 +272,31 @@ int ftw(const char* path, __ftw_func_t call, int descriptors) {
 }
 
 FTS* fts_open(char* const* paths, int options, int (*compare)(const FTSENT**, const FTSENT**)) {
-  std::vector<std::string> places;
-  for (; *paths != nullptr; ++paths) {
-    const ResolvedPath place = resolve(AT_FDCWD, *paths, false);
-    places.push_back(place.path.empty() ? *paths : place.path);
-  }
-  std::vector<char*> list;
-  list.reserve(places.size() + 1);
-  for (std::string& place : places) list.push_back(place.data());
-  list.push_back(nullptr);
-  return call_next<"fts_open", FTS*>(list.data(), options, compare);
+  return or_no_memory([=] {
+    std::vector<std::string> places;
+    for (auto path = paths; *path != nullptr; ++path) {
+      const ResolvedPath place = resolve(AT_FDCWD, *path, false);
+      places.push_back(place.path.empty() ? *path : place.path);
+    }
+    std::vector<char*> list;
+    list.reserve(places.size() + 1);
+    for (std::string& place : places) list.push_back(place.data());
+    list.push_back(nullptr);
+    return call_next<"fts_open", FTS*>(list.data(), options, compare);
+  });
 }
 FTSENT* fts_read(FTS* tree) {
-  FTSENT* entry = nullptr;
-  do {
-    entry = call_next<"fts_read", FTSENT*>(tree);
-  } while (entry != nullptr && is_skipped(tree, entry->fts_path));
-  return entry;
+  return or_no_memory([=] {
+    FTSENT* entry = nullptr;
+    do {
+      entry = call_next<"fts_read", FTSENT*>(tree);
+    } while (entry != nullptr && is_skipped(tree, entry->fts_path));
+    return entry;
+  });
 }
 FTSENT* fts_children(FTS* tree, int options) {
-  return without_hidden(tree, call_next<"fts_children", FTSENT*>(tree, options));
+  FTSENT* const list = call_next<"fts_children", FTSENT*>(tree, options);
+  return or_no_memory([=] { return without_hidden(tree, list); });
 }
 
 [[gnu::alias("nftw")]] int nftw64(const char* path, __nftw64_func_t call, int descriptors,

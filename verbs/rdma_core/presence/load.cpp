@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "presence/inside.hpp"
 #include "presence/warn.hpp"
 #include "process/next.hpp"
 
@@ -56,7 +57,9 @@ const char* library_for(std::string_view path) {
 }
 
 [[gnu::noinline]] const char* replaced(const char* path) {
-  const char* const ours = path != nullptr ? library_for(path) : nullptr;
+  // If memory runs out, the loader will fail, too.
+  const char* const ours =
+      path != nullptr ? or_no_memory([path] { return library_for(path); }) : nullptr;
   return ours != nullptr ? ours : path;
 }
 
@@ -87,14 +90,17 @@ void report_copy(const char* function, const char* path, void* handle, const std
 
 [[gnu::noinline]] void* open_deep(const char* path, int flags) {
   void* const handle = next_dlopen()(path, flags);
-  report_copy("dlopen", path, handle, "open the library without RTLD_DEEPBIND");
+  or_no_memory(
+      [&] { report_copy("dlopen", path, handle, "open the library without RTLD_DEEPBIND"); });
   return handle;
 }
 
 [[gnu::noinline]] void* open_in_namespace(Lmid_t space, const char* path, int flags) {
   void* const handle = next_dlmopen()(space, path, flags);
   if (space != LM_ID_BASE) {
-    report_copy("dlmopen", path, handle, "set LD_LIBRARY_PATH=" + folder_of_libraries());
+    or_no_memory([&] {
+      report_copy("dlmopen", path, handle, "set LD_LIBRARY_PATH=" + folder_of_libraries());
+    });
   }
   return handle;
 }

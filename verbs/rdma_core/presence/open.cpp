@@ -84,10 +84,12 @@ int failed(int error) {
 }
 
 int open_at(int directory, const char* path, int flags, mode_t mode) {
-  const Opening how = opening(directory, path, flags);
-  if (how.error != 0) return failed(how.error);
-  return next_function<"openat", int(int, const char*, int, ...)>()(how.directory, how.path,
-                                                                    how.flags, mode);
+  return or_no_memory([=] {
+    const Opening how = opening(directory, path, flags);
+    if (how.error != 0) return failed(how.error);
+    return next_function<"openat", int(int, const char*, int, ...)>()(how.directory, how.path,
+                                                                      how.flags, mode);
+  });
 }
 
 /// Implements openat2(2), for which the C library has no function yet.
@@ -126,10 +128,12 @@ int flags_of(const char* mode) {
 /// Opens a stream with the function `kName` of the C library.
 template <FunctionName kName, typename... Rest>
 FILE* open_stream(const char* path, const char* mode, Rest... rest) {
-  const Opening how = opening(AT_FDCWD, path, flags_of(mode));
-  if (how.error == 0) return call_next<kName, FILE*>(how.path, mode, rest...);
-  errno = how.error;
-  return nullptr;
+  return or_no_memory([=]() -> FILE* {
+    const Opening how = opening(AT_FDCWD, path, flags_of(mode));
+    if (how.error == 0) return call_next<kName, FILE*>(how.path, mode, rest...);
+    errno = how.error;
+    return nullptr;
+  });
 }
 
 mode_t mode_in(va_list& list, int flags) {
@@ -168,7 +172,7 @@ int __openat_2(int directory, const char* path, int flags) {
 }
 
 int openat2(int directory, const char* path, const open_how* how, size_t size) noexcept {
-  return open_at(directory, path, how, size);
+  return or_no_memory([=] { return open_at(directory, path, how, size); });
 }
 
 int creat(const char* path, mode_t mode) {

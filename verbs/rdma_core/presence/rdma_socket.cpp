@@ -250,7 +250,7 @@ bool is_kernel(const void* name, socklen_t size) {
 
 /// Sends the message if the descriptor is an entrance and the destination is the kernel. Otherwise
 /// returns nullopt. Returns the number of bytes, or -1 with errno set.
-[[gnu::noinline]] std::optional<ssize_t> send_to_entrance(int fd, const msghdr& message) {
+std::optional<ssize_t> try_entrance(int fd, const msghdr& message) {
   if (!is_kernel(message.msg_name, message.msg_namelen)) return std::nullopt;
   int error = 0;
   Datagram request;
@@ -273,6 +273,11 @@ bool is_kernel(const void* name, socklen_t size) {
   if (error == 0) return static_cast<ssize_t>(request.size());
   errno = error;
   return -1;
+}
+
+/// Does the same as try_entrance(). If memory runs out, fails with ENOMEM.
+[[gnu::noinline]] std::optional<ssize_t> send_to_entrance(int fd, const msghdr& message) {
+  return or_no_memory([&] { return try_entrance(fd, message); });
 }
 
 /// Call after the program has received from the entrance. Reports the kernel as the sender, and
@@ -324,8 +329,10 @@ extern "C" {
 
 int socket(int domain, int type, int protocol) noexcept {
   const bool is_rdma = domain == AF_NETLINK && protocol == NETLINK_RDMA;
-  if (is_rdma && has_presence()) return open_entrance(type);
-  return call_next<"socket", int>(domain, type, protocol);
+  return or_no_memory([=] {
+    if (is_rdma && has_presence()) return open_entrance(type);
+    return call_next<"socket", int>(domain, type, protocol);
+  });
 }
 
 ssize_t sendmsg(int fd, const msghdr* message, int flags) {

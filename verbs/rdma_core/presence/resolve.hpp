@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "presence/inside.hpp"
 #include "process/next.hpp"
 
 namespace iwarp::rdma_core::presence {
@@ -34,14 +35,18 @@ auto redirect(const ResolvedPath& place, int directory, const char* path, System
 /// Calls the function `kName` of the C library, whose first parameter is the path of a file.
 template <FunctionName kName, typename Result, typename... Rest>
 Result redirect(const char* path, bool follow, Rest... rest) {
-  return redirect(resolve(AT_FDCWD, path, follow), AT_FDCWD, path,
-                  [=](int, const char* to) { return call_next<kName, Result>(to, rest...); });
+  return or_no_memory([=] {
+    return redirect(resolve(AT_FDCWD, path, follow), AT_FDCWD, path,
+                    [=](int, const char* to) { return call_next<kName, Result>(to, rest...); });
+  });
 }
 /// Calls the function `kName` of the C library, whose first parameters are a directory and a path.
 template <FunctionName kName, typename Result, typename... Rest>
 Result redirect_at(int directory, const char* path, bool follow, Rest... rest) {
-  return redirect(resolve(directory, path, follow), directory, path, [=](int at, const char* to) {
-    return call_next<kName, Result>(at, to, rest...);
+  return or_no_memory([=] {
+    return redirect(resolve(directory, path, follow), directory, path, [=](int at, const char* to) {
+      return call_next<kName, Result>(at, to, rest...);
+    });
   });
 }
 

@@ -62,9 +62,11 @@ template <typename Stat, typename System>
 int look(int descriptor, Stat* about, System system) {
   const int code = system(descriptor);
   if (code != 0) return code;
-  const ResolvedPath place = resolve_opened(descriptor);
-  if (place.synthetic) disguise(place, *about);
-  return code;
+  return or_no_memory([&] {
+    const ResolvedPath place = resolve_opened(descriptor);
+    if (place.synthetic) disguise(place, *about);
+    return code;
+  });
 }
 
 /// Reports the status of a path. If a link leads out of the simulated folders, the file is not
@@ -78,11 +80,13 @@ int look(int directory, const char* path, int flags, Stat* about, System system)
   if (path != nullptr && *path == '\0' && (flags & AT_EMPTY_PATH) != 0) {
     return look(directory, about, [&](int of) { return system(of, path); });
   }
-  const ResolvedPath place = resolve(directory, path, (flags & AT_SYMLINK_NOFOLLOW) == 0);
-  if (place.path.empty()) return system(directory, path);
-  const int code = system(AT_FDCWD, place.path.c_str());
-  if (code == 0 && place.synthetic) disguise(place, *about);
-  return code;
+  return or_no_memory([&] {
+    const ResolvedPath place = resolve(directory, path, (flags & AT_SYMLINK_NOFOLLOW) == 0);
+    if (place.path.empty()) return system(directory, path);
+    const int code = system(AT_FDCWD, place.path.c_str());
+    if (code == 0 && place.synthetic) disguise(place, *about);
+    return code;
+  });
 }
 
 int stat_at(int directory, const char* path, struct stat* about, int flags) {
@@ -120,12 +124,14 @@ ssize_t give(const std::string& text, char* out, size_t size) {
 /// simulated file, returns the name that the program uses for this file.
 template <typename System>
 ssize_t read_link(int directory, const char* path, char* out, size_t size, System system) {
-  const ResolvedPath place = resolve(directory, path, false);
-  const ssize_t count = redirect(place, directory, path, system);
-  if (count <= 0 || *out != '/' || Inside::now() || !folder_matters()) return count;
-  const std::string real(out, static_cast<size_t>(count));
-  const std::string name = synthetic_name(real.c_str());
-  return name == real ? count : give(name, out, size);
+  return or_no_memory([&] {
+    const ResolvedPath place = resolve(directory, path, false);
+    const ssize_t count = redirect(place, directory, path, system);
+    if (count <= 0 || *out != '/' || Inside::now() || !folder_matters()) return count;
+    const std::string real(out, static_cast<size_t>(count));
+    const std::string name = synthetic_name(real.c_str());
+    return name == real ? count : give(name, out, size);
+  });
 }
 
 ssize_t read_link(const char* path, char* out, size_t size) {
@@ -264,19 +270,23 @@ ssize_t __readlinkat_chk(int directory, const char* path, char* out, size_t size
   return read_link_at(directory, path, out, size);
 }
 
-char* realpath(const char* path, char* out) noexcept { return real_path(path, out); }
+char* realpath(const char* path, char* out) noexcept {
+  return or_no_memory([=] { return real_path(path, out); });
+}
 char* __realpath_chk(const char* path, char* out, size_t room) {
   if (room < PATH_MAX) std::abort();
-  return real_path(path, out);
+  return ::realpath(path, out);
 }
-char* canonicalize_file_name(const char* path) noexcept { return real_path(path, nullptr); }
+char* canonicalize_file_name(const char* path) noexcept { return ::realpath(path, nullptr); }
 
 int chdir(const char* path) noexcept { return redirect<"chdir", int>(path, true); }
-char* getcwd(char* out, size_t size) noexcept { return working_folder(out, size); }
+char* getcwd(char* out, size_t size) noexcept {
+  return or_no_memory([=] { return working_folder(out, size); });
+}
 char* __getcwd_chk(char* out, size_t size, size_t room) {
   if (size > room) std::abort();
-  return working_folder(out, size);
+  return ::getcwd(out, size);
 }
-char* get_current_dir_name() noexcept { return working_folder(nullptr, 0); }
+char* get_current_dir_name() noexcept { return ::getcwd(nullptr, 0); }
 
 }  // extern "C"
