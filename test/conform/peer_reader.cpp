@@ -75,8 +75,7 @@ TEST_CASE("a wrong CRC is reported, and reading continues") {
   CHECK(describe(good) == "Send of 6 octets");
 }
 
-TEST_CASE(
-    "FIN and reset are distinguished, and reported after the octets that came before them") {
+TEST_CASE("FIN and reset are distinguished, and reported after the octets that came before them") {
   for (const bool reset : {false, true}) {
     Established e;
     CHECK(!e.peer_reader.next());
