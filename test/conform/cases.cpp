@@ -8,10 +8,7 @@
 namespace iwarp::test {
 namespace {
 
-using apps::conform::Case;
-using apps::conform::Level;
-using apps::conform::PeerRole;
-using apps::conform::select;
+using namespace apps::conform;
 
 std::vector<const Case*> every_case() { return select(PeerRole::kEither, true, {}); }
 

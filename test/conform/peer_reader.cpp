@@ -8,13 +8,7 @@
 namespace iwarp::test {
 namespace {
 
-using apps::conform::describe;
-using apps::conform::make_fpdu;
-using apps::conform::make_ulpdu;
-using apps::conform::Octets;
-using apps::conform::PeerReader;
-using apps::conform::Received;
-using apps::conform::untagged;
+using namespace apps::conform;
 using Kind = Received::Kind;
 
 /// A reader that has read the startup frames. Next it reads FPDUs with CRCs.

@@ -24,8 +24,7 @@ using namespace iwarp;       // NOLINT(google-build-using-namespace)
 using namespace iwarp::net;  // NOLINT(google-build-using-namespace)
 using namespace std::chrono_literals;
 using Type = CmEvent::Type;
-using verbs::WcStatus;
-using verbs::WrOpcode;
+using namespace verbs;
 
 constexpr std::size_t kHalf = 100'000;  // long enough for many segments
 constexpr std::size_t kShort = 100;

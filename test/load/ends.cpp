@@ -14,9 +14,7 @@ namespace iwarp::load {
 namespace {
 
 using std::chrono::milliseconds;
-using verbs::Access;
-using verbs::SendFlags;
-using verbs::WrOpcode;
+using namespace verbs;
 
 constexpr std::size_t kSend = 64;        // bytes of a Send
 constexpr std::size_t kReceives = 4096;  // number of receives that are posted at a time

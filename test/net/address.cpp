@@ -8,8 +8,7 @@
 
 #include "iwarp/verbs/errors.hpp"
 
-using iwarp::net::Address;
-using iwarp::net::parse_address;
+using namespace iwarp::net;
 
 TEST_CASE("an address is read with and without a port") {
   const auto is = [](std::string_view text, const Address& expected) {

@@ -14,8 +14,7 @@
 #include "iwarp/net/completion_channel.hpp"
 
 using namespace std::chrono_literals;
-using iwarp::net::Channel;
-using iwarp::net::ChannelPort;
+using namespace iwarp::net;
 
 // A CompletionChannel must not convert to Channel&. When the socket of a connection becomes
 // readable, the descriptor of a CompletionChannel also becomes readable, but the descriptor of a

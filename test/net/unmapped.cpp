@@ -17,8 +17,7 @@
 
 using namespace iwarp;
 using namespace iwarp::net;
-using verbs::Completions;
-using verbs::WcStatus;
+using namespace iwarp::verbs;
 
 namespace {
 

@@ -16,10 +16,7 @@ namespace {
 
 using namespace iwarp;
 using namespace iwarp::apps;
-using options::Group;
-using options::Kind;
-using options::Option;
-using options::Settings;
+using options::Group, options::Kind, options::Option, options::Settings;
 
 /// Returns the rows that have not only an environment variable but also an option of `iwarp run`.
 std::vector<const Option*> rows() {

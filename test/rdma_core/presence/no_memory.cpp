@@ -28,9 +28,8 @@ thread_local int left = -1;
 void* operator new(std::size_t size) {
   if (left == 0) throw std::bad_alloc();
   if (left > 0) --left;
-  void* const out = std::malloc(size);
-  if (out == nullptr) throw std::bad_alloc();
-  return out;
+  if (void* const out = std::malloc(size)) return out;
+  throw std::bad_alloc();
 }
 void operator delete(void* at) noexcept { std::free(at); }
 void operator delete(void* at, std::size_t) noexcept { std::free(at); }

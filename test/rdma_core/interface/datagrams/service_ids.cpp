@@ -13,9 +13,7 @@
 namespace {
 
 using namespace rdma_core_test;
-using iwarp::rdma_core::decode_sidr;
-using iwarp::rdma_core::kSidrSize;
-using iwarp::rdma_core::SidrMessage;
+using namespace iwarp::rdma_core;
 using Octets = std::vector<std::byte>;
 
 const int kLogs = ::setenv("IWARP_LOG", "info", 1);
