@@ -40,7 +40,7 @@ MISBEHAVING = [
     ("exit-status", "exit(7);"),
     ("peer-ended", "close(learn_meet()); return 0;"),
     ("peer-ended", "const int peer = learn_meet(); char junk[9000] = {0}; learn_put(peer, junk, sizeof junk); return 0;"),
-    ("does-not-compile", '#include "/dev/zero"'),
+    ("does-not-compile|compiler-limit", '#include "/dev/zero"'),  # either its memory or its time ends first
     ("does-not-compile", "#error no"),
     ("does-not-link", "extern void nowhere(void); nowhere();"),
     ("not-complete", 'die("not written yet");'),
@@ -102,7 +102,7 @@ class Learn(Case):
                     self.assertEqual((result.stderr, left), ("", []))
                     self.assertLess(len(result.stdout), 200_000)
                     [verdict] = json.loads(result.stdout)
-                    self.assertEqual(verdict.get("cause"), cause, verdict)
+                    self.assertIn(verdict.get("cause"), cause.split("|") if cause else [None], verdict)
                     self.assertEqual((result.returncode, verdict["passed"]), (1, False) if cause else (0, True))
 
     def test_a_student_works_through_an_exercise(self):
