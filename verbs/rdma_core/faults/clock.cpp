@@ -54,7 +54,15 @@ timespec to_timespec(Book::Time time) {
 
 void Clock::start() {
   if (!socket_.empty()) open_socket();
-  net::quiet_thread([this] { run(); }).detach();
+  thread_ = net::quiet_thread([this] { run(); });
+}
+
+// Runs only if the Core could not be made, because a Core that was made is never destroyed.
+Clock::~Clock() {
+  if (!thread_.joinable()) return;
+  ends_.store(true);
+  wake_.signal();
+  thread_.join();
 }
 
 void Clock::open_socket() {
@@ -70,7 +78,7 @@ void Clock::open_socket() {
 // repeats the work of the Injector until there is enough memory, and closes the connection of a
 // client that it cannot serve.
 void Clock::run() {
-  for (;;) {
+  while (!ends_.load()) {
     auto next = net::insist([this] { return injector_.run(); });
     const bool accepts = injector_.now() >= accepts_from_;
     if (!accepts) next = std::min(next.value_or(accepts_from_), accepts_from_);

@@ -9,9 +9,11 @@
 
 #include <poll.h>
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -31,6 +33,8 @@ class Clock {
   /// descriptor can be opened. If the socket cannot be created, logs the reason and continues
   /// without a socket.
   void start();
+  /// Ends the thread, if start() has started it.
+  ~Clock();
   /// Wakes up the thread. Call when a timed rule has become due, or when the time at which the next
   /// one is due has changed.
   void wake() { wake_.signal(); }
@@ -55,6 +59,8 @@ class Clock {
   std::vector<Client> clients_;
   /// The time at which to call accept() again after a lack of descriptors.
   std::chrono::nanoseconds accepts_from_{0};
+  std::atomic<bool> ends_{false};
+  std::thread thread_;
 };
 
 }  // namespace iwarp::rdma_core::fault
