@@ -190,7 +190,7 @@ TEST_CASE("no cost is below zero, even if a negative cost would fit better") {
   for (const auto cost : fit_costs(data)) CHECK(cost >= 0);
 }
 
-TEST_CASE("an event that never occurred costs nothing; without observations there is no fit") {
+TEST_CASE("fit_costs() gives 0 for an event without occurrences, nothing without observations") {
   auto data = made_of(350, 0.2);
   for (auto& o : data) o.counts.push_back(0);
   CHECK(fit_costs(data)[2] == 0);
