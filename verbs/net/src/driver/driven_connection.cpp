@@ -106,12 +106,15 @@ void DrivenConnection::revoke(const verbs::Region& region) {
   use([&](Active& a) { a.core.revoke(region, mpa::Clock::now()); });
 }
 
-void DrivenConnection::end() {
-  use([this](Active& a) {
+bool DrivenConnection::end() {
+  bool was_open = false;
+  use([&](Active& a) {
+    was_open = true;
     a.client.reset();
     setup_.blame(SetupFailure::kAbandoned);
     while (!close_in_order(a)) await_octets(a.socket.get(), kAckRequestLook);
   });
+  return was_open;
 }
 
 void DrivenConnection::request(Ending ending) {

@@ -150,8 +150,9 @@ class DrivenConnection final : public verbs::QpDriver, public DriveTurn<DrivenCo
   void withdraw(const verbs::Region& region);
   /// Ends the connection without reporting it, and returns when no thread drives it any more.
   /// Resets the connection if TCP has accepted only a part of a message; otherwise the accepted
-  /// messages still arrive.
-  void end();
+  /// messages still arrive. Returns false if the connection had ended before; the client has then
+  /// reported the end.
+  bool end();
   /// Resets the connection without reporting it, unless the peer's Request has arrived.
   void end_if_unasked();
   /// Evicts the set-up if it waits for the peer's Request or RTR: resets the connection, and

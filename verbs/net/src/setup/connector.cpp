@@ -204,6 +204,9 @@ void Connector::begin_mpa(UniqueFd socket) {
   if (!addresses_.empty()) {
     retry = [self = shared_from_this()](const auto& failure) { return self->failed(failure); };
   }
+  auto private_data = options_.private_data;
+  private_data.insert(private_data.end(), options_.private_trailer.begin(),
+                      options_.private_trailer.end());
   auto client = std::make_unique<InitiatorClient>(claims_, channel_, std::move(retry),
                                                   private_octets(options_));
   auto connection =
@@ -222,14 +225,16 @@ void Connector::begin_mpa(UniqueFd socket) {
   try {
     attached = claims_.attach(qp_, connection);
   } catch (...) {
-    connection->end();
-    throw;
+    // A thread that polls drives the connection as soon as it is in one feed. If the connection has
+    // failed there, its client has reported the failure, so attempt() must not report it again.
+    if (connection->end()) throw;
+    return;
   }
-  if (!attached) return connection->end();
-  auto private_data = options_.private_data;
-  private_data.insert(private_data.end(), options_.private_trailer.begin(),
-                      options_.private_trailer.end());
-  connection->start(private_data);
+  if (!attached) {
+    connection->end();
+    return;
+  }
+  connection->start(private_data);  // From here on the connection itself reports its failures.
 }
 
 // Called with the lock of the failed connection held, while no other step of this connector runs.
