@@ -10,11 +10,12 @@
 #include "command_line/program.hpp"
 #include "command_line/stop.hpp"
 #include "iwarp/version.hpp"
+#include "judge/cases/cases.hpp"
 #include "judge/command/options.hpp"
-#include "judge/frame/objects.hpp"
 #include "judge/generated/program.hpp"
 #include "judge/litmus/runner.hpp"
 #include "judge/report/report.hpp"
+#include "judge/tools/objects.hpp"
 #include "report/file.hpp"
 #include "report/options.hpp"
 

@@ -52,7 +52,6 @@ struct Case {
 };
 inline constexpr bool kDangerous = true;
 
-/// Returns all tables of cases, in the order in which they run.
-std::span<const std::span<const Case>> all_cases();
+using Table = std::span<const Case>;  ///< the cases of one file
 
 }  // namespace iwarp::judge

@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "judge/frame/ends.hpp"
+#include "judge/tools/ends.hpp"
 
 namespace iwarp::judge::generated {
 namespace {

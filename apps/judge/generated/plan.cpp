@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <array>
 
-#include "judge/frame/ends.hpp"
 #include "judge/generated/random.hpp"
+#include "judge/tools/ends.hpp"
 
 namespace iwarp::judge::generated {
 namespace {

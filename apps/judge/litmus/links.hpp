@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "judge/frame/ends.hpp"
 #include "judge/litmus/program.hpp"
+#include "judge/tools/ends.hpp"
 
 namespace iwarp::judge::litmus {
 
