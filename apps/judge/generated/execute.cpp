@@ -3,13 +3,10 @@
 // ends the plan.
 #include "judge/generated/execute.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <thread>
 
 #include "judge/tools/ends.hpp"
 
@@ -108,7 +105,6 @@ class Run {
         model_(plan.as_roce),
         ends_{Side(judge, plan, options_[0], plan.seed),
               Side(judge, plan, options_[1], ~plan.seed)} {
-    if (::fcntl(judge.context()->async_fd, F_SETFL, O_NONBLOCK) != 0) std::abort();
     for (const int end : {0, 1}) {
       model_.create(end, options_[static_cast<std::size_t>(end)]);
       const auto bytes = of(end).bytes();
@@ -240,20 +236,20 @@ class Run {
     }
     for (const int end : {0, 1}) await(end);
     for (const int end : {0, 1}) {
-      require(wait([&] { return has_left(end); }),
+      require(wait_for([&] { return has_left(end); }, kLongest),
               fmt::format("{} stays in RTS, expected ERR", letter(end)),
               fmt::format("step {}: {} state {}", step_, letter(end), +IBV_QPS_RTS));
       if (model_.state(end) == IBV_QPS_ERR) drain(end);
     }
     for (const int end : {0, 1}) {
-      if (!wait([&] { return has_events(end); })) throw_missing_event(end);
+      if (!wait_for([&] { return has_events(end); }, kLongest)) throw_missing_event(end);
       // The answer to a Write does not say that its octets are visible.
       std::optional<std::size_t> place;
       const auto is_same = [&] {
         place = model_.differs(end, of(end).bytes());
         return !place;
       };
-      if (wait(is_same, kLatestPlacement)) continue;
+      if (wait_for(is_same, kLatestPlacement)) continue;
       throw Difference{
           .what = fmt::format("memory of {} at offset {}: {:02x}, expected {:02x}", letter(end),
                               *place, of(end).bytes()[*place], model_.memory(end)[*place]),
@@ -286,21 +282,11 @@ class Run {
       poll_all(end);
       return model_.awaited(end, is_receive) == nullptr;
     };
-    if (wait(is_all_there)) return;
+    if (wait_for(is_all_there, kLongest)) return;
     const auto id = model_.awaited(end, is_receive)->id;
     throw Difference{.what = fmt::format("{}: no completion {}", letter(end), id),
                      .line = fmt::format("{} completion {}: ", letter(end), id),
                      .is_missing = true};
-  }
-
-  template <typename Holds>
-  static bool wait(Holds holds, std::chrono::seconds limit = kLongest) {
-    const auto until = std::chrono::steady_clock::now() + limit;
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() >= until) return false;
-      std::this_thread::yield();
-    }
-    return true;
   }
 
   void poll_all(int end) {
@@ -334,15 +320,9 @@ class Run {
 
   // Both ends have one context, so an event may be that of the other end.
   void take_events(int end, bool is_last) {
-    ibv_async_event event{};
-    while (ibv_get_async_event(judge_.context(), &event) == 0) {
-      const auto type = event.event_type;
-      const ibv_qp* const qp = event.element.qp;
-      ibv_ack_async_event(&event);
-      const bool is_of_port = type == IBV_EVENT_GID_CHANGE || type == IBV_EVENT_PORT_ERR ||
-                              type == IBV_EVENT_PORT_ACTIVE;
-      if (is_of_port) continue;
-      const int owner = qp == of(1).qp.get() ? 1 : 0;
+    while (const auto event = next_event(judge_.context(), {})) {
+      const auto type = event->event_type;
+      const int owner = event->element.qp == of(1).qp.get() ? 1 : 0;
       require_none(owner, model_.reported(owner, type),
                    fmt::format("{} event {}", letter(owner), +type));
     }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
 #include "judge/litmus/program.hpp"
 #include "judge/litmus/tokens.hpp"

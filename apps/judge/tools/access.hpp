@@ -27,15 +27,8 @@ inline Pages pages(std::size_t count = 1) {
 
 /// A request of `a` for memory that `b` does not describe itself, for example a window.
 inline ibv_send_wr remote(ibv_wr_opcode opcode, std::uint64_t address, std::uint32_t rkey) {
-  ibv_send_wr wr{};
-  wr.wr_id = 77;
-  wr.opcode = opcode;
-  wr.send_flags = IBV_SEND_SIGNALED;
-  if (opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-    wr.wr.atomic = {.remote_addr = address, .compare_add = 1, .swap = 0, .rkey = rkey};
-  } else {
-    wr.wr.rdma = {.remote_addr = address, .rkey = rkey};
-  }
+  ibv_send_wr wr = remote(77, opcode, address, rkey);
+  if (is_atomic(opcode)) wr.wr.atomic.compare_add = 1;
   return wr;
 }
 inline ibv_send_wr remote(ibv_wr_opcode opcode, const void* address, std::uint32_t rkey) {

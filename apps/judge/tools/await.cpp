@@ -19,79 +19,71 @@ bool is_of_port(ibv_event_type type) {
          type == IBV_EVENT_CLIENT_REREGISTER;
 }
 
+constexpr char kNoThread = '?';
+
 /// Returns the state of a thread of this process as in proc(5): 'S' if it sleeps.
 char state_of(int tid) {
   std::ifstream file(fmt::format("/proc/self/task/{}/stat", tid));
   std::string text;
   std::getline(file, text);
   const auto name_end = text.rfind(')');  // The name of the thread is in parentheses.
-  return name_end != std::string::npos && name_end + 2 < text.size() ? text[name_end + 2] : '?';
+  return name_end != std::string::npos && name_end + 2 < text.size() ? text[name_end + 2]
+                                                                     : kNoThread;
+}
+
+/// Waits for an event, which the caller acknowledges.
+std::optional<ibv_async_event> read_event(ibv_context* context, std::chrono::milliseconds limit) {
+  ibv_async_event event{};
+  while (is_readable(context->async_fd, limit) && ibv_get_async_event(context, &event) == 0) {
+    if (!is_of_port(event.event_type)) return event;
+    ibv_ack_async_event(&event);
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-bool wait_for(const std::function<bool()>& holds) {
-  const auto end = std::chrono::steady_clock::now() + kLimit;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() >= end) return false;
-    std::this_thread::yield();
-  }
-  return true;
+bool is_readable(int fd, std::chrono::milliseconds limit) {
+  pollfd wait{.fd = fd, .events = POLLIN, .revents = 0};
+  return ::poll(&wait, 1, static_cast<int>(limit.count())) == 1;
 }
 
-Waiter::Waiter(std::function<void()> call)
-    : thread_([this, call = std::move(call)] {
-        tid_ = ::gettid();
-        call();
-        has_returned_ = true;
-      }) {}
-
-bool Waiter::sleeps() const {
-  wait_for([this] { return has_returned_ || (tid_ != 0 && state_of(tid_) == 'S'); });
-  return !has_returned_;
+std::thread asleep_in(std::function<void()> call) {
+  std::atomic<int> id = 0;
+  std::thread out([&id, call = std::move(call)] {
+    id.exchange(::gettid());
+    id.notify_one();
+    call();
+  });
+  id.wait(0);
+  wait_for([tid = id.load()] {
+    const char state = state_of(tid);
+    return state == 'S' || state == kNoThread;
+  });
+  return out;
 }
 
-void Waiter::join() {
-  if (thread_.joinable()) thread_.join();
+void take_cq_event(Judge& j, const Channel& channel) {
+  ibv_cq* cq = nullptr;
+  void* context = nullptr;
+  j.require("ibv_get_cq_event", errno_of(ibv_get_cq_event(channel.get(), &cq, &context)));
+  ibv_ack_cq_events(cq, 1);
 }
 
-void close(Pair& pair) {
-  for (End* const end : {&pair.a, &pair.b}) {
-    if (end->id != nullptr) rdma_disconnect(end->id);
-  }
-  for (End* const end : {&pair.a, &pair.b}) {
-    if (end->id != nullptr) {
-      rdma_destroy_qp(end->id);
-      end->qp.release();
-    } else {
-      end->judge.require("ibv_destroy_qp", end->qp.destroy());
-    }
-  }
+std::optional<ibv_async_event> next_event(ibv_context* context, std::chrono::milliseconds limit) {
+  auto event = read_event(context, limit);
+  if (event) ibv_ack_async_event(&*event);
+  return event;
 }
 
 ibv_async_event require_async(Judge& j, const std::string& step, ibv_event_type type) {
-  pollfd wait{.fd = j.context()->async_fd, .events = POLLIN, .revents = 0};
-  const int limit = static_cast<int>(std::chrono::milliseconds(kLimit).count());
-  while (::poll(&wait, 1, limit) == 1) {
-    ibv_async_event event{};
-    if (ibv_get_async_event(j.context(), &event) != 0) break;
-    if (is_of_port(event.event_type)) {
-      ibv_ack_async_event(&event);
-      continue;
-    }
-    const bool is_right = event.event_type == type;
-    j.expect_text(step, ibv_event_type_str(event.event_type), {ibv_event_type_str(type)});
-    if (is_right) return event;
-    ibv_ack_async_event(&event);
-    throw Ended{};
-  }
-  j.expect_text(step, "no event", {ibv_event_type_str(type)});
+  auto event = read_event(j.context(), kLimit);
+  const char* const name = event ? ibv_event_type_str(event->event_type) : "no event";
+  if (j.expect_text(step, name, {ibv_event_type_str(type)})) return *event;
+  if (event) ibv_ack_async_event(&*event);
   throw Ended{};
 }
 
-bool has_async(Judge& j) {
-  pollfd wait{.fd = j.context()->async_fd, .events = POLLIN, .revents = 0};
-  return ::poll(&wait, 1, 0) == 1;
-}
+bool has_async(Judge& j) { return is_readable(j.context()->async_fd); }
 
 }  // namespace iwarp::judge

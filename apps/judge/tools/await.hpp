@@ -1,34 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waiting for what other threads do, for asynchronous events, and for the end of a queue pair.
+// Waits for a condition, a descriptor, an event, or a thread that is to fall asleep.
 #pragma once
 
+#include <infiniband/verbs.h>
+
 #include <atomic>
+#include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 
-#include "judge/tools/ends.hpp"
+#include "judge/tools/objects.hpp"
 
 namespace iwarp::judge {
 
-/// Waits up to kLimit until `holds` returns true. Returns its last result.
-bool wait_for(const std::function<bool()>& holds);
+/// How long a case waits for what must come.
+inline constexpr std::chrono::seconds kLimit{5};
+
+/// Calls `holds` until it returns true or the limit has passed. Returns its last result.
+template <typename Holds>
+bool wait_for(Holds holds, std::chrono::milliseconds limit = kLimit) {
+  const auto end = std::chrono::steady_clock::now() + limit;
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+/// Returns whether poll(2) says within the limit that the descriptor is readable.
+bool is_readable(int fd, std::chrono::milliseconds limit = {});
+
+/// Calls `call` in a new thread. Returns when that thread sleeps in the kernel or has ended.
+std::thread asleep_in(std::function<void()> call);
 
 /// A thread that makes one call, which is expected to block.
 class Waiter {
  public:
-  explicit Waiter(std::function<void()> call);
+  explicit Waiter(const std::function<void()>& call)
+      : thread_(asleep_in([this, call] {
+          call();
+          has_returned_ = true;
+        })) {}
   ~Waiter() { join(); }
   Waiter(const Waiter&) = delete;
   Waiter& operator=(const Waiter&) = delete;
 
-  /// Waits until the thread sleeps in the call. Returns false if the call returned instead.
-  bool sleeps() const;
-  bool has_returned() const { return has_returned_; }
-  void join();
+  /// Returns false if the call has returned.
+  bool sleeps() const { return !has_returned_; }
+  void join() {
+    if (thread_.joinable()) thread_.join();
+  }
 
  private:
-  std::atomic<int> tid_ = 0;
   std::atomic<bool> has_returned_ = false;
   std::thread thread_;
 };
@@ -44,7 +69,6 @@ void expect_waits(Judge& j, const std::string& step, T& object,
     code = object.destroy();
     is_early = !is_acknowledged;
   });
-  waiter.sleeps();
   is_acknowledged = true;
   acknowledge();
   waiter.join();
@@ -53,11 +77,16 @@ void expect_waits(Judge& j, const std::string& step, T& object,
   j.expect(step, code);
 }
 
-/// Destroys the queue pairs of a pair, so that a case can destroy their queues.
-void close(Pair& pair);
+/// Takes an event from a completion channel, and acknowledges it. Ends the case if this fails.
+void take_cq_event(Judge& j, const Channel& channel);
 
-/// Waits for an asynchronous event of the given type, and skips events of the port. The caller
-/// acknowledges it. Ends the case if another event comes, or none.
+// Asynchronous events. Those of a port are skipped.
+
+/// Waits for an event of `context` and acknowledges it. nullopt if none comes.
+std::optional<ibv_async_event> next_event(ibv_context* context,
+                                          std::chrono::milliseconds limit = kLimit);
+/// Waits for an event of the given type. The caller acknowledges it. Ends the case if another event
+/// comes, or none.
 ibv_async_event require_async(Judge& j, const std::string& step, ibv_event_type type);
 /// Returns whether an event can be read now.
 bool has_async(Judge& j);

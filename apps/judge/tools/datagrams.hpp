@@ -25,10 +25,7 @@ struct Datagrams {
 
   /// A signaled Send from `a` to `b`.
   ibv_send_wr request(std::uint64_t wr_id = 3, ibv_wr_opcode opcode = IBV_WR_SEND) const {
-    ibv_send_wr wr{};
-    wr.wr_id = wr_id;
-    wr.opcode = opcode;
-    wr.send_flags = IBV_SEND_SIGNALED;
+    ibv_send_wr wr{.wr_id = wr_id, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED};
     wr.wr.ud = {.ah = ah.get(), .remote_qpn = pair.b.qp->qp_num, .remote_qkey = kQKey};
     return wr;
   }

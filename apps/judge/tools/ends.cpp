@@ -3,12 +3,6 @@
 // wait for their completions and events.
 #include "judge/tools/ends.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
-
-#include <cstring>
-#include <thread>
-
 #include "judge/tools/ids.hpp"
 
 namespace iwarp::judge {
@@ -146,17 +140,7 @@ int End::post_send(ibv_send_wr wr, std::size_t at, std::uint32_t length) {
 
 ibv_send_wr End::request(std::uint64_t wr_id, ibv_wr_opcode opcode, const End& peer,
                          std::size_t remote_at) const {
-  ibv_send_wr wr{};
-  wr.wr_id = wr_id;
-  wr.opcode = opcode;
-  wr.send_flags = IBV_SEND_SIGNALED;
-  if (opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD) {
-    wr.wr.atomic.remote_addr = peer.address(remote_at);
-    wr.wr.atomic.rkey = peer.mr->rkey;
-  } else {
-    wr.wr.rdma = {.remote_addr = peer.address(remote_at), .rkey = peer.mr->rkey};
-  }
-  return wr;
+  return remote(wr_id, opcode, peer.address(remote_at), peer.mr->rkey);
 }
 
 void End::replace() {
@@ -188,30 +172,15 @@ int End::to_rts(int without, int with) {
   return modify(IBV_QPS_RTS, (mask & ~without) | with);
 }
 
-namespace {
-
-/// Calls `holds` until it returns true or the limit has passed.
-template <typename Holds>
-bool wait_until(Holds holds, std::chrono::milliseconds limit) {
-  const auto end = std::chrono::steady_clock::now() + limit;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() >= end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
-
-}  // namespace
-
 std::optional<ibv_wc> next(ibv_cq* cq, std::chrono::milliseconds limit) {
   ibv_wc wc{};
   int got = 0;
-  wait_until([&] { return (got = ibv_poll_cq(cq, 1, &wc)) != 0; }, limit);
+  wait_for([&] { return (got = ibv_poll_cq(cq, 1, &wc)) != 0; }, limit);
   if (got != 1) return std::nullopt;
   return wc;
 }
 
-ibv_wc expect_completion(Judge& judge, std::string_view step, const Cq& cq,
+ibv_wc expect_completion(Judge& judge, std::string_view step, ibv_cq* cq,
                          std::initializer_list<ibv_wc_status> allowed) {
   const auto wc = next(cq);
   if (!wc) {
@@ -231,24 +200,13 @@ bool expect_empty(Judge& judge, std::string_view step, const Cq& cq) {
 
 bool expect_state(Judge& judge, std::string_view step, const End& end, ibv_qp_state state) {
   ibv_qp_state now{};
-  wait_until(
-      [&] {
-        ibv_qp_attr attr{};
-        ibv_qp_init_attr init{};
-        ibv_query_qp(end.qp.get(), &attr, IBV_QP_STATE, &init);
-        return (now = attr.qp_state) == state;
-      },
-      kLimit);
+  wait_for([&] {
+    ibv_qp_attr attr{};
+    ibv_qp_init_attr init{};
+    ibv_query_qp(end.qp.get(), &attr, IBV_QP_STATE, &init);
+    return (now = attr.qp_state) == state;
+  });
   return judge.expect(step, now, {state});
-}
-
-std::optional<ibv_async_event> next_event(ibv_context* context, std::chrono::milliseconds limit) {
-  pollfd wait{.fd = context->async_fd, .events = POLLIN, .revents = 0};
-  if (::poll(&wait, 1, static_cast<int>(limit.count())) != 1) return std::nullopt;
-  ibv_async_event event{};
-  if (ibv_get_async_event(context, &event) != 0) return std::nullopt;
-  ibv_ack_async_event(&event);
-  return event;
 }
 
 Pair::~Pair() {
@@ -305,6 +263,20 @@ void Pair::connect_by_cm() {
   must(judge, "rdma_accept", errno_of(rdma_accept(b.id, &parameters)));
   for (int i = 0; i < 2; ++i) await(judge, events, RDMA_CM_EVENT_ESTABLISHED);
   rdma_destroy_id(listener);
+}
+
+void close(Pair& pair) {
+  for (End* const end : {&pair.a, &pair.b}) {
+    if (end->id != nullptr) rdma_disconnect(end->id);
+  }
+  for (End* const end : {&pair.a, &pair.b}) {
+    if (end->id != nullptr) {
+      rdma_destroy_qp(end->id);
+      end->qp.release();
+    } else {
+      end->judge.require("ibv_destroy_qp", end->qp.destroy());
+    }
+  }
 }
 
 Ah way_to_self(Judge& judge, const End& from) {

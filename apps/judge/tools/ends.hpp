@@ -7,12 +7,10 @@
 #include <rdma/rdma_cma.h>
 
 #include <chrono>
-#include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
-#include "judge/tools/objects.hpp"
+#include "judge/tools/await.hpp"
 
 namespace iwarp::judge {
 
@@ -27,9 +25,6 @@ inline constexpr int kUcToRtr =
     IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
 inline constexpr int kToRts = IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
                               IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
-
-/// How long a case waits for what must come.
-inline constexpr std::chrono::seconds kLimit{5};
 
 struct EndOptions {
   ibv_qp_type type = IBV_QPT_RC;
@@ -55,6 +50,33 @@ struct EndOptions {
   std::uint8_t timeout = 14;   ///< 4.096 us * 2^timeout
   std::uint8_t retry_cnt = 7;
 };
+
+/// Options of an end that holds `depth` requests and `depth` receives.
+constexpr EndOptions with_depth(std::uint32_t depth) {
+  EndOptions out{.cqe = 2 * static_cast<int>(depth)};
+  out.cap.max_send_wr = out.cap.max_recv_wr = depth;
+  return out;
+}
+constexpr EndOptions with_inline(std::uint32_t length) {
+  EndOptions out;
+  out.cap.max_inline_data = length;
+  return out;
+}
+
+inline bool is_atomic(ibv_wr_opcode opcode) {
+  return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
+}
+/// A signaled request for the memory at `address`; of an atomic, the operands are 0.
+inline ibv_send_wr remote(std::uint64_t id, ibv_wr_opcode opcode, std::uint64_t address,
+                          std::uint32_t rkey) {
+  ibv_send_wr wr{.wr_id = id, .opcode = opcode, .send_flags = IBV_SEND_SIGNALED};
+  if (is_atomic(opcode)) {
+    wr.wr.atomic = {.remote_addr = address, .compare_add = 0, .swap = 0, .rkey = rkey};
+  } else {
+    wr.wr.rdma = {.remote_addr = address, .rkey = rkey};
+  }
+  return wr;
+}
 
 /// A queue pair and the objects it needs, in RESET. If an object cannot be created, the case ends
 /// as failed, or as refused if the errno says so.
@@ -108,16 +130,17 @@ std::optional<ibv_wc> next(ibv_cq* cq, std::chrono::milliseconds limit = kLimit)
 inline std::optional<ibv_wc> next(const Cq& cq) { return next(cq.get()); }
 /// Waits for a completion and compares its status. Returns the completion, or an empty one if none
 /// came (then the comparison has failed).
-ibv_wc expect_completion(Judge& judge, std::string_view step, const Cq& cq,
+ibv_wc expect_completion(Judge& judge, std::string_view step, ibv_cq* cq,
                          std::initializer_list<ibv_wc_status> allowed = {IBV_WC_SUCCESS});
+inline ibv_wc expect_completion(Judge& judge, std::string_view step, const Cq& cq,
+                                std::initializer_list<ibv_wc_status> allowed = {IBV_WC_SUCCESS}) {
+  return expect_completion(judge, step, cq.get(), allowed);
+}
 /// Compares that no completion is there, after everything that was posted has had an effect that
 /// the case has observed.
 bool expect_empty(Judge& judge, std::string_view step, const Cq& cq);
 /// Waits until the queue pair is in `state`; compares.
 bool expect_state(Judge& judge, std::string_view step, const End& end, ibv_qp_state state);
-/// Waits for an asynchronous event of `context` and acknowledges it. nullopt if none comes.
-std::optional<ibv_async_event> next_event(ibv_context* context,
-                                          std::chrono::milliseconds limit = kLimit);
 
 /// Two ends of one context that are connected (RTS) when the constructor returns. UD ends are in
 /// RTS, too.
@@ -138,6 +161,9 @@ struct Pair {
   void connect_by_hand();
   void connect_by_cm();
 };
+
+/// Destroys the queue pairs of a pair, so that a case can destroy their queues.
+void close(Pair& pair);
 
 /// An address handle to the device itself, and a datagram's request.
 Ah way_to_self(Judge& judge, const End& from);

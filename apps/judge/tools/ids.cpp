@@ -4,13 +4,8 @@
 #include "judge/tools/ids.hpp"
 
 #include <arpa/inet.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include <array>
-#include <atomic>
-#include <fstream>
-#include <utility>
 
 namespace iwarp::judge {
 
@@ -43,9 +38,8 @@ std::string_view event_name(rdma_cm_event_type type) {
 
 rdma_cm_event* wait_event(rdma_event_channel* channel, std::chrono::milliseconds limit) {
   for (;;) {
-    pollfd wait{.fd = channel->fd, .events = POLLIN, .revents = 0};
     rdma_cm_event* event = nullptr;
-    if (::poll(&wait, 1, static_cast<int>(limit.count())) != 1) return nullptr;
+    if (!is_readable(channel->fd, limit)) return nullptr;
     if (rdma_get_cm_event(channel, &event) != 0) return nullptr;
     if (event->event != RDMA_CM_EVENT_TIMEWAIT_EXIT) return event;
     rdma_ack_cm_event(event);
@@ -102,30 +96,12 @@ CmEvent await(Judge& judge, rdma_event_channel* channel, rdma_cm_event_type type
 
 bool expect_no_event(Judge& judge, std::string_view step, rdma_event_channel* channel,
                      rdma_port_space space) {
-  rdma_cm_id* const later = new_id(judge, channel, space);
-  Address to(judge.address(), htons(9));
-  must(judge, "rdma_resolve_addr", errno_of(rdma_resolve_addr(later, nullptr, to, kLimitMs)));
+  rdma_cm_id* const later = new_resolving(judge, channel, space);
   const auto event = take(channel, kLimit);
   std::string_view observed =
       "no event at all, although a second rdma_cm_id must report ADDR_RESOLVED";
   if (event) observed = event->id == later ? "no event" : event_name(event->type);
   return judge.expect_text(step, observed, {"no event"});
-}
-
-bool is_readable(const rdma_event_channel* channel, int limit_ms) {
-  pollfd now{.fd = channel->fd, .events = POLLIN, .revents = 0};
-  return ::poll(&now, 1, limit_ms) == 1;
-}
-
-ibv_wc expect_completion(Judge& judge, std::string_view step, ibv_cq* cq,
-                         std::initializer_list<ibv_wc_status> allowed) {
-  const auto wc = next(cq);
-  if (wc) {
-    judge.expect(step, wc->status, allowed);
-  } else {
-    judge.expect_text(step, "no completion", {status_name(*allowed.begin())});
-  }
-  return wc.value_or(ibv_wc{});
 }
 
 void expect_refused(Judge& judge, std::string_view step, ibv_cq* cq, ibv_wc_status status) {
@@ -138,36 +114,29 @@ void expect_refused(Judge& judge, std::string_view step, ibv_cq* cq, ibv_wc_stat
   }
 }
 
-std::thread asleep_in(std::function<void()> call) {
-  std::atomic<pid_t> id = 0;
-  std::thread out([&id, call = std::move(call)] {
-    id.exchange(::gettid());
-    id.notify_one();
-    call();
-  });
-  id.wait(0);
-  // The state of the thread follows its name, which is in parentheses.
-  const std::string path = "/proc/self/task/" + std::to_string(id.load()) + "/stat";
-  const auto end = std::chrono::steady_clock::now() + kLimit;
-  for (char state = 'R'; state != 'S' && std::chrono::steady_clock::now() < end;
-       std::this_thread::yield()) {
-    std::string text;
-    std::getline(std::ifstream(path), text);
-    const std::size_t name_end = text.rfind(')');
-    if (name_end != std::string::npos && text.size() > name_end + 2) state = text[name_end + 2];
-  }
-  return out;
-}
-
 rdma_event_channel* new_channel(Judge& judge) {
   rdma_event_channel* const channel = rdma_create_event_channel();
   must(judge, "rdma_create_event_channel", errno_of(channel));
   return channel;
 }
 
+rdma_conn_param with_data(const std::string& data) {
+  rdma_conn_param out{};
+  out.private_data = data.data();
+  out.private_data_len = static_cast<std::uint8_t>(data.size());
+  return out;
+}
+
 rdma_cm_id* new_id(Judge& judge, rdma_event_channel* channel, rdma_port_space space) {
   rdma_cm_id* id = nullptr;
   must(judge, "rdma_create_id", errno_of(rdma_create_id(channel, &id, nullptr, space)));
+  return id;
+}
+
+rdma_cm_id* new_resolving(Judge& judge, rdma_event_channel* channel, rdma_port_space space) {
+  rdma_cm_id* const id = new_id(judge, channel, space);
+  Address to(judge.address(), htons(kFreePort));
+  must(judge, "rdma_resolve_addr", errno_of(rdma_resolve_addr(id, nullptr, to, kLimitMs)));
   return id;
 }
 
@@ -187,6 +156,14 @@ rdma_cm_id* new_client(Judge& judge, rdma_event_channel* channel, Address to, rd
   if (!has_route) return id;
   must(judge, "rdma_resolve_route", errno_of(rdma_resolve_route(id, kLimitMs)));
   await(judge, channel, RDMA_CM_EVENT_ROUTE_RESOLVED);
+  return id;
+}
+
+rdma_cm_id* new_connecting(Judge& judge, rdma_event_channel* channel, Address to,
+                           rdma_port_space space) {
+  rdma_cm_id* const id = new_client(judge, channel, to, space);
+  create_qp(judge, id);
+  must(judge, "rdma_connect", errno_of(rdma_connect(id, nullptr)));
   return id;
 }
 
@@ -222,6 +199,11 @@ Ids::Ids(Judge& of, rdma_port_space space, bool client_has_qp)
       address(of.address(), rdma_get_src_port(listener)),
       client(new_client(of, at_client, address, space)) {
   if (client_has_qp) create_qp(judge, client);
+}
+
+void Ids::renew_client() {
+  client = new_client(judge, at_client, address, listener->ps);
+  create_qp(judge, client);
 }
 
 CmEvent Ids::request(rdma_conn_param* parameters) {

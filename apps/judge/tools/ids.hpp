@@ -9,16 +9,15 @@
 #include <sys/socket.h>
 
 #include <chrono>
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include "judge/tools/ends.hpp"
 
 namespace iwarp::judge {
 
+inline constexpr std::uint16_t kFreePort = 9;           ///< no case listens there
+inline constexpr std::uint32_t kQKeyOfCm = 0x01234567;  ///< RDMA_UDP_QKEY
 inline constexpr int kLimitMs = static_cast<int>(std::chrono::milliseconds(kLimit).count());
 
 /// An IPv4 or IPv6 address. `port` is in network byte order, as in rdma_get_src_port().
@@ -59,25 +58,27 @@ CmEvent await(Judge& judge, rdma_event_channel* channel, rdma_cm_event_type type
 /// resolves an address now.
 bool expect_no_event(Judge& judge, std::string_view step, rdma_event_channel* channel,
                      rdma_port_space space = RDMA_PS_TCP);
-bool is_readable(const rdma_event_channel* channel, int limit_ms = 0);
-/// expect_completion() for a queue of an id.
-ibv_wc expect_completion(Judge& judge, std::string_view step, ibv_cq* cq,
-                         std::initializer_list<ibv_wc_status> allowed = {IBV_WC_SUCCESS});
 /// Compares what the initiator of a Write or Send sees that the peer's memory refuses: as RoCE
 /// `status`. As an RNIC, the request may complete before the peer refuses it.
 void expect_refused(Judge& judge, std::string_view step, ibv_cq* cq,
                     ibv_wc_status status = IBV_WC_REM_ACCESS_ERR);
 
-/// Calls `call` in a new thread, and returns when that thread sleeps in the kernel.
-std::thread asleep_in(std::function<void()> call);
 rdma_event_channel* new_channel(Judge& judge);
+/// Connection parameters with private data, which `data` must hold until the call.
+rdma_conn_param with_data(const std::string& data);
 /// If `channel` is null, the id is synchronous.
 rdma_cm_id* new_id(Judge& judge, rdma_event_channel* channel, rdma_port_space space = RDMA_PS_TCP);
+/// An id that begins to resolve the address of the device.
+rdma_cm_id* new_resolving(Judge& judge, rdma_event_channel* channel,
+                          rdma_port_space space = RDMA_PS_TCP);
 rdma_cm_id* new_listener(Judge& judge, rdma_event_channel* channel, Address at, int backlog = 8,
                          rdma_port_space space = RDMA_PS_TCP);
 /// An id of which the address `to` is resolved, and the route, too, unless `has_route` is false.
 rdma_cm_id* new_client(Judge& judge, rdma_event_channel* channel, Address to,
                        rdma_port_space space = RDMA_PS_TCP, bool has_route = true);
+/// As new_client(), with a queue pair, and connecting.
+rdma_cm_id* new_connecting(Judge& judge, rdma_event_channel* channel, Address to,
+                           rdma_port_space space = RDMA_PS_TCP);
 /// Attributes of a queue pair with which all requests are signaled.
 ibv_qp_init_attr qp_init(const rdma_cm_id* id);
 void create_qp(Judge& judge, rdma_cm_id* id);
@@ -87,6 +88,8 @@ ibv_qp_attr query(Judge& judge, ibv_qp* qp, int mask);
 /// the id of the client's request. Each side has a channel of its own.
 struct Ids {
   explicit Ids(Judge& judge, rdma_port_space space = RDMA_PS_TCP, bool client_has_qp = true);
+  /// Makes another id the client.
+  void renew_client();
   /// Connects the client, and sets `server`. Returns CONNECT_REQUEST.
   CmEvent request(rdma_conn_param* parameters = nullptr);
   /// Accepts the request and waits until both ends are connected. Returns the client's ESTABLISHED.

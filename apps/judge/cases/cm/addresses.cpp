@@ -2,7 +2,6 @@
 // Cases about rdma_getaddrinfo(), and about resolving addresses and routes.
 #include <netdb.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +12,6 @@
 namespace iwarp::judge::cm_addresses {
 namespace {
 
-constexpr std::uint16_t kFreePort = 9;
 // Networks for documentation (RFC 5737): no host has these addresses.
 constexpr const char* kForeign = "192.0.2.77";
 constexpr const char* kUnrouted = "203.0.113.9";

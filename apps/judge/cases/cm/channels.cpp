@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -17,19 +16,11 @@
 namespace iwarp::judge::cm_channels {
 namespace {
 
-constexpr std::uint16_t kFreePort = 9;
-
-rdma_cm_id* resolving(Judge& j, rdma_event_channel* channel) {
-  rdma_cm_id* const id = new_id(j, channel);
-  Address to(j.address(), htons(kFreePort));
-  must(j, "rdma_resolve_addr", errno_of(rdma_resolve_addr(id, nullptr, to, kLimitMs)));
-  return id;
-}
-
 void new_descriptor(Judge& j) {
   rdma_event_channel* const channel = new_channel(j);
   j.expect_true("the descriptor is open", ::fcntl(channel->fd, F_GETFD) >= 0, "open");
-  j.expect_true("the descriptor is readable", !is_readable(channel), "no event, so not readable");
+  j.expect_true("the descriptor is readable", !is_readable(channel->fd),
+                "no event, so not readable");
 }
 
 void destroyed(Judge& j) {
@@ -50,13 +41,13 @@ void no_descriptors(Judge& j) {
 void own_events(Judge& j) {
   rdma_event_channel* const first = new_channel(j);
   rdma_event_channel* const second = new_channel(j);
-  rdma_cm_id* const a = resolving(j, first);
-  rdma_cm_id* const b = resolving(j, second);
+  rdma_cm_id* const a = new_resolving(j, first);
+  rdma_cm_id* const b = new_resolving(j, second);
   const CmEvent of_a = await(j, first, RDMA_CM_EVENT_ADDR_RESOLVED);
   const CmEvent of_b = await(j, second, RDMA_CM_EVENT_ADDR_RESOLVED);
   j.expect_true("the first channel has the event of its id", of_a.id == a, "event->id is its id");
   j.expect_true("the second channel has the event of its id", of_b.id == b, "event->id is its id");
-  j.expect_true("a channel is readable", !is_readable(first) && !is_readable(second),
+  j.expect_true("a channel is readable", !is_readable(first->fd) && !is_readable(second->fd),
                 "no other event");
 }
 
@@ -76,7 +67,7 @@ void blocks(Judge& j) {
   rdma_cm_event* event = nullptr;
   int code = -1;
   std::thread reader = asleep_in([&] { code = errno_of(rdma_get_cm_event(channel, &event)); });
-  resolving(j, channel);
+  new_resolving(j, channel);
   reader.join();
   j.expect("rdma_get_cm_event", code);
   j.expect_true("the event", event != nullptr && event->event == RDMA_CM_EVENT_ADDR_RESOLVED,
@@ -103,8 +94,8 @@ void non_blocking(Judge& j) {
   ::fcntl(channel->fd, F_SETFL, O_NONBLOCK);
   rdma_cm_event* event = nullptr;
   j.expect("rdma_get_cm_event, no event", errno_of(rdma_get_cm_event(channel, &event)), {EAGAIN});
-  resolving(j, channel);
-  is_readable(channel, kLimitMs);
+  new_resolving(j, channel);
+  is_readable(channel->fd, kLimit);
   j.expect("rdma_get_cm_event, an event", errno_of(rdma_get_cm_event(channel, &event)));
 }
 
@@ -122,7 +113,7 @@ void destroyed_below_reader(Judge& j) {
   }).detach();
   rdma_destroy_event_channel(channel);
   rdma_event_channel* const other = new_channel(j);
-  resolving(j, other);
+  new_resolving(j, other);
   expect_event(j, "event of another channel", other, {RDMA_CM_EVENT_ADDR_RESOLVED});
 }
 
@@ -131,7 +122,7 @@ void acknowledged_in_any_order(Judge& j) {
   std::array<rdma_cm_id*, 3> ids{};
   std::array<rdma_cm_event*, 3> events{};
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    ids[i] = resolving(j, channel);
+    ids[i] = new_resolving(j, channel);
     events[i] = wait_event(channel);
   }
   int code = 0;
@@ -149,7 +140,7 @@ void acknowledged_null(Judge& j) {
 
 void destroy_waits_for_ack(Judge& j) {
   rdma_event_channel* const channel = new_channel(j);
-  rdma_cm_id* const id = resolving(j, channel);
+  rdma_cm_id* const id = new_resolving(j, channel);
   rdma_cm_event* const event = wait_event(channel);
   std::atomic<bool> is_destroyed = false;
   std::thread destroyer = asleep_in([&] {

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about requests, answers and rejections of rdma_cm.
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <thread>
 
 #include "judge/cases/cases.hpp"
@@ -55,7 +52,7 @@ void request_members(Judge& j) {
   Ids ids(j);
   int context = 0;
   must(j, "rdma_connect", connect(ids.client));
-  is_readable(ids.at_server, kLimitMs);
+  is_readable(ids.at_server->fd, kLimit);
   ids.listener->context = &context;
   const rdma_cm_id* const id = await(j, ids.at_server, RDMA_CM_EVENT_CONNECT_REQUEST).id;
   j.require_true("verbs", id->verbs != nullptr, "the device");
@@ -184,9 +181,7 @@ struct RawPeer {
     must(j, "listen", errno_of(::listen(socket, 1)));
     must(j, "getsockname", errno_of(::getsockname(socket, address, &size)));
     channel = new_channel(j);
-    rdma_cm_id* const id = new_client(j, channel, address);
-    create_qp(j, id);
-    must(j, "rdma_connect", connect(id));
+    new_connecting(j, channel, address);
     accepted = ::accept(socket, nullptr, nullptr);
   }
   int socket;
@@ -275,8 +270,7 @@ void rejected(Judge& j) {
   j.expect("rdma_accept after it", accept(ids.server, &none), {EINVAL});
   expect_no_event(j, "events at the server", ids.at_server);
   j.expect("rdma_destroy_id", errno_of(rdma_destroy_id(ids.server)));
-  ids.client = new_client(j, ids.at_client, ids.address);
-  create_qp(j, ids.client);
+  ids.renew_client();
   j.require("rdma_connect of a second id", connect(ids.client));
   ids.server = await(j, ids.at_server, RDMA_CM_EVENT_CONNECT_REQUEST).id;
   ids.accept();

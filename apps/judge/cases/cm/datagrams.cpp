@@ -12,16 +12,8 @@ namespace {
 constexpr std::size_t kMostOfLookUp = 180;  // rdma_connect(3)
 constexpr std::size_t kMostOfAnswer = 136;  // rdma_accept(3)
 constexpr std::size_t kGrh = 40;
-constexpr std::uint32_t kQKeyOfCm = 0x01234567;  // RDMA_UDP_QKEY
 constexpr std::uint32_t kQpOfGroups = 0xFFFFFF;
 constexpr const char* kGroup = "239.1.2.3";
-
-rdma_conn_param with_data(const std::string& data) {
-  rdma_conn_param out{};
-  out.private_data = data.data();
-  out.private_data_len = static_cast<std::uint8_t>(data.size());
-  return out;
-}
 
 /// Memory of an id, registered for messages.
 struct Buffer {
@@ -87,8 +79,7 @@ void data_of_look_up(Judge& j) {
   const std::string more(kMostOfLookUp + 1, 'd');
   rdma_conn_param parameters = with_data(more);
   j.expect("rdma_connect, 181 bytes", errno_of(rdma_connect(ids.client, &parameters)), {EINVAL});
-  ids.client = new_client(j, ids.at_client, ids.address, RDMA_PS_UDP);
-  create_qp(j, ids.client);
+  ids.renew_client();
   parameters = with_data(most);
   j.require("rdma_connect, 180 bytes", errno_of(rdma_connect(ids.client, &parameters)));
   const CmEvent request = await(j, ids.at_server, RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -150,10 +141,7 @@ void unanswered(Judge& j) {
 void synchronous(Judge& j) {
   rdma_cm_id* const listener = new_listener(j, nullptr, Address(j.address()), 4, RDMA_PS_UDP);
   rdma_event_channel* const channel = new_channel(j);
-  rdma_cm_id* const client =
-      new_client(j, channel, Address(j.address(), rdma_get_src_port(listener)), RDMA_PS_UDP);
-  create_qp(j, client);
-  must(j, "rdma_connect", errno_of(rdma_connect(client, nullptr)));
+  new_connecting(j, channel, Address(j.address(), rdma_get_src_port(listener)), RDMA_PS_UDP);
   rdma_cm_id* server = nullptr;
   j.require("rdma_get_request", errno_of(rdma_get_request(listener, &server)));
   create_qp(j, server);
@@ -173,7 +161,8 @@ void refused_space(Judge& j) {
 struct Group {
   explicit Group(Judge& judge) : j(judge), channel(new_channel(judge)), a(member()), b(member()) {}
   rdma_cm_id* member() {
-    rdma_cm_id* const id = new_client(j, channel, Address(j.address(), htons(9)), RDMA_PS_UDP);
+    rdma_cm_id* const id =
+        new_client(j, channel, Address(j.address(), htons(kFreePort)), RDMA_PS_UDP);
     create_qp(j, id);
     return id;
   }
@@ -332,7 +321,8 @@ void leave_at_once(Judge& j) {
 
 void destroyed_member(Judge& j) {
   rdma_event_channel* const channel = new_channel(j);
-  rdma_cm_id* const id = new_client(j, channel, Address(j.address(), htons(9)), RDMA_PS_UDP);
+  rdma_cm_id* const id =
+      new_client(j, channel, Address(j.address(), htons(kFreePort)), RDMA_PS_UDP);
   ibv_pd* const pd = ibv_alloc_pd(id->verbs);
   ibv_qp_init_attr init = qp_init(id);
   must(j, "rdma_create_qp", errno_of(rdma_create_qp(id, pd, &init)));

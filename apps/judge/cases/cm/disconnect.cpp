@@ -115,9 +115,7 @@ void killed_peer(Judge& j) {
   j.require_true("the peer listens", ::read(port_pipe[0], &port, sizeof port) == sizeof port,
                  "it listens");
   rdma_event_channel* const channel = new_channel(j);
-  rdma_cm_id* const id = new_client(j, channel, Address(j.address(), port));
-  create_qp(j, id);
-  must(j, "rdma_connect", errno_of(rdma_connect(id, nullptr)));
+  new_connecting(j, channel, Address(j.address(), port));
   await(j, channel, RDMA_CM_EVENT_ESTABLISHED);
   ::kill(peer, SIGKILL);
   expect_event(j, "event", channel, {RDMA_CM_EVENT_DISCONNECTED});

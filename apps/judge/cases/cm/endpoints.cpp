@@ -43,9 +43,7 @@ struct Endpoints {
     active = attributes();
     must(j, "rdma_create_ep", errno_of(rdma_create_ep(&client, to, nullptr, &active)));
     std::thread connecting([&] {
-      rdma_conn_param parameters{};
-      parameters.private_data = data.data();
-      parameters.private_data_len = static_cast<std::uint8_t>(data.size());
+      rdma_conn_param parameters = with_data(data);
       connect_code = errno_of(rdma_connect(client, &parameters));
     });
     const int code = errno_of(rdma_get_request(listener, &server));
@@ -141,7 +139,7 @@ void connect_data(Judge& j) {
 
 void without_attributes(Judge& j) {
   rdma_cm_id* id = nullptr;
-  rdma_addrinfo* const to = look_up(j, j.address(), htons(9), 0);
+  rdma_addrinfo* const to = look_up(j, j.address(), htons(kFreePort), 0);
   j.require("rdma_create_ep", errno_of(rdma_create_ep(&id, to, nullptr, nullptr)));
   j.expect_true("id->qp", id->qp == nullptr, "null");
 }
@@ -155,7 +153,7 @@ void failing_endpoint(Judge& j) {
 }
 
 void destroyed_endpoint(Judge& j) {
-  rdma_addrinfo* const to = look_up(j, j.address(), htons(9), 0);
+  rdma_addrinfo* const to = look_up(j, j.address(), htons(kFreePort), 0);
   rdma_cm_id* id = nullptr;
   must(j, "rdma_create_ep", errno_of(rdma_create_ep(&id, to, nullptr, nullptr)));
   ibv_pd* const pd = ibv_alloc_pd(id->verbs);
@@ -168,8 +166,8 @@ void destroyed_endpoint(Judge& j) {
 }
 
 void domain_of_endpoint(Judge& j) {
-  rdma_addrinfo* const to = look_up(j, j.address(), htons(9), 0);
-  rdma_cm_id* const probe = new_client(j, new_channel(j), Address(j.address(), htons(9)));
+  rdma_addrinfo* const to = look_up(j, j.address(), htons(kFreePort), 0);
+  rdma_cm_id* const probe = new_client(j, new_channel(j), Address(j.address(), htons(kFreePort)));
   ibv_pd* const pd = ibv_alloc_pd(probe->verbs);
   rdma_cm_id* id = nullptr;
   ibv_qp_init_attr init = attributes();
@@ -191,11 +189,7 @@ void request_without_qp(Judge& j) {
   must(j, "rdma_create_ep", errno_of(rdma_create_ep(&listener, at, nullptr, &init)));
   must(j, "rdma_listen", errno_of(rdma_listen(listener, 4)));
   for (const char* const step : {"first rdma_get_request", "second rdma_get_request"}) {
-    rdma_event_channel* const channel = new_channel(j);
-    rdma_cm_id* const client =
-        new_client(j, channel, Address(j.address(), rdma_get_src_port(listener)));
-    create_qp(j, client);
-    must(j, "rdma_connect", errno_of(rdma_connect(client, nullptr)));
+    new_connecting(j, new_channel(j), Address(j.address(), rdma_get_src_port(listener)));
     rdma_cm_id* id = nullptr;
     j.expect_true(step, rdma_get_request(listener, &id) == -1 && errno != 0, "-1 and errno");
   }
@@ -215,27 +209,22 @@ void listener_first(Judge& j) {
 void migrates(Judge& j) {
   rdma_event_channel* const from = new_channel(j);
   rdma_event_channel* const to = new_channel(j);
-  rdma_cm_id* const id = new_id(j, from);
-  rdma_cm_id* const other = new_id(j, from);
-  Address at(j.address(), htons(9));
-  must(j, "rdma_resolve_addr", errno_of(rdma_resolve_addr(id, nullptr, at, 1000)));
-  j.require_true("the event is queued", is_readable(from, kLimitMs), "readable");
+  rdma_cm_id* const id = new_resolving(j, from);
+  j.require_true("the event is queued", is_readable(from->fd, kLimit), "readable");
   j.require("rdma_migrate_id", errno_of(rdma_migrate_id(id, to)));
   j.expect_true("id->channel", id->channel == to, "the new channel");
-  j.expect_true("the old channel is readable", !is_readable(from), "no");
+  j.expect_true("the old channel is readable", !is_readable(from->fd), "no");
   expect_event(j, "the queued event, on the new channel", to, {RDMA_CM_EVENT_ADDR_RESOLVED});
   must(j, "rdma_resolve_route", errno_of(rdma_resolve_route(id, 1000)));
   expect_event(j, "a later event", to, {RDMA_CM_EVENT_ROUTE_RESOLVED});
-  must(j, "rdma_resolve_addr", errno_of(rdma_resolve_addr(other, nullptr, at, 1000)));
+  new_resolving(j, from);
   expect_event(j, "the event of another id", from, {RDMA_CM_EVENT_ADDR_RESOLVED});
 }
 
 void migrates_after_ack(Judge& j) {
   rdma_event_channel* const from = new_channel(j);
   rdma_event_channel* const to = new_channel(j);
-  rdma_cm_id* const id = new_id(j, from);
-  Address at(j.address(), htons(9));
-  must(j, "rdma_resolve_addr", errno_of(rdma_resolve_addr(id, nullptr, at, 1000)));
+  rdma_cm_id* const id = new_resolving(j, from);
   rdma_cm_event* const event = wait_event(from);
   std::atomic<bool> is_acknowledged = false;
   bool is_before = false;
@@ -250,9 +239,7 @@ void migrates_after_ack(Judge& j) {
 }
 
 void migrates_to_channel(Judge& j) {
-  rdma_cm_id* const id = new_id(j, nullptr);
-  Address at(j.address(), htons(9));
-  must(j, "rdma_resolve_addr", errno_of(rdma_resolve_addr(id, nullptr, at, 1000)));
+  rdma_cm_id* const id = new_resolving(j, nullptr);
   rdma_event_channel* const channel = new_channel(j);
   j.require("rdma_migrate_id to a channel", errno_of(rdma_migrate_id(id, channel)));
   j.expect("rdma_resolve_route", errno_of(rdma_resolve_route(id, 1000)));
@@ -266,10 +253,10 @@ void migrates_to_channel(Judge& j) {
 void migrates_listener(Judge& j) {
   Ids ids(j);
   must(j, "rdma_connect", errno_of(rdma_connect(ids.client, nullptr)));
-  j.require_true("the request is queued", is_readable(ids.at_server, kLimitMs), "readable");
+  j.require_true("the request is queued", is_readable(ids.at_server->fd, kLimit), "readable");
   rdma_event_channel* const channel = new_channel(j);
   j.require("rdma_migrate_id", errno_of(rdma_migrate_id(ids.listener, channel)));
-  j.expect_true("the old channel is readable", !is_readable(ids.at_server), "no");
+  j.expect_true("the old channel is readable", !is_readable(ids.at_server->fd), "no");
   const CmEvent event =
       expect_event(j, "event on the new channel", channel, {RDMA_CM_EVENT_CONNECT_REQUEST});
   j.require_true("the new id", event.id != nullptr, "there");

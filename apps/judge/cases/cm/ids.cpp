@@ -3,7 +3,6 @@
 #include "judge/tools/ids.hpp"
 
 #include <array>
-#include <cstring>
 
 #include "judge/cases/cases.hpp"
 
@@ -78,9 +77,7 @@ void destroy_requested(Judge& j) {
 
 void cancels(Judge& j) {
   rdma_event_channel* const channel = new_channel(j);
-  rdma_cm_id* const id = new_id(j, channel);
-  Address to(j.address(), htons(9));
-  must(j, "rdma_resolve_addr", errno_of(rdma_resolve_addr(id, nullptr, to, kLimitMs)));
+  rdma_cm_id* const id = new_resolving(j, channel);
   j.expect("rdma_destroy_id", errno_of(rdma_destroy_id(id)));
   expect_no_event(j, "events of the destroyed id", channel);
 }
@@ -95,18 +92,16 @@ void cancels_connect(Judge& j) {
 
 void discards_event(Judge& j) {
   rdma_event_channel* const channel = new_channel(j);
-  rdma_cm_id* const id = new_id(j, channel);
-  Address to(j.address(), htons(9));
-  must(j, "rdma_resolve_addr", errno_of(rdma_resolve_addr(id, nullptr, to, kLimitMs)));
-  j.require_true("the event is queued", is_readable(channel, kLimitMs), "readable");
+  rdma_cm_id* const id = new_resolving(j, channel);
+  j.require_true("the event is queued", is_readable(channel->fd, kLimit), "readable");
   j.expect("rdma_destroy_id", errno_of(rdma_destroy_id(id)));
-  j.expect_true("the channel is readable", !is_readable(channel), "no, the event is gone");
+  j.expect_true("the channel is readable", !is_readable(channel->fd), "no, the event is gone");
 }
 
 void listener_discards(Judge& j) {
   Ids ids(j);
   must(j, "rdma_connect", errno_of(rdma_connect(ids.client, nullptr)));
-  j.require_true("the request is queued", is_readable(ids.at_server, kLimitMs), "readable");
+  j.require_true("the request is queued", is_readable(ids.at_server->fd, kLimit), "readable");
   j.expect("rdma_destroy_id of the listener", errno_of(rdma_destroy_id(ids.listener)));
   expect_event(j, "event at the client", ids.at_client,
                {RDMA_CM_EVENT_REJECTED, RDMA_CM_EVENT_UNREACHABLE});

@@ -15,9 +15,7 @@ int set(rdma_cm_id* id, int option, int value) {
 /// Connects to `port` of the device by IPv4. Returns the channel of the client.
 rdma_event_channel* connect_to(Judge& j, std::uint16_t port) {
   rdma_event_channel* const channel = new_channel(j);
-  rdma_cm_id* const id = new_client(j, channel, Address(j.address(), port));
-  create_qp(j, id);
-  must(j, "rdma_connect", errno_of(rdma_connect(id, nullptr)));
+  new_connecting(j, channel, Address(j.address(), port));
   return channel;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about the memory and messages of ids: rdma_reg_*() and rdma_post_*().
-#include <algorithm>
 #include <array>
 #include <cstring>
 
@@ -231,7 +230,7 @@ void too_early(Judge& j) {
 }
 
 void registration_in_use(Judge& j) {
-  rdma_cm_id* const id = new_client(j, new_channel(j), Address(j.address(), htons(9)));
+  rdma_cm_id* const id = new_client(j, new_channel(j), Address(j.address(), htons(kFreePort)));
   ibv_pd* const pd = ibv_alloc_pd(id->verbs);
   ibv_qp_init_attr init = qp_init(id);
   must(j, "rdma_create_qp", errno_of(rdma_create_qp(id, pd, &init)));
@@ -244,7 +243,7 @@ void registration_in_use(Judge& j) {
 }
 
 void registration_fails(Judge& j) {
-  rdma_cm_id* const id = new_client(j, new_channel(j), Address(j.address(), htons(9)));
+  rdma_cm_id* const id = new_client(j, new_channel(j), Address(j.address(), htons(kFreePort)));
   create_qp(j, id);
   constexpr std::size_t kPage = 4096;
   errno = 0;

@@ -21,24 +21,12 @@ std::string with_length(const char* text, std::size_t length) {
   return std::string(text) + ", " + std::to_string(length) + " bytes";
 }
 
-rdma_conn_param with_data(const std::string& data) {
-  rdma_conn_param out{};
-  out.private_data = data.data();
-  out.private_data_len = static_cast<std::uint8_t>(data.size());
-  return out;
-}
-
 /// Compares the private data of an event, which may be followed by zeros.
 void expect_data(Judge& j, const std::string& step, const CmEvent& event, const std::string& sent) {
   const bool has_rest_zero = std::all_of(
       event.data.begin() + static_cast<std::ptrdiff_t>(std::min(sent.size(), event.data.size())),
       event.data.end(), [](char each) { return each == 0; });
   j.expect_true(step, event.data.starts_with(sent) && has_rest_zero, "the data, then zeros");
-}
-
-void use_new_client(Ids& ids) {
-  ids.client = new_client(ids.judge, ids.at_client, ids.address);
-  create_qp(ids.judge, ids.client);
 }
 
 void data_of_request(Judge& j) {
@@ -53,7 +41,7 @@ void data_of_request(Judge& j) {
     j.require(with_length("rdma_connect", length), code);
     expect_data(j, with_length("the request", length),
                 await(j, ids.at_server, RDMA_CM_EVENT_CONNECT_REQUEST), data);
-    use_new_client(ids);
+    ids.renew_client();
   }
 }
 
@@ -71,7 +59,7 @@ void data_of_answer(Judge& j) {
     expect_data(j, with_length("the client's ESTABLISHED", length),
                 await(j, ids.at_client, RDMA_CM_EVENT_ESTABLISHED), data);
     await(j, ids.at_server, RDMA_CM_EVENT_ESTABLISHED);
-    use_new_client(ids);
+    ids.renew_client();
   }
 }
 
@@ -85,7 +73,7 @@ void data_of_rejection(Judge& j) {
               errno_of(rdma_reject(ids.server, data.data(), size)));
     expect_data(j, with_length("REJECTED", length), await(j, ids.at_client, RDMA_CM_EVENT_REJECTED),
                 data);
-    use_new_client(ids);
+    ids.renew_client();
   }
 }
 
@@ -128,7 +116,7 @@ void data_is_copied(Judge& j) {
   data = "zzzz";
   rdma_cm_event* const event = wait_event(ids.at_server);
   j.require_true("the request", event != nullptr, "it arrives");
-  use_new_client(ids);
+  ids.renew_client();
   must(j, "rdma_connect", errno_of(rdma_connect(ids.client, &parameters)));
   await(j, ids.at_server, RDMA_CM_EVENT_CONNECT_REQUEST);
   const auto& conn = event->param.conn;

@@ -9,10 +9,8 @@
 namespace iwarp::judge::cm_qps {
 namespace {
 
-constexpr std::uint32_t kQKeyOfCm = 0x01234567;  // RDMA_UDP_QKEY
-
 rdma_cm_id* resolved(Judge& j, rdma_port_space space = RDMA_PS_TCP) {
-  return new_client(j, new_channel(j), Address(j.address(), htons(9)), space);
+  return new_client(j, new_channel(j), Address(j.address(), htons(kFreePort)), space);
 }
 
 int create(rdma_cm_id* id, ibv_qp_init_attr& init, ibv_pd* pd = nullptr) {

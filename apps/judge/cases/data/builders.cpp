@@ -14,9 +14,8 @@ constexpr std::uint32_t kLength = 64;
 constexpr std::uint32_t kImm = 0x04030201;
 
 EndOptions with_builders(std::uint64_t operations) {
-  EndOptions options;
+  EndOptions options = with_inline(32);
   options.send_ops = operations;
-  options.cap.max_inline_data = 32;
   return options;
 }
 
@@ -84,13 +83,11 @@ std::string effect(Judge& j, ibv_wr_opcode opcode, bool is_built) {
   j.require(fmt::format("ibv_post_recv, {}", way), pair.b.post_recv(1, 0, kLength));
   auto wr = pair.a.request(2, opcode, pair.b, kRemote);
   wr.imm_data = kImm;
-  const bool is_atomic =
-      opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-  if (is_atomic) {
+  if (is_atomic(opcode)) {
     wr.wr.atomic.compare_add = 0x6262626262626262;  // "bbbbbbbb"
     wr.wr.atomic.swap = 7;
   }
-  const std::uint32_t length = is_atomic ? 8 : kLength;
+  const std::uint32_t length = is_atomic(opcode) ? 8 : kLength;
   if (is_built) {
     ibv_qp_ex* const qp = builders_of(j, pair.a);
     ibv_wr_start(qp);
@@ -201,8 +198,7 @@ void refused_list(Judge& j) {
 }
 
 void full_queue(Judge& j) {
-  EndOptions options = with_builders(IBV_QP_EX_WITH_SEND);
-  Pair pair(j, options);
+  Pair pair(j, with_builders(IBV_QP_EX_WITH_SEND));
   ibv_qp_ex* const qp = builders_of(j, pair.a);
   int code = 0;
   // The receiver has no receive, so no Send completes.

@@ -7,7 +7,7 @@
 #include <array>
 
 #include "judge/cases/cases.hpp"
-#include "judge/tools/await.hpp"
+#include "judge/tools/queue_pairs.hpp"
 
 namespace iwarp::judge::data_datagrams {
 namespace {
@@ -83,10 +83,8 @@ void header(Judge& j) {
 // With two SGEs, the header fills the first one, and the payload the second.
 void header_apart(Judge& j) {
   Datagrams d(j);
-  std::array<ibv_sge, 2> sges{d.pair.b.sge(0, kGrh), d.pair.b.sge(1000, kPayload)};
-  ibv_recv_wr wr{.wr_id = 1, .next = nullptr, .sg_list = sges.data(), .num_sge = 2};
-  ibv_recv_wr* bad = nullptr;
-  j.require("ibv_post_recv", errno_of(ibv_post_recv(d.pair.b.qp.get(), &wr, &bad)));
+  j.require("ibv_post_recv",
+            receive(d.pair.b, 1, {d.pair.b.sge(0, kGrh), d.pair.b.sge(1000, kPayload)}));
   d.send("completion of the Send", d.request());
   expect_completion(j, "completion of the receive", d.pair.b.recv_cq);
   j.expect_text("payload", d.pair.b.memory(1000), {"hello"});
@@ -235,11 +233,7 @@ void sqe(Judge& j) {
   d.receive(1);
   ibv_sge sge = d.pair.a.sge(kTextAt, kPayload);
   sge.lkey ^= 0xFF00;
-  ibv_send_wr wr = d.request();
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  ibv_send_wr* bad = nullptr;
-  j.require("ibv_post_send", errno_of(ibv_post_send(d.pair.a.qp.get(), &wr, &bad)));
+  j.require("ibv_post_send", post(d.pair.a, d.request(), {sge}));
   expect_completion(j, "completion of a Send by a wrong key", d.pair.a.send_cq,
                     {IBV_WC_LOC_PROT_ERR});
   if (!expect_state(j, "state after it", d.pair.a, IBV_QPS_SQE)) return;

@@ -2,7 +2,6 @@
 // Cases about requests that fail: for each opcode, keys, rights, lengths and addresses that are
 // wrong at one of the ends; the status at both ends, both states, the memory, and the asynchronous
 // event (IBTA vol. 1, 9.9 and 11.6.2; RFC 5040 section 7).
-#include <fmt/format.h>
 
 #include "judge/cases/cases.hpp"
 #include "judge/tools/queue_pairs.hpp"
@@ -21,10 +20,6 @@ enum class Fault {
   kRemoteAccess,   ///< the responder does not permit the access
   kRemoteInvalid,  ///< the responder does not support the request
 };
-
-bool is_atomic(ibv_wr_opcode opcode) {
-  return opcode == IBV_WR_ATOMIC_CMP_AND_SWP || opcode == IBV_WR_ATOMIC_FETCH_AND_ADD;
-}
 
 /// A request that one of the functions below spoils.
 struct Trial {
@@ -136,10 +131,7 @@ void expect_responder(Judge& j, Fault fault, Trial& t) {
 template <ibv_wr_opcode opcode, Fault fault, void (*spoil)(Trial&), int qp_rights = kAllRights,
           int reads = 4>
 void failing(Judge& j) {
-  EndOptions of_b;
-  of_b.qp_rights = qp_rights;
-  of_b.reads = reads;
-  Trial t(j, opcode, of_b);
+  Trial t(j, opcode, {.qp_rights = qp_rights, .reads = reads});
   spoil(t);
   j.require("ibv_post_recv", t.pair.b.post_recv(kReceive, 0, 64));
   const int code = post(t.pair.a, t.wr, {t.sge});
@@ -160,9 +152,7 @@ void failing(Judge& j) {
 
 // A queue pair without Reads refuses one, or completes it with an error.
 void no_reads(Judge& j) {
-  EndOptions of_a;
-  of_a.reads = 0;
-  Pair pair(j, of_a, {});
+  Pair pair(j, {.reads = 0}, {});
   const int code = pair.a.post_send(pair.a.request(kRequest, IBV_WR_RDMA_READ, pair.b), 0, 8);
   j.expect("ibv_post_send", code, {0, EINVAL});
   if (code == 0) expect_completion(j, "the Read", pair.a.send_cq, {IBV_WC_LOC_QP_OP_ERR});
@@ -226,9 +216,7 @@ void failing_receive(Judge& j) {
 // A UC responder drops a request that it refuses, and says nothing (IBTA vol. 1, 9.9.3).
 template <ibv_wr_opcode opcode>
 void dropped(Judge& j) {
-  EndOptions options;
-  options.type = IBV_QPT_UC;
-  Pair pair(j, options);
+  Pair pair(j, {.type = IBV_QPT_UC});
   auto wr = pair.a.request(kRequest, opcode, pair.b, kRemote);
   if (opcode == IBV_WR_RDMA_WRITE) wr.wr.rdma.rkey ^= 0xFF00;
   j.require("ibv_post_send", pair.a.post_send(wr, 0, kLength));

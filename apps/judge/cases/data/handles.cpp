@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about address handles: attributes, limits, and handles from a completion.
-#include <arpa/inet.h>
 
-#include <array>
 #include <vector>
 
 #include "judge/cases/cases.hpp"
-#include "judge/tools/await.hpp"
 #include "judge/tools/datagrams.hpp"
+#include "judge/tools/ends.hpp"
 
 namespace iwarp::judge::data_handles {
 namespace {

@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about IBV_SEND_INLINE: its limit, and when the device reads the memory.
-#include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "judge/cases/cases.hpp"
-#include "judge/tools/access.hpp"
+#include "judge/tools/ends.hpp"
 
 namespace iwarp::judge::data_inline {
 namespace {
 
 constexpr std::uint32_t kInline = 32;
-
-EndOptions with_inline() {
-  EndOptions out;
-  out.cap.max_inline_data = kInline;
-  return out;
-}
 
 /// Returns the largest inline data of the queue pair.
 std::uint32_t limit_of(Judge& j, const End& end) {
@@ -39,7 +33,7 @@ ibv_sge unregistered(const char* text, std::uint32_t length) {
 }
 
 void at_limit(Judge& j) {
-  Pair pair(j, with_inline(), {});
+  Pair pair(j, with_inline(kInline), {});
   const std::uint32_t most = limit_of(j, pair.a);
   j.expect_true("max_inline_data", most >= kInline, "at least the requested one");
   std::vector<char> data(most + 1, 'x');
@@ -56,7 +50,7 @@ void at_limit(Judge& j) {
 }
 
 void overwritten(Judge& j) {
-  Pair pair(j, with_inline(), {});
+  Pair pair(j, with_inline(kInline), {});
   char text[kInline] = "before";
   j.require("ibv_post_recv", pair.b.post_recv(1, 0, kInline));
   j.require("ibv_post_send", post_inline(pair.a, pair.a.request(2, IBV_WR_SEND, pair.b),
@@ -68,7 +62,7 @@ void overwritten(Judge& j) {
 }
 
 void two_sges(Judge& j) {
-  Pair pair(j, with_inline(), {});
+  Pair pair(j, with_inline(kInline), {});
   j.require("ibv_post_recv", pair.b.post_recv(1, 0, kInline));
   j.require("ibv_post_send", post_inline(pair.a, pair.a.request(2, IBV_WR_SEND, pair.b),
                                          {unregistered("one", 3), unregistered("two", 4)}));
@@ -79,7 +73,7 @@ void two_sges(Judge& j) {
 }
 
 void write(Judge& j) {
-  Pair pair(j, with_inline(), {});
+  Pair pair(j, with_inline(kInline), {});
   j.require("ibv_post_recv", pair.b.post_recv(1));
   ibv_send_wr wr = pair.a.request(2, IBV_WR_RDMA_WRITE, pair.b, 100);
   j.require("ibv_post_send of the Write", post_inline(pair.a, wr, {unregistered("text", 5)}));

@@ -2,7 +2,6 @@
 // Cases about completions and order: which requests complete, in which order and when, what a fence
 // and a solicited event do, and what was done before an error.
 #include <fmt/format.h>
-#include <poll.h>
 
 #include <thread>
 
@@ -53,9 +52,7 @@ void unsignaled(Judge& j) {
 }
 
 void signal_all(Judge& j) {
-  EndOptions options;
-  options.signal_all = true;
-  Pair pair(j, options);
+  Pair pair(j, {.signal_all = true});
   post_receives(pair.b, 3);
   for (unsigned i = 0; i < 3; ++i) {
     must(j, "ibv_post_send", pair.a.post_send(send_of(i, i == 1 ? IBV_SEND_SIGNALED : 0), 0, 8));
@@ -78,10 +75,7 @@ void unsignaled_failure(Judge& j) {
 // Order -------------------------------------------------------------------------------------------
 
 void many_in_order(Judge& j) {
-  EndOptions options;
-  options.cap.max_send_wr = options.cap.max_recv_wr = 64;
-  options.cqe = 128;
-  Pair pair(j, options);
+  Pair pair(j, with_depth(64));
   post_receives(pair.b, 64);
   for (unsigned i = 0; i < 64; ++i) {
     must(j, "ibv_post_send", pair.a.post_send(send_of(i), 0, i % 2 == 0 ? 8 : 64));
@@ -95,9 +89,7 @@ void many_in_order(Judge& j) {
 
 // Once the Send has arrived, the data of the Write before it is in memory.
 void write_then_send(Judge& j) {
-  EndOptions options;
-  options.memory = 1 << 20;
-  Pair pair(j, options);
+  Pair pair(j, {.memory = 1 << 20});
   constexpr std::uint32_t kLength = 500000;
   std::memset(pair.a.memory(), 'x', kLength);
   post_receives(pair.b, 1);
@@ -123,9 +115,7 @@ void write_then_read(Judge& j) {
 
 // A fenced Send starts after the Read, so it sends what the Read has brought.
 void fence(Judge& j) {
-  EndOptions options;
-  options.memory = 1 << 20;
-  Pair pair(j, options);
+  Pair pair(j, {.memory = 1 << 20});
   constexpr std::uint32_t kLength = 200000;
   std::memset(pair.b.memory(kRemote), 'x', kLength);
   j.require("ibv_post_recv", pair.b.post_recv(1, 300000, kLength));
@@ -173,10 +163,7 @@ void two_peers(Judge& j) {
 
 // Two threads post to one queue pair; each request is executed once.
 void two_threads(Judge& j) {
-  EndOptions options;
-  options.cap.max_send_wr = options.cap.max_recv_wr = 64;
-  options.cqe = 128;
-  Pair pair(j, options);
+  Pair pair(j, with_depth(64));
   post_receives(pair.b, 64);
   const auto post_half = [&](unsigned first) {
     for (unsigned i = first; i < 64; i += 2) pair.a.post_send(send_of(i), 0, 8);
@@ -268,9 +255,7 @@ void flush_both_queues(Judge& j) {
 }
 
 void flush_keeps_srq(Judge& j) {
-  EndOptions options;
-  options.has_srq = true;
-  Pair pair(j, {}, options);
+  Pair pair(j, {}, {.has_srq = true});
   post_receives(pair.b, 2);
   j.require("ibv_modify_qp to ERR", pair.b.modify(IBV_QPS_ERR));
   j.expect_text("event", next_affiliated(j), {ibv_event_type_str(IBV_EVENT_QP_LAST_WQE_REACHED)});
@@ -279,50 +264,34 @@ void flush_keeps_srq(Judge& j) {
 
 // Solicited events --------------------------------------------------------------------------------
 
-bool is_readable(const Channel& channel, std::chrono::milliseconds limit) {
-  pollfd wait{.fd = channel->fd, .events = POLLIN, .revents = 0};
-  return ::poll(&wait, 1, static_cast<int>(limit.count())) == 1;
-}
-
-void acknowledge(Judge& j, const Channel& channel) {
-  ibv_cq* cq = nullptr;
-  void* context = nullptr;
-  j.require("ibv_get_cq_event", errno_of(ibv_get_cq_event(channel.get(), &cq, &context)));
-  ibv_ack_cq_events(cq, 1);
-}
-
 void solicited(Judge& j) {
-  EndOptions options;
-  options.has_channel = true;
-  Pair pair(j, {}, options);
+  Pair pair(j, {}, {.has_channel = true});
   post_receives(pair.b, 3);
   j.require("ibv_req_notify_cq, solicited only",
             errno_of(ibv_req_notify_cq(pair.b.recv_cq.get(), 1)));
   j.require("ibv_post_send", pair.a.post_send(send_of(1), 0, 8));
   expect_done(j, "the first receive", pair.b.recv_cq, 0);
-  j.expect_true("event of a Send", !is_readable(pair.b.channel, {}), "none");
+  j.expect_true("event of a Send", !is_readable(pair.b.channel->fd), "none");
   j.require("ibv_post_send, solicited",
             pair.a.post_send(send_of(2, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED), 0, 8));
-  j.require_true("event of a solicited Send", is_readable(pair.b.channel, kLimit), "one");
-  acknowledge(j, pair.b.channel);
+  j.require_true("event of a solicited Send", is_readable(pair.b.channel->fd, kLimit), "one");
+  take_cq_event(j, pair.b.channel);
   expect_done(j, "the second receive", pair.b.recv_cq, 1);
   j.require("ibv_post_send, solicited again",
             pair.a.post_send(send_of(3, IBV_SEND_SIGNALED | IBV_SEND_SOLICITED), 0, 8));
   expect_done(j, "the third receive", pair.b.recv_cq, 2);
-  j.expect_true("event without arming again", !is_readable(pair.b.channel, {}), "none");
+  j.expect_true("event without arming again", !is_readable(pair.b.channel->fd), "none");
 }
 
 // An error counts as solicited (ibv_req_notify_cq(3)).
 void error_is_solicited(Judge& j) {
-  EndOptions options;
-  options.has_channel = true;
-  Pair pair(j, {}, options);
+  Pair pair(j, {}, {.has_channel = true});
   post_receives(pair.b, 1);
   j.require("ibv_req_notify_cq, solicited only",
             errno_of(ibv_req_notify_cq(pair.b.recv_cq.get(), 1)));
   j.require("ibv_modify_qp to ERR", pair.b.modify(IBV_QPS_ERR));
-  j.require_true("event of a flushed receive", is_readable(pair.b.channel, kLimit), "one");
-  acknowledge(j, pair.b.channel);
+  j.require_true("event of a flushed receive", is_readable(pair.b.channel->fd, kLimit), "one");
+  take_cq_event(j, pair.b.channel);
 }
 
 // clang-format off

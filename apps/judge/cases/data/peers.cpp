@@ -13,9 +13,7 @@ namespace {
 
 // Only the sender fails: at the receiver, nothing has happened (class B; IBTA vol. 1, 9.9.3).
 void rnr_exceeded(Judge& j) {
-  EndOptions options;
-  options.rnr_retry = 0;
-  Pair pair(j, options);
+  Pair pair(j, {.rnr_retry = 0});
   j.require("ibv_post_send", pair.a.post_send(send_of(1), 0, 8));
   j.require("ibv_post_send of the next Send", pair.a.post_send(send_of(2), 0, 8));
   const ibv_wc wc = expect_completion(j, "the Send", pair.a.send_cq, {IBV_WC_RNR_RETRY_EXC_ERR});
@@ -32,9 +30,7 @@ void rnr_exceeded(Judge& j) {
 // With rnr_retry 7, the sender waits without limit. Other work of the receiver goes on.
 template <bool has_srq>
 void late_receive(Judge& j) {
-  EndOptions options;
-  options.has_srq = has_srq;
-  Pair pair(j, options);
+  Pair pair(j, {.has_srq = has_srq});
   j.require("ibv_post_send", pair.a.post_send(send_of(1), 0, 8));
   exchange_elsewhere(j);
   expect_empty(j, "no completion without receive", pair.a.send_cq);
@@ -45,9 +41,7 @@ void late_receive(Judge& j) {
 
 // As many Sends complete as there are receives, although later ones wait.
 void receives_for_some(Judge& j) {
-  EndOptions options;
-  options.cap.max_send_wr = options.cap.max_recv_wr = 32;
-  Pair pair(j, options);
+  Pair pair(j, with_depth(32));
   post_receives(pair.b, 16);
   for (unsigned i = 0; i < 32; ++i) {
     must(j, "ibv_post_send", pair.a.post_send(send_of(i), 0, 8));
@@ -74,18 +68,13 @@ void iwarp_no_receive(Judge& j) {
 
 // A peer that is gone -----------------------------------------------------------------------------
 
-EndOptions impatient() {
-  EndOptions options;
-  options.timeout = 8;  // about 1 ms
-  options.retry_cnt = 1;
-  return options;
-}
+constexpr EndOptions kImpatient{.timeout = 8, .retry_cnt = 1};  // about 1 ms
 
 enum class Gone { kDestroyed, kError, kReset };
 
 template <Gone how>
 void peer_gone(Judge& j) {
-  Pair pair(j, impatient());
+  Pair pair(j, kImpatient);
   j.require("ibv_post_recv", pair.a.post_recv(9, 0, 8));
   switch (how) {
     case Gone::kDestroyed:
@@ -112,8 +101,8 @@ void peer_gone(Judge& j) {
 
 // The receiver drops packets whose number is ahead of the one that it expects.
 void wrong_psn(Judge& j) {
-  End a(j, impatient());
-  End b(j, impatient());
+  End a(j, kImpatient);
+  End b(j, kImpatient);
   for (End* const end : {&a, &b}) {
     End& peer = end == &a ? b : a;
     end->attr.sq_psn = end == &a ? 1000 : 1;
@@ -182,9 +171,7 @@ void first_fails(Judge& j) {
 // step to RTS starts the send queue again.
 template <ibv_qp_type type>
 void stopped_and_resumed(Judge& j) {
-  EndOptions options;
-  options.type = type;
-  Pair pair(j, options);
+  Pair pair(j, {.type = type});
   const Ah to_self = type == IBV_QPT_UD ? way_to_self(j, pair.a) : Ah();
   const auto send = [&](End& from, End& to, std::uint64_t id) {
     return post(from, send_to(id, to_self.get(), to), {from.sge(0, 8)});
@@ -260,9 +247,7 @@ void reset_drops(Judge& j) {
 
 template <ibv_qp_type type>
 void reused(Judge& j) {
-  EndOptions options;
-  options.type = type;
-  Pair pair(j, options);
+  Pair pair(j, {.type = type});
   for (int round = 0; round < 3; ++round) {
     const Ah way = type == IBV_QPT_UD ? way_to_self(j, pair.a) : Ah();
     must(j, "ibv_post_recv", pair.b.post_recv(1, 0, 64));

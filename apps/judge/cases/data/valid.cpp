@@ -15,11 +15,7 @@ constexpr std::uint32_t kLength = 100;
 constexpr std::uint32_t kLarge = 1 << 20;
 constexpr std::uint32_t kImm = 0x01020304;
 
-EndOptions with_memory(std::size_t size) {
-  EndOptions options;
-  options.memory = size;
-  return options;
-}
+EndOptions with_memory(std::size_t size) { return {.memory = size}; }
 
 /// Compares the fields of the completion of a successful request.
 void expect_request(Judge& j, const End& end, std::uint64_t id, ibv_wc_opcode opcode) {
@@ -110,16 +106,10 @@ void receive_beyond(Judge& j) {
   expect_receive(j, pair.b, 1, 8);
 }
 
-EndOptions with_inline() {
-  EndOptions options;
-  options.cap.max_inline_data = 32;
-  return options;
-}
-
 // The buffer may change at once, and needs no key.
 template <ibv_wr_opcode opcode>
 void inline_data(Judge& j) {
-  Pair pair(j, with_inline());
+  Pair pair(j, with_inline(32));
   std::array<char, 32> own{};
   own.fill('x');
   ibv_sge sge{.addr = reinterpret_cast<std::uint64_t>(own.data()), .length = 32, .lkey = 0};
@@ -253,9 +243,7 @@ void read_pieces(Judge& j) {
 
 // More Reads than max_rd_atomic are posted: the device starts them as earlier ones are answered.
 void many_reads(Judge& j) {
-  EndOptions options;
-  options.reads = 1;
-  Pair pair(j, options);
+  Pair pair(j, {.reads = 1});
   constexpr unsigned kCount = 16;
   for (unsigned i = 0; i < kCount; ++i) {
     pair.b.memory(kRemote)[i] = static_cast<char>('A' + i);
@@ -293,10 +281,7 @@ void atomic(Judge& j) {
 // Windows -----------------------------------------------------------------------------------------
 
 ibv_send_wr bind_of(const End& end, const Mw& window, std::uint64_t id) {
-  ibv_send_wr wr{};
-  wr.wr_id = id;
-  wr.opcode = IBV_WR_BIND_MW;
-  wr.send_flags = IBV_SEND_SIGNALED;
+  ibv_send_wr wr{.wr_id = id, .opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED};
   wr.bind_mw = {.mw = window.get(),
                 .rkey = ibv_inc_rkey(window->rkey),
                 .bind_info = {.mr = end.mr.get(),
@@ -307,10 +292,7 @@ ibv_send_wr bind_of(const End& end, const Mw& window, std::uint64_t id) {
 }
 
 EndOptions with_windows() {
-  EndOptions options;
-  options.rights = kAllRights | IBV_ACCESS_MW_BIND;
-  options.qp_rights = kAllRights;
-  return options;
+  return {.rights = kAllRights | IBV_ACCESS_MW_BIND, .qp_rights = kAllRights};
 }
 
 // Bind, Write, invalidate by a request of this or of the other end, Write again.

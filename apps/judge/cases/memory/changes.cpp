@@ -2,6 +2,7 @@
 // Cases about changing a region with ibv_rereg_mr() and about deregistering it.
 #include "judge/cases/cases.hpp"
 #include "judge/tools/access.hpp"
+#include "judge/tools/queue_pairs.hpp"
 
 namespace iwarp::judge::memory_changes {
 namespace {
@@ -115,12 +116,8 @@ void stale_lkey(Judge& j) {
   j.require("ibv_reg_mr", errno_of(mr.get()));
   ibv_sge sge{.addr = pair.a.address(), .length = kWord, .lkey = mr->lkey};
   j.expect("ibv_dereg_mr", mr.destroy());
-  ibv_send_wr wr = pair.a.request(2, IBV_WR_SEND, pair.b);
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  ibv_send_wr* bad = nullptr;
   j.require("ibv_post_recv", pair.b.post_recv(1, 0, kWord));
-  j.require("ibv_post_send", errno_of(ibv_post_send(pair.a.qp.get(), &wr, &bad)));
+  j.require("ibv_post_send", post(pair.a, pair.a.request(2, IBV_WR_SEND, pair.b), {sge}));
   expect_completion(j, "Send by a key of a region that is gone", pair.a.send_cq,
                     {IBV_WC_LOC_PROT_ERR});
 }
@@ -132,9 +129,7 @@ void under_receive(Judge& j) {
   j.require("ibv_reg_mr", errno_of(mr.get()));
   ibv_sge sge{
       .addr = reinterpret_cast<std::uintptr_t>(memory.get()), .length = kWord, .lkey = mr->lkey};
-  ibv_recv_wr wr{.wr_id = 1, .next = nullptr, .sg_list = &sge, .num_sge = 1};
-  ibv_recv_wr* bad = nullptr;
-  j.require("ibv_post_recv", errno_of(ibv_post_recv(pair.b.qp.get(), &wr, &bad)));
+  j.require("ibv_post_recv", receive(pair.b, 1, {sge}));
   j.expect("ibv_dereg_mr of the memory of a receive", mr.destroy());
   std::memset(pair.a.memory(0), 'x', kWord);
   j.require("ibv_post_send", pair.a.post_send(pair.a.request(2, IBV_WR_SEND, pair.b), 0, kWord));
@@ -155,11 +150,7 @@ void after_post(Judge& j) {
   j.require("ibv_post_recv", pair.b.post_recv(1, 0, kWord));
   ibv_sge sge{
       .addr = reinterpret_cast<std::uintptr_t>(memory.get()), .length = kWord, .lkey = mr->lkey};
-  ibv_send_wr wr = pair.a.request(2, IBV_WR_SEND, pair.b);
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  ibv_send_wr* bad = nullptr;
-  j.require("ibv_post_send", errno_of(ibv_post_send(pair.a.qp.get(), &wr, &bad)));
+  j.require("ibv_post_send", post(pair.a, pair.a.request(2, IBV_WR_SEND, pair.b), {sge}));
   j.expect("ibv_dereg_mr after ibv_post_send", mr.destroy());
   std::strcpy(memory.get(), "after");
   const ibv_wc wc = expect_completion(j, "completion of the Send", pair.a.send_cq,

@@ -5,6 +5,7 @@
 
 #include "judge/cases/cases.hpp"
 #include "judge/tools/access.hpp"
+#include "judge/tools/queue_pairs.hpp"
 
 namespace iwarp::judge::memory_regions {
 namespace {
@@ -136,11 +137,7 @@ void local_bounds(Judge& j) {
   j.require("ibv_reg_mr", errno_of(mr.get()));
   j.require("ibv_post_recv", pair.b.post_recv(1, 0, kPage));
   ibv_sge sge{.addr = pair.a.address(from), .length = length, .lkey = mr->lkey};
-  ibv_send_wr wr = pair.a.request(2, IBV_WR_SEND, pair.b);
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  ibv_send_wr* bad = nullptr;
-  j.require("ibv_post_send", errno_of(ibv_post_send(pair.a.qp.get(), &wr, &bad)));
+  j.require("ibv_post_send", post(pair.a, pair.a.request(2, IBV_WR_SEND, pair.b), {sge}));
   expect_completion(j, "Send from outside of the region", pair.a.send_cq, {IBV_WC_LOC_PROT_ERR});
 }
 
@@ -269,11 +266,7 @@ void iova_of_sge(Judge& j) {
   j.require("ibv_reg_mr_iova", errno_of(mr.get()));
   j.require("ibv_post_recv", pair.b.post_recv(1, 0, kWord));
   ibv_sge sge{.addr = kIova, .length = kWord, .lkey = mr->lkey};
-  ibv_send_wr wr = pair.a.request(2, IBV_WR_SEND, pair.b);
-  wr.sg_list = &sge;
-  wr.num_sge = 1;
-  ibv_send_wr* bad = nullptr;
-  j.require("ibv_post_send", errno_of(ibv_post_send(pair.a.qp.get(), &wr, &bad)));
+  j.require("ibv_post_send", post(pair.a, pair.a.request(2, IBV_WR_SEND, pair.b), {sge}));
   expect_completion(j, "Send from the virtual address", pair.a.send_cq);
   expect_completion(j, "completion of the receive", pair.b.recv_cq);
   j.expect_text("payload", pair.b.memory(0), {"here"});

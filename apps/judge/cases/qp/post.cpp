@@ -104,9 +104,7 @@ void flushed_after_connection(Judge& j) {
 std::uint32_t most_in(std::uint32_t cap) { return cap * 4 + 256; }
 
 void send_queue_full(Judge& j) {
-  EndOptions options;
-  options.cqe = 1024;
-  Pair pair(j, options);  // The receiver has no receive, so no Send completes.
+  Pair pair(j, {.cqe = 1024});  // The receiver has no receive, so no Send completes.
   const auto cap = query(pair.a).cap;
   int code = 0;
   std::uint32_t posted = 0;
@@ -210,9 +208,7 @@ void too_long(Judge& j) {
 
 // The flag is for Sends and Writes; for a Read it is refused or has no effect.
 void inline_read(Judge& j) {
-  EndOptions options;
-  options.cap.max_inline_data = 8;
-  Pair pair(j, options);
+  Pair pair(j, with_inline(8));
   std::memset(pair.b.memory(64), 'x', 8);
   auto wr = pair.a.request(1, IBV_WR_RDMA_READ, pair.b, 64);
   wr.send_flags |= IBV_SEND_INLINE;

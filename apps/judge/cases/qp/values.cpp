@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about the values of the attributes of a queue pair: which ibv_modify_qp() refuses, and what
 // ibv_query_qp() returns.
-#include <fmt/format.h>
 
 #include "judge/cases/cases.hpp"
 #include "judge/tools/queue_pairs.hpp"

@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about completion channels: arming queues, events, and acknowledging them.
 #include <fcntl.h>
-#include <poll.h>
 
 #include <atomic>
-#include <thread>
 
 #include "judge/cases/cases.hpp"
-#include "judge/tools/await.hpp"
+#include "judge/tools/ends.hpp"
 
 namespace iwarp::judge::queues_channels {
 namespace {
 
 constexpr EndOptions kWithChannel{.has_channel = true};
-constexpr int kMillis = static_cast<int>(std::chrono::milliseconds(kLimit).count());
-
-bool is_readable(int fd, int limit = 0) {
-  pollfd wait{.fd = fd, .events = POLLIN, .revents = 0};
-  return ::poll(&wait, 1, limit) == 1;
-}
 
 /// Reads an event of the channel within the limit, and acknowledges it. Returns its queue, or null
 /// if there was none.
-ibv_cq* take(End& end, int limit = kMillis) {
+ibv_cq* take(End& end, std::chrono::milliseconds limit = kLimit) {
   if (!is_readable(end.channel->fd, limit)) return nullptr;
   ibv_cq* cq = nullptr;
   void* context = nullptr;
@@ -37,7 +29,7 @@ void expect_event(Judge& j, const std::string& step, End& end, const Cq& cq) {
 
 /// Compares that there is no event, after a completion has been polled that would have caused it.
 void expect_no_event(Judge& j, const std::string& step, End& end) {
-  j.expect_true(step, take(end, 0) == nullptr, "no event");
+  j.expect_true(step, take(end, {}) == nullptr, "no event");
 }
 
 /// Sends an empty message from `a` to `b`, and polls both completions.
@@ -54,7 +46,7 @@ void send(Judge& j, const std::string& step, Pair& pair, unsigned flags = 0) {
 void cause_event(Judge& j, Pair& pair) {
   ibv_req_notify_cq(pair.b.recv_cq.get(), 0);
   send(j, "message", pair);
-  j.require_true("poll(2)", is_readable(pair.b.channel->fd, kMillis), "readable");
+  j.require_true("poll(2)", is_readable(pair.b.channel->fd, kLimit), "readable");
 }
 
 /// Compares that two messages cause one event.
@@ -153,7 +145,7 @@ void pingpong(Judge& j) {
   for (int i = 1; i <= kRounds; ++i) {
     pair.b.post_recv(1);
     pair.a.post_send(pair.a.request(2, IBV_WR_SEND, pair.b));
-    while (completions < i && is_readable(pair.b.channel->fd, kMillis)) {
+    while (completions < i && is_readable(pair.b.channel->fd, kLimit)) {
       ++readable;
       if (take(pair.b) == pair.b.recv_cq.get()) ++events;
       ibv_req_notify_cq(pair.b.recv_cq.get(), 0);
@@ -259,18 +251,12 @@ void solicited_error(Judge& j) {
   expect_completion(j, "completion of the receive", pair.a.recv_cq, {IBV_WC_WR_FLUSH_ERR});
 }
 
-void widened(Judge& j) {
+// Arms the queue for solicited messages (1) and for all (0), in either order.
+template <int first, int second>
+void armed_for_all(Judge& j) {
   Pair pair(j, {}, kWithChannel);
-  ibv_req_notify_cq(pair.b.recv_cq.get(), 1);
-  ibv_req_notify_cq(pair.b.recv_cq.get(), 0);
-  send(j, "message without the flag", pair);
-  expect_event(j, "event", pair.b, pair.b.recv_cq);
-}
-
-void not_narrowed(Judge& j) {
-  Pair pair(j, {}, kWithChannel);
-  ibv_req_notify_cq(pair.b.recv_cq.get(), 0);
-  ibv_req_notify_cq(pair.b.recv_cq.get(), 1);
+  ibv_req_notify_cq(pair.b.recv_cq.get(), first);
+  ibv_req_notify_cq(pair.b.recv_cq.get(), second);
   send(j, "message without the flag", pair);
   expect_event(j, "event", pair.b, pair.b.recv_cq);
 }
@@ -341,8 +327,8 @@ constexpr Case kCases[] = {
     {"channel/arm/solicited", "IBV-226 IBV-525", "reports only solicited messages if solicited_only is 1", solicited},
     {"channel/arm/solicited-send", "IBV-227", "reports no event of a successful Send if solicited_only is 1", solicited_send},
     {"channel/arm/solicited-error", "IBV-228", "reports a completion with an error if solicited_only is 1", solicited_error},
-    {"channel/arm/widened", "IBV-229", "reports every completion if the queue is armed with solicited_only 1, then 0", widened},
-    {"channel/arm/not-narrowed", "IBV-229", "reports every completion if the queue is armed with solicited_only 0, then 1", not_narrowed},
+    {"channel/arm/widened", "IBV-229", "reports every completion if the queue is armed with solicited_only 1, then 0", armed_for_all<1, 0>},
+    {"channel/arm/not-narrowed", "IBV-229", "reports every completion if the queue is armed with solicited_only 0, then 1", armed_for_all<0, 1>},
     {"channel/arm/without-channel", "IBV-230 IBV-234", "keeps working after ibv_req_notify_cq() of a completion queue without a channel", without_channel},
 };
 // clang-format on

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "judge/cases/cases.hpp"
-#include "judge/tools/await.hpp"
+#include "judge/tools/ends.hpp"
 
 namespace iwarp::judge::queues_completions {
 namespace {
@@ -82,10 +82,7 @@ void send_messages(Judge& j, Pair& pair) {
     }
     j.require("ibv_post_send " + std::to_string(i), pair.a.post_send(wr));
   }
-  ibv_cq* cq = nullptr;
-  void* context = nullptr;
-  j.require("ibv_get_cq_event", errno_of(ibv_get_cq_event(pair.b.channel.get(), &cq, &context)));
-  ibv_ack_cq_events(cq, 1);
+  take_cq_event(j, pair.b.channel);
 }
 
 constexpr EndOptions kWithChannel{.has_channel = true};

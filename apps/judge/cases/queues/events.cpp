@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about asynchronous events: what causes one, what it names, and acknowledging it.
 #include <fcntl.h>
-#include <poll.h>
 
 #include "judge/cases/cases.hpp"
 #include "judge/tools/access.hpp"
-#include "judge/tools/await.hpp"
+#include "judge/tools/queue_pairs.hpp"
 
 namespace iwarp::judge::queues_events {
 namespace {
@@ -136,9 +135,7 @@ void no_event_of_wrong_receive(Judge& j) {
   Pair pair(j);
   ibv_sge sge = pair.b.sge(0, 8);
   sge.lkey ^= 0xFF00;
-  ibv_recv_wr wr{.wr_id = 1, .next = nullptr, .sg_list = &sge, .num_sge = 1};
-  ibv_recv_wr* bad = nullptr;
-  j.require("ibv_post_recv", errno_of(ibv_post_recv(pair.b.qp.get(), &wr, &bad)));
+  j.require("ibv_post_recv", receive(pair.b, 1, {sge}));
   j.require("ibv_post_send", pair.a.post_send(pair.a.request(2, IBV_WR_SEND, pair.b), 0, 8));
   expect_completion(j, "completion of the receive", pair.b.recv_cq, {IBV_WC_LOC_PROT_ERR});
   expect_completion(j, "completion of the Send", pair.a.send_cq, {IBV_WC_REM_OP_ERR});
@@ -224,8 +221,7 @@ void of_context(Judge& j) {
   fail(j, pair.b);
   ibv_async_event event = require_async(j, "event", IBV_EVENT_QP_LAST_WQE_REACHED);
   ibv_ack_async_event(&event);
-  pollfd wait{.fd = other->async_fd, .events = POLLIN, .revents = 0};
-  j.expect_true("event of another context", ::poll(&wait, 1, 0) == 0, "no event");
+  j.expect_true("event of another context", !is_readable(other->async_fd), "no event");
 }
 
 void blocks(Judge& j) {

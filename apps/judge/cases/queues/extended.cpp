@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "judge/cases/cases.hpp"
-#include "judge/tools/await.hpp"
 #include "judge/tools/datagrams.hpp"
+#include "judge/tools/ends.hpp"
 
 namespace iwarp::judge::queues_extended {
 namespace {
@@ -110,10 +110,7 @@ void batch(Judge& j) {
     if (i + 1 == kMessages) wr.send_flags |= IBV_SEND_SOLICITED;
     j.require("ibv_post_send " + std::to_string(i), pair.a.post_send(wr));
   }
-  ibv_cq* of = nullptr;
-  void* context = nullptr;
-  j.require("ibv_get_cq_event", errno_of(ibv_get_cq_event(pair.b.channel.get(), &of, &context)));
-  ibv_ack_cq_events(of, 1);
+  take_cq_event(j, pair.b.channel);
   std::vector<std::uint64_t> found;
   ibv_cq_ex* const cq = extended(pair.b.recv_cq);
   j.require("ibv_start_poll", start(pair.b.recv_cq));

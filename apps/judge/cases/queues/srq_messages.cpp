@@ -2,7 +2,7 @@
 // Cases about shared receive queues whose receives messages consume: sharing, the limit, and
 // destroying.
 #include "judge/cases/cases.hpp"
-#include "judge/tools/await.hpp"
+#include "judge/tools/ends.hpp"
 
 namespace iwarp::judge::queues_srq_messages {
 namespace {
