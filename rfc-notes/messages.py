@@ -79,10 +79,10 @@ def is_source(path):
 
 
 def without_calls(path):
-    """Returns the text of a source; of one with cases of the judge, only the table of cases, in its lines."""
+    """Returns the text of a source; of one with cases of the judge, only the rows of its tables, in their lines."""
     text = path.read_text()
-    table = text.find("Case kCases[]") if ROOT / "apps/judge/cases" in path.parents else 0
-    return "\n" * text.count("\n", 0, table) + text[table:] if table >= 0 else ""
+    rows = re.search(r"Case kCases\[\]|#define JUDGE_" if ROOT / "apps/judge/cases" in path.parents else "", text)
+    return "\n" * text.count("\n", 0, rows.start()) + text[rows.start():] if rows else ""
 
 
 def messages_of(path):

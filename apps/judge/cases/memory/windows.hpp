@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the cases about windows of both types share: a window with its region, and the cases that
-// differ only in the type.
+// differ only in the type, with their rows.
 #pragma once
 
 #include <initializer_list>
 #include <string>
 
+#include "judge/cases/cases.hpp"
 #include "judge/tools/access.hpp"
 
 namespace iwarp::judge::windows {
@@ -19,10 +20,7 @@ inline constexpr int kAtomic = IBV_ACCESS_REMOTE_ATOMIC;
 inline constexpr int kBindable = kAllRights | IBV_ACCESS_MW_BIND;
 
 inline ibv_send_wr invalidation(std::uint32_t key) {
-  ibv_send_wr wr{};
-  wr.wr_id = 6;
-  wr.opcode = IBV_WR_LOCAL_INV;
-  wr.send_flags = IBV_SEND_SIGNALED;
+  ibv_send_wr wr{.wr_id = 6, .opcode = IBV_WR_LOCAL_INV, .send_flags = IBV_SEND_SIGNALED};
   wr.invalidate_rkey = key;
   return wr;
 }
@@ -52,10 +50,7 @@ struct Bound {
       return errno_of(ibv_bind_mw(end.qp.get(), mw.get(), &bind));
     }
     key = ibv_inc_rkey(mw->rkey);
-    ibv_send_wr wr{};
-    wr.wr_id = 5;
-    wr.opcode = IBV_WR_BIND_MW;
-    wr.send_flags = IBV_SEND_SIGNALED;
+    ibv_send_wr wr{.wr_id = 5, .opcode = IBV_WR_BIND_MW, .send_flags = IBV_SEND_SIGNALED};
     wr.bind_mw = {.mw = mw.get(), .rkey = key, .bind_info = to};
     return end.post_send(wr);
   }
@@ -227,5 +222,29 @@ inline constexpr ibv_wr_opcode kWriteIt = IBV_WR_RDMA_WRITE;
 inline constexpr ibv_wr_opcode kAddToIt = IBV_WR_ATOMIC_FETCH_AND_ADD;
 inline constexpr int kUnbindable = kAllRights;
 inline constexpr int kNoLocalWrite = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_MW_BIND;
+
+// The rows that both types have: those about access through a window and about binding, and those
+// about the region and the end of a window.
+// clang-format off
+#define JUDGE_WINDOW_ACCESS(n) \
+  Case{"mw/" #n "/unbound", "IBV-182", "refuses a Read with the rkey of an unbound window", unbound<kType##n>, kWindow##n}, \
+  Case{"mw/" #n "/read", "IBV-51 IBV-183 IBV-194", "permits a Read through a window that was bound for Reads", permits<kType##n, kRead, kReadIt>, kWindow##n}, \
+  Case{"mw/" #n "/write", "IBV-183 IBV-194", "permits a Write through a window that was bound for Writes", permits<kType##n, kWrite, kWriteIt>, kWindow##n}, \
+  Case{"mw/" #n "/atomic", "IBV-183", "permits an atomic through a window that was bound for atomics", permits<kType##n, kAtomic, kAddToIt>, kWindow##n | kAtomics}, \
+  Case{"mw/" #n "/read-denied", "IBV-194", "refuses a Read through a window that was bound for Writes only", denies<kType##n, kWrite, kReadIt>, kWindow##n}, \
+  Case{"mw/" #n "/write-denied", "IBV-194", "refuses a Write through a window that was bound for Reads only", denies<kType##n, kRead, kWriteIt>, kWindow##n}, \
+  Case{"mw/" #n "/before", "IBV-183", "refuses a Read that starts before a window", outside<kType##n, kMiddle - 1, 2>, kWindow##n}, \
+  Case{"mw/" #n "/after", "IBV-183", "refuses a Read that ends past a window", outside<kType##n, 2 * kMiddle - 1, 2>, kWindow##n}, \
+  Case{"mw/" #n "/whole-region", "IBV-203", "binds a window to a whole region", whole_region<kType##n>, kWindow##n}, \
+  Case{"mw/" #n "/bind-without-right", "IBV-136 IBV-197 IBV-318", "does not bind a window to a region without IBV_ACCESS_MW_BIND", bind_fails<kType##n, kUnbindable, kRead, kMiddle, kMiddle>, kWindow##n}, \
+  Case{"mw/" #n "/bind-write-without-local", "IBV-193 IBV-318", "does not bind a window for Writes to a region without local write", bind_fails<kType##n, kNoLocalWrite, kWrite, kMiddle, kMiddle>, kWindow##n}, \
+  Case{"mw/" #n "/bind-after", "IBV-197 IBV-203 IBV-318", "does not bind a window that exceeds its region", bind_fails<kType##n, kBindable, kRead, kMiddle, kPage>, kWindow##n}
+#define JUDGE_WINDOW_LIFE(n) \
+  Case{"mw/" #n "/region", "IBV-183", "keeps the region's own rkey valid while a window is bound to it", region_remains<kType##n>, kWindow##n}, \
+  Case{"mw/" #n "/dereg-bound", "IBV-148", "refuses to deregister a region while a window is bound to it", dereg_bound<kType##n>, kWindow##n}, \
+  Case{"mw/" #n "/dealloc-bound", "IBV-187", "unbinds a window when it is deallocated", dealloc_bound<kType##n>, kWindow##n}, \
+  Case{"mw/" #n "/send-after-bind", "IBV-189 IBV-196", "binds a window before it executes the next Send", send_follows<kType##n>, kWindow##n}, \
+  Case{"mw/" #n "/foreign-region", "IBV-199", "refuses to bind a window to a region of another protection domain", foreign_region<kType##n>, kWindow##n}
+// clang-format on
 
 }  // namespace iwarp::judge::windows

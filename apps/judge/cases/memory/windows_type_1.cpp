@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about memory windows of type 1, which ibv_bind_mw() binds.
-#include "judge/cases/cases.hpp"
 #include "judge/cases/memory/windows.hpp"
 
 namespace iwarp::judge::windows::type_1 {
@@ -85,24 +84,9 @@ constexpr Case kCases[] = {
     {"mw/alloc/unknown", "IBV-181", "refuses a window type that does not exist", alloc_unknown, kWindow1},
     {"mw/alloc/type-1", "IBV-180", "allocates a window of type 1", alloc_fields<kType1>, kWindow1},
     {"mw/alloc/type-2", "IBV-180", "allocates a window of type 2", alloc_fields<kType2>, kWindow2},
-    {"mw/1/unbound", "IBV-182", "refuses a Read with the rkey of an unbound window", unbound<kType1>, kWindow1},
-    {"mw/1/read", "IBV-51 IBV-183 IBV-194", "permits a Read through a window that was bound for Reads", permits<kType1, kRead, kReadIt>, kWindow1},
-    {"mw/1/write", "IBV-183 IBV-194", "permits a Write through a window that was bound for Writes", permits<kType1, kWrite, kWriteIt>, kWindow1},
-    {"mw/1/atomic", "IBV-183", "permits an atomic through a window that was bound for atomics", permits<kType1, kAtomic, kAddToIt>, kWindow1 | kAtomics},
-    {"mw/1/read-denied", "IBV-194", "refuses a Read through a window that was bound for Writes only", denies<kType1, kWrite, kReadIt>, kWindow1},
-    {"mw/1/write-denied", "IBV-194", "refuses a Write through a window that was bound for Reads only", denies<kType1, kRead, kWriteIt>, kWindow1},
-    {"mw/1/before", "IBV-183", "refuses a Read that starts before a window", outside<kType1, kMiddle - 1, 2>, kWindow1},
-    {"mw/1/after", "IBV-183", "refuses a Read that ends past a window", outside<kType1, 2 * kMiddle - 1, 2>, kWindow1},
-    {"mw/1/whole-region", "IBV-203", "binds a window to a whole region", whole_region<kType1>, kWindow1},
-    {"mw/1/bind-without-right", "IBV-136 IBV-197 IBV-318", "does not bind a window to a region without IBV_ACCESS_MW_BIND", bind_fails<kType1, kUnbindable, kRead, kMiddle, kMiddle>, kWindow1},
-    {"mw/1/bind-write-without-local", "IBV-193 IBV-318", "does not bind a window for Writes to a region without local write", bind_fails<kType1, kNoLocalWrite, kWrite, kMiddle, kMiddle>, kWindow1},
-    {"mw/1/bind-after", "IBV-197 IBV-203 IBV-318", "does not bind a window that exceeds its region", bind_fails<kType1, kBindable, kRead, kMiddle, kPage>, kWindow1},
+    JUDGE_WINDOW_ACCESS(1),
     {"mw/1/old-key", "IBV-188 IBV-190", "gives a window a new rkey when it is bound", old_key<kType1>, kWindow1},
-    {"mw/1/region", "IBV-183", "keeps the region's own rkey valid while a window is bound to it", region_remains<kType1>, kWindow1},
-    {"mw/1/dereg-bound", "IBV-148", "refuses to deregister a region while a window is bound to it", dereg_bound<kType1>, kWindow1},
-    {"mw/1/dealloc-bound", "IBV-187", "unbinds a window when it is deallocated", dealloc_bound<kType1>, kWindow1},
-    {"mw/1/send-after-bind", "IBV-189 IBV-196", "binds a window before it executes the next Send", send_follows<kType1>, kWindow1},
-    {"mw/1/foreign-region", "IBV-199", "refuses to bind a window to a region of another protection domain", foreign_region<kType1>, kWindow1},
+    JUDGE_WINDOW_LIFE(1),
     {"mw/1/other-queue-pair", "IBV-183", "permits access through a type 1 window over each queue pair of its PD", type_1_over_other_qp, kWindow1},
     {"mw/1/call-of-type-2", "IBV-198", "refuses ibv_bind_mw() of a window of type 2", bind_call_of_type_2, kWindow1 | kWindow2},
     {"mw/1/null-with-length", "IBV-190", "refuses ibv_bind_mw() with a length but without a region", bind_null_with_length, kWindow1},

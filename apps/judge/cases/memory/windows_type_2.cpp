@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about memory windows of type 2, which a request of the send queue binds and invalidates.
-#include "judge/cases/cases.hpp"
 #include "judge/cases/memory/windows.hpp"
 
 namespace iwarp::judge::windows::type_2 {
@@ -115,26 +114,11 @@ void invalidate_of_other_qp(Judge& j) {
 
 // clang-format off
 constexpr Case kCases[] = {
-    {"mw/2/unbound", "IBV-182", "refuses a Read with the rkey of an unbound window", unbound<kType2>, kWindow2},
-    {"mw/2/read", "IBV-51 IBV-183 IBV-194", "permits a Read through a window that was bound for Reads", permits<kType2, kRead, kReadIt>, kWindow2},
-    {"mw/2/write", "IBV-183 IBV-194", "permits a Write through a window that was bound for Writes", permits<kType2, kWrite, kWriteIt>, kWindow2},
-    {"mw/2/atomic", "IBV-183", "permits an atomic through a window that was bound for atomics", permits<kType2, kAtomic, kAddToIt>, kWindow2 | kAtomics},
-    {"mw/2/read-denied", "IBV-194", "refuses a Read through a window that was bound for Writes only", denies<kType2, kWrite, kReadIt>, kWindow2},
-    {"mw/2/write-denied", "IBV-194", "refuses a Write through a window that was bound for Reads only", denies<kType2, kRead, kWriteIt>, kWindow2},
-    {"mw/2/before", "IBV-183", "refuses a Read that starts before a window", outside<kType2, kMiddle - 1, 2>, kWindow2},
-    {"mw/2/after", "IBV-183", "refuses a Read that ends past a window", outside<kType2, 2 * kMiddle - 1, 2>, kWindow2},
-    {"mw/2/whole-region", "IBV-203", "binds a window to a whole region", whole_region<kType2>, kWindow2},
-    {"mw/2/bind-without-right", "IBV-136 IBV-197 IBV-318", "does not bind a window to a region without IBV_ACCESS_MW_BIND", bind_fails<kType2, kUnbindable, kRead, kMiddle, kMiddle>, kWindow2},
-    {"mw/2/bind-write-without-local", "IBV-193 IBV-318", "does not bind a window for Writes to a region without local write", bind_fails<kType2, kNoLocalWrite, kWrite, kMiddle, kMiddle>, kWindow2},
-    {"mw/2/bind-after", "IBV-197 IBV-203 IBV-318", "does not bind a window that exceeds its region", bind_fails<kType2, kBindable, kRead, kMiddle, kPage>, kWindow2},
+    JUDGE_WINDOW_ACCESS(2),
     {"mw/2/wrong-flags", "IBV-206", "refuses an access flag that no window supports", bind_fails<kType2, kBindable, kRead | IBV_ACCESS_MW_BIND, kMiddle, kMiddle>, kWindow2},
     {"mw/2/bind-length-zero", "IBV-318", "does not bind a window of type 2 to 0 bytes", bind_fails<kType2, kBindable, kRead, kMiddle, 0>, kWindow2},
     {"mw/2/old-key", "IBV-188 IBV-209", "uses the rkey that the bind request specifies", old_key<kType2>, kWindow2},
-    {"mw/2/region", "IBV-183", "keeps the region's own rkey valid while a window is bound to it", region_remains<kType2>, kWindow2},
-    {"mw/2/dereg-bound", "IBV-148", "refuses to deregister a region while a window is bound to it", dereg_bound<kType2>, kWindow2},
-    {"mw/2/dealloc-bound", "IBV-187", "unbinds a window when it is deallocated", dealloc_bound<kType2>, kWindow2},
-    {"mw/2/send-after-bind", "IBV-189 IBV-196", "binds a window before it executes the next Send", send_follows<kType2>, kWindow2},
-    {"mw/2/foreign-region", "IBV-199", "refuses to bind a window to a region of another protection domain", foreign_region<kType2>, kWindow2},
+    JUDGE_WINDOW_LIFE(2),
     {"mw/2/bound", "IBV-200", "refuses to bind a window of type 2 that is already bound", bind_bound, kWindow2},
     {"mw/2/invalidate", "IBV-185 IBV-521", "invalidates a window by IBV_WR_LOCAL_INV", local_invalidate, kWindow2},
     {"mw/2/invalidate-unbound", "IBV-205", "completes an invalidation of a window that is not bound", invalidate_unbound, kWindow2},
