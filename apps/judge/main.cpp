@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The judge of devices: runs the cases on one device of this machine and reports what is wrong.
+// The judge of devices: chooses cases, runs them on one device of this machine, and reports what is
+// wrong.
 #include <fmt/format.h>
-#include <sys/utsname.h>
 
 #include <algorithm>
-#include <cstring>
+#include <ranges>
 
 #include "command_line/error.hpp"
 #include "command_line/program.hpp"
@@ -14,8 +14,8 @@
 #include "judge/command/options.hpp"
 #include "judge/generated/program.hpp"
 #include "judge/litmus/runner.hpp"
+#include "judge/report/examine.hpp"
 #include "judge/report/report.hpp"
-#include "judge/tools/objects.hpp"
 #include "report/file.hpp"
 #include "report/options.hpp"
 
@@ -38,136 +38,31 @@ struct Options : report::Options, DeviceOptions {
   }
 };
 
-/// The cases in the order of the tables, but the areas together.
-std::vector<const Case*> select_cases(const Options& options) {
-  std::vector<std::string_view> areas;
-  std::vector<const Case*> out;
-  const auto area_of = [](const Case* what) { return what->id.substr(0, what->id.find('/')); };
-  std::vector<bool> is_used(options.only.size());
-  for (const auto table : all_cases()) {
-    for (const Case& what : table) {
-      bool is_chosen = options.only.empty();
-      for (std::size_t i = 0; i < options.only.size(); ++i) {
-        if (!what.id.starts_with(options.only[i])) continue;
-        is_used[i] = is_chosen = true;
-      }
-      if (!is_chosen || (what.is_dangerous && !options.dangerous)) continue;
-      out.push_back(&what);
-      const auto area = area_of(&what);
-      if (std::ranges::find(areas, area) == areas.end()) areas.push_back(area);
+/// What a run judges: cases, or sequences that are generated.
+struct Choice {
+  std::vector<const Case*> cases;
+  std::optional<generated::Choice> sequences;
+};
+
+std::vector<const Case*> choose_cases(const Options& options) {
+  const auto cases = std::views::join(all_cases());
+  for (const std::string& prefix : options.only) {
+    if (std::ranges::any_of(cases, [&](const Case& one) { return one.id.starts_with(prefix); })) {
+      continue;
     }
+    throw UsageError(fmt::format("no case id begins with \"{}\" (--list shows all cases)", prefix));
   }
-  for (std::size_t i = 0; i < is_used.size(); ++i) {
-    if (is_used[i]) continue;
-    throw UsageError(
-        fmt::format("no case id begins with \"{}\" (--list shows all cases)", options.only[i]));
+  std::vector<const Case*> out;
+  for (const Case& one : cases) {
+    const auto is_prefix = [&](const std::string& text) { return one.id.starts_with(text); };
+    const bool is_chosen = options.only.empty() || std::ranges::any_of(options.only, is_prefix);
+    if (is_chosen && (!one.is_dangerous || options.dangerous)) out.push_back(&one);
   }
   if (out.empty()) throw UsageError("the cases that --only selects require --dangerous");
-  std::vector<const Case*> sorted;
-  sorted.reserve(out.size());
-  for (const std::string_view area : areas) {
-    std::ranges::copy_if(out, std::back_inserter(sorted),
-                         [&](const Case* what) { return area_of(what) == area; });
-  }
-  return sorted;
-}
-
-std::string_view transport_name(ibv_transport_type transport) {
-  if (transport == IBV_TRANSPORT_IWARP) return "iWARP";
-  return transport == IBV_TRANSPORT_IB ? "InfiniBand or RoCE" : "another transport";
-}
-
-/// Finds out about the device before the first case. What makes all cases impossible ends the case
-/// as not applicable, with the text that the user sees.
-void examine(Judge& judge) {
-  const auto impossible = [&](const std::string& why) { judge.not_applicable(why); };
-  const Target& target = judge.target();
-  const auto names = judge.devices();
-  if (std::ranges::find(names, target.device) == names.end()) {
-    impossible(fmt::format("unknown device \"{}\" ({})", target.device,
-                           names.empty()
-                               ? "this machine has no RDMA device; iwarp conform --as iwarp or "
-                                 "--as roce judges the device of iwarp run"
-                               : fmt::format("the devices are: {}", fmt::join(names, " "))));
-  }
-  const Context context(ibv_open_device(judge.device()));
-  if (!context) {
-    const int code = errno;
-    impossible(fmt::format("{}: ibv_open_device: {}{}", target.device, errno_name(code),
-                           code == EACCES || code == EPERM
-                               ? " (the user needs access to /dev/infiniband/uverbs*)"
-                               : ""));
-  }
-  ibv_device_attr device{};
-  ibv_port_attr port{};
-  if (const int code = ibv_query_device(context.get(), &device); code != 0) {
-    impossible(fmt::format("{}: ibv_query_device: {}", target.device, errno_name(code)));
-  }
-  if (target.port > device.phys_port_cnt) {
-    impossible(fmt::format("--port {}: the last port of {} is {}", target.port, target.device,
-                           device.phys_port_cnt));
-  }
-  if (const int code = ibv_query_port(context.get(), target.port, &port); code != 0) {
-    impossible(fmt::format("{}: ibv_query_port: {}", target.device, errno_name(code)));
-  }
-  if (target.gid_index >= port.gid_tbl_len) {
-    impossible(fmt::format("--gid-index {}: the GID table of {} has {} entries", target.gid_index,
-                           target.device, port.gid_tbl_len));
-  }
-  judge.expect_text("transport", transport_name(judge.device()->transport_type), {});
-  judge.expect_text("firmware", device.fw_ver, {});
-}
-
-constexpr Case kExamine{.id = "", .title = "", .run = examine};
-
-/// Returns what the run judges, for the head of the report. Throws UsageError if the device cannot
-/// be judged.
-std::vector<std::pair<std::string, std::string>> examine_device(const Options& options) {
-  const Result result = run_case(kExamine, options.target(), options.limit());
-  if (result.verdict == report::Outcome::kNotApplicable) throw UsageError(result.why);
-  if (!result.why.empty()) throw UsageError(fmt::format("{}: {}", options.device, result.why));
-  std::vector<std::pair<std::string, std::string>> out{{"device", options.device}};
-  for (const Observation& one : result.observations) out.emplace_back(one.step, one.observed);
-  utsname machine{};
-  ::uname(&machine);
-  out.emplace_back("kernel", machine.release);
   return out;
 }
 
-/// Runs the cases until the end, a stop signal or the disappearance of the device.
-void run_cases(const Options& options, const std::vector<const Case*>& cases,
-               report::TextReport& text, report::Report& report) {
-  const auto start = std::chrono::steady_clock::now();
-  for (const Case* what : cases) {
-    text.begins(what->id);
-    try {
-      const Result result = run_case(*what, options.target(), options.limit());
-      report.entries.push_back(entry_of(result));
-      if (options.lines) report::show(lines_of(result));
-      if (result.is_gone) report.ended_early = "the device " + options.device + " is gone";
-    } catch (const apps::Interrupted&) {
-      report.ended_early = "interrupted";
-    }
-    if (report.ended_early != "interrupted") text.ended(report.entries.back());
-    if (!report.ended_early.empty()) break;
-  }
-  report.took = std::chrono::steady_clock::now() - start;
-}
-
-/// Runs the generated sequences, and writes the program of the one that differs, if any.
-void run_sequences(const Options& options, generated::Choice choice, report::TextReport& text,
-                   report::Report& report) {
-  const auto start = std::chrono::steady_clock::now();
-  std::optional<report::ReportFile> program;
-  if (!options.program.empty()) program.emplace(options.program);
-  choice.as_roce = report.about[1].second != transport_name(IBV_TRANSPORT_IWARP);
-  const auto found = generated::run(choice, options.target(), report);
-  if (found && program) program->write(c_program(*found));
-  for (const report::Entry& entry : report.entries) text.ended(entry);
-  report.took = std::chrono::steady_clock::now() - start;
-}
-
-generated::Choice choice_of(const Options& options) {
+generated::Choice choose_sequences(const Options& options) {
   auto choice = generated::parse_seeds(*options.generated);
   if (!choice) {
     throw UsageError(fmt::format("--generated={}: not FIRST..LAST", *options.generated));
@@ -179,45 +74,93 @@ generated::Choice choice_of(const Options& options) {
   return *choice;
 }
 
-int list_cases(const Options& options) {
+Choice choose(const Options& options) {
+  if (options.generated) return {.cases = {}, .sequences = choose_sequences(options)};
+  return {.cases = choose_cases(options), .sequences = std::nullopt};
+}
+
+int list(const Options& options, const Choice& choice) {
   std::vector<report::Entry> entries;
-  if (options.generated) entries = generated::kinds(choice_of(options));
-  if (!options.generated) {
-    for (const Case* what : select_cases(options)) entries.push_back(entry_of(*what));
-  }
-  if (!options.json) {
+  if (choice.sequences) entries = generated::kinds(*choice.sequences);
+  for (const Case* what : choice.cases) entries.push_back(entry_of(*what));
+  if (options.json) {
+    report::ReportFile(*options.json).write(list_as_json(entries));
+  } else {
     report::show(list_as_text(entries));
-    return 0;
   }
-  report::ReportFile(*options.json).write(list_as_json(entries));
   return 0;
 }
 
-int run_judge(const Options& options) {
-  if (options.list) return list_cases(options);
-  if (options.device.empty()) throw UsageError("--device is missing (ibv_devices lists them)");
-  if (options.litmus) {
-    examine_device(options);
-    return litmus::run_files(options.target(),
-                             {*options.litmus, options.runs, options.seed, options.json});
+/// Runs the cases until the end, a stop signal or the disappearance of the device.
+void run_cases(const Options& options, const std::vector<const Case*>& cases,
+               report::TextReport& text, report::Report& report) {
+  for (const Case* what : cases) {
+    text.begins(what->id);
+    try {
+      const Result result = run_case(*what, options.target(), options.limit());
+      report.entries.push_back(entry_of(result));
+      if (options.lines) report::show(lines_of(result));
+      if (result.is_gone) report.ended_early = "the device " + options.device + " is gone";
+    } catch (const apps::Interrupted&) {
+      report.ended_early = "interrupted";
+      return;
+    }
+    text.ended(report.entries.back());
+    if (!report.ended_early.empty()) return;
   }
-  std::vector<const Case*> cases;
-  std::optional<generated::Choice> choice;
-  if (options.generated) choice = choice_of(options);
-  if (!options.generated) cases = select_cases(options);
+}
+
+/// Runs the sequences, and writes the program of the one that differs, if any.
+void run_sequences(const Options& options, const generated::Choice& choice,
+                   report::TextReport& text, report::Report& report) {
+  std::optional<report::ReportFile> program;
+  if (!options.program.empty()) program.emplace(options.program);
+  const auto found = generated::run(choice, options.target(), report);
+  if (found && program) program->write(c_program(*found));
+  for (const report::Entry& entry : report.entries) text.ended(entry);
+}
+
+report::Report run(const Options& options, Choice& choice, report::TextReport& text) {
+  Examined device = examine(options.target(), options.limit());
+  report::Report report{.about = std::move(device.about),
+                        .others = {report::Outcome::kRefused, report::Outcome::kNotApplicable}};
+  const auto start = std::chrono::steady_clock::now();
+  if (choice.sequences) {
+    choice.sequences->as_roce = !device.is_iwarp;
+    run_sequences(options, *choice.sequences, text, report);
+  } else {
+    run_cases(options, choice.cases, text, report);
+  }
+  report.took = std::chrono::steady_clock::now() - start;
+  return report;
+}
+
+int run_litmus(const Options& options) {
+  examine(options.target(), options.limit());
+  return litmus::run_files(options.target(),
+                           {*options.litmus, options.runs, options.seed, options.json});
+}
+
+/// From the options to the exit status: chooses, runs, and reports.
+int run_judge(const Options& options) {
+  if (!options.list && options.device.empty()) {
+    throw UsageError("--device is missing (ibv_devices lists them)");
+  }
+  if (!options.list && options.litmus) return run_litmus(options);
+  Choice choice = choose(options);
+  if (options.list) return list(options, choice);
+
   report::ReportFiles files(options.json, options.junit);
   apps::catch_stop_signals();
   const auto date = report::now();
-  report::Report report{.about = examine_device(options),
-                        .others = {report::Outcome::kRefused, report::Outcome::kNotApplicable}};
   const bool has_text = !options.only_json() && !options.lines;
   report::TextReport text(
       [&](std::string_view out) {
         if (has_text) report::show(out);
       },
       report::is_coloured());
-  if (choice) run_sequences(options, *choice, text, report);
-  if (!choice) run_cases(options, cases, text, report);
+  const report::Report report = run(options, choice, text);
+
   text.summary(report);
   if (options.lines && !report.ended_early.empty()) {
     fmt::print(stderr, "ended early: {}\n", report.ended_early);
@@ -234,9 +177,7 @@ void describe(apps::cli::Command& root) {
   root.summary =
       "Judge an RDMA device of this machine through the C interface of libibverbs and librdmacm";
   std::vector<std::string> ids;
-  for (const auto table : all_cases()) {
-    for (const Case& what : table) ids.emplace_back(what.id);
-  }
+  for (const Case& what : std::views::join(all_cases())) ids.emplace_back(what.id);
   add_device_options(root, *options);
   root.begin_group("");
   report::add_options(root, *options, std::move(ids));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forks a process for a case. The process sends each comparison as a line of JSON through a pipe,
-// so that a crash loses no earlier comparison.
+// so that a crash loses no earlier comparison, and its answers with the last line.
 #include "judge/frame/run.hpp"
 
 #include <fcntl.h>
@@ -33,15 +33,16 @@ void write_line(int fd, const Json& value) {
 }
 
 /// Returns the line that ends the report of the case.
-Json judge_case(const std::function<void(Judge&)>& run, const Target& target, int fd) {
-  const auto end = [](const char* verdict, const std::string& why) {
-    return Json{{"end", verdict}, {"why", why}};
+Json judge_case(const std::function<Answers(Judge&)>& run, const Target& target, int fd) {
+  Answers answers;
+  const auto end = [&](const char* verdict, const std::string& why) {
+    return Json{{"end", verdict}, {"why", why}, {"answers", answers}};
   };
   Judge judge(target, [&](const Observation& one) {
     write_line(fd, Json{one.step, one.observed, one.expected, one.is_right});
   });
   try {
-    run(judge);
+    answers = run(judge);
   } catch (const Ended&) {
     return end("done", "");
   } catch (const Refused& refused) {
@@ -54,7 +55,7 @@ Json judge_case(const std::function<void(Judge&)>& run, const Target& target, in
   return end("done", "");
 }
 
-[[noreturn]] void run_child(const std::function<void(Judge&)>& run, const Target& target, int fd,
+[[noreturn]] void run_child(const std::function<Answers(Judge&)>& run, const Target& target, int fd,
                             pid_t parent) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -94,6 +95,7 @@ void add_line(std::string_view line, Result& result) {
     result.observations.push_back({value[0], value[1], value[2], value[3]});
     if (!result.observations.back().is_right) result.verdict = Verdict::kFail;
   } else if (value.is_object()) {
+    result.answers = value["answers"].get<Answers>();
     result.is_gone = value["end"] == "gone";
     if (result.is_gone) result.verdict = Verdict::kFail;
     if (result.verdict == Verdict::kFail && !result.is_gone) return;
@@ -114,7 +116,7 @@ void fail(Result& result, std::string_view how) {
 
 }  // namespace
 
-Result run_in_child(const std::function<void(Judge&)>& run, const Target& target,
+Result run_in_child(const std::function<Answers(Judge&)>& run, const Target& target,
                     std::chrono::nanoseconds limit) {
   Result result;
   const auto start = std::chrono::steady_clock::now();
@@ -157,6 +159,7 @@ Result run_case(const Case& what, const Target& target, std::chrono::nanoseconds
       [&what](Judge& judge) {
         judge.require_needs(what.needs);
         what.run(judge);
+        return Answers();
       },
       target, limit);
   result.what = &what;

@@ -18,32 +18,33 @@ namespace report = apps::report;
 
 constexpr std::chrono::minutes kLimit{3};  // for one sequence, which may wait for retries
 
-/// Runs a plan in a child process.
-Result run_plan(const Plan& plan, const Target& target) {
-  return run_in_child(
-      [&plan](Judge& judge) {
-        const auto difference = execute(judge, plan);
-        if (!difference) return;
-        judge.expect_text("line", difference->line, {difference->line});
-        judge.expect_true("missing", difference->is_missing, "");
-        judge.expect_text("difference", difference->what, {"what the model predicts"});
-      },
-      target, kLimit);
-}
+/// The result of a plan, and the difference if the verdict is kFail.
+struct Trial {
+  Result result;
+  Difference difference;
+};
 
-std::string observed(const Result& result, std::string_view step) {
-  const auto found = std::ranges::find(result.observations, step, &Observation::step);
-  return found != result.observations.end() ? found->observed : "";
-}
-
-Difference difference_of(const Result& result) {
-  Difference out{.what = observed(result, "difference"),
-                 .line = observed(result, "line"),
-                 .is_missing = observed(result, "missing") == "yes"};
-  if (!out.what.empty()) return out;
-  out.what = result.why;  // crashed or stalled
+/// Runs a plan in a child process, which answers with the difference.
+Trial try_plan(const Plan& plan, const Target& target) {
+  const auto run = [&plan](Judge& judge) -> Answers {
+    const auto difference = execute(judge, plan);
+    if (!difference) return {};
+    return {{"what", difference->what},
+            {"line", difference->line},
+            {"missing", difference->is_missing ? "yes" : "no"}};
+  };
+  Trial out{.result = run_in_child(run, target, kLimit), .difference = {}};
+  Result& result = out.result;
+  if (auto& answers = result.answers; !answers.empty()) {
+    result.verdict = Verdict::kFail;
+    out.difference = {answers["what"], answers["line"], answers["missing"] == "yes"};
+    return out;
+  }
+  out.difference.what = result.why;  // crashed or stalled
   const auto wrong = std::ranges::find(result.observations, false, &Observation::is_right);
-  if (wrong != result.observations.end()) out.what = wrong->step + ": " + wrong->observed;
+  if (wrong != result.observations.end()) {
+    out.difference.what = wrong->step + ": " + wrong->observed;  // a call that sets up an end
+  }
   return out;
 }
 
@@ -72,10 +73,9 @@ class Shrinker {
 
  private:
   /// Makes `candidate` the best plan if it differs in the same way.
-  bool try_plan(Plan candidate) {
-    const Result result = run_plan(candidate, target_);
+  bool accepts(Plan candidate) {
+    auto [result, difference] = try_plan(candidate, target_);
     if (result.verdict != Verdict::kFail) return false;
-    Difference difference = difference_of(result);
     if (kind_of(difference.what) != kind_) return false;
     if (difference.line.empty() && !best_.difference.line.empty()) return false;
     best_ = {std::move(candidate), std::move(difference)};
@@ -91,7 +91,7 @@ class Shrinker {
       Plan candidate = best_.plan;
       candidate.steps.resize(middle);
       candidate.steps.push_back({.kind = Step::Kind::kSettle});
-      if (try_plan(std::move(candidate))) {
+      if (accepts(std::move(candidate))) {
         high = middle;
       } else {
         low = middle;
@@ -107,7 +107,7 @@ class Shrinker {
     const auto at = static_cast<std::ptrdiff_t>(i);
     Plan candidate = best_.plan;
     candidate.steps.erase(candidate.steps.begin() + at);
-    if (try_plan(std::move(candidate))) return true;
+    if (accepts(std::move(candidate))) return true;
     return drop_elements(i, &Step::requests) || drop_elements(i, &Step::receives);
   }
 
@@ -119,7 +119,7 @@ class Shrinker {
       Plan candidate = best_.plan;
       auto& elements = candidate.steps[i].*list;
       elements.erase(elements.begin() + static_cast<std::ptrdiff_t>(k));
-      has_changed = try_plan(std::move(candidate)) || has_changed;
+      has_changed = accepts(std::move(candidate)) || has_changed;
     }
     return has_changed;
   }
@@ -187,7 +187,7 @@ std::optional<Finding> run(const Choice& choice, const Target& target, report::R
       const std::string_view id = ids()[plan.trouble];
       const auto entry = std::ranges::find(report.entries, id, &report::Entry::id);
       if (entry == report.entries.end()) continue;
-      const Result result = run_plan(plan, target);
+      auto [result, difference] = try_plan(plan, target);
       entry->took += result.took;
       entry->outcome = result.verdict;
       entry->why = result.why;
@@ -199,8 +199,8 @@ std::optional<Finding> run(const Choice& choice, const Target& target, report::R
       report.ended_early = "the device differs from the model";
       entry->steps = {{.call = fmt::format("the sequence of seed {}", seed),
                        .expected = "what the model predicts",
-                       .observed = difference_of(result).what}};
-      Finding found = Shrinker({std::move(plan), difference_of(result)}, target).shrunk();
+                       .observed = difference.what}};
+      Finding found = Shrinker({std::move(plan), std::move(difference)}, target).shrunk();
       entry->record =
           fmt::format("{}difference: {}\n", describe(found.plan), found.difference.what);
       return found;
