@@ -451,10 +451,11 @@ int rdma_set_local_ece(rdma_cm_id* id, ibv_ece* ece) {
 }
 
 int rdma_disconnect(rdma_cm_id* id) {
-  if (Core* const core = Core::existing(); core != nullptr && core->hooks() != nullptr) {
-    core->hooks()->changing_state();
-  }
-  return cm_result([&] { return disconnect(CmId::of(id)); });
+  return cm_result([&] {
+    Core* const core = Core::existing();
+    if (core != nullptr && core->hooks() != nullptr) core->hooks()->changing_state();
+    return disconnect(CmId::of(id));
+  });
 }
 
 /// Checks the state of the id. Sends nothing, because in iWARP the MPA Reply has already

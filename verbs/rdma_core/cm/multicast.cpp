@@ -95,7 +95,8 @@ int join_with(CmId& id, const rdma_cm_join_mc_attr_ex& attr, void* context) {
 void detach_groups(CmId& id) {
   if (id.abi.qp == nullptr || !id.alive()) return;
   for (const CmId::Group& group : id.groups) {
-    if (!group.only_sends) (void)Qp::of(id.abi.qp).detach(group.address);
+    if (group.only_sends) continue;
+    (void)guarded([&] { return Qp::of(id.abi.qp).detach(group.address); });
   }
 }
 

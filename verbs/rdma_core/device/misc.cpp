@@ -16,6 +16,7 @@
 namespace {
 
 using iwarp::rdma_core::minus_one;
+using iwarp::rdma_core::or_no_memory;
 
 /// Returns the mount point of sysfs, without a slash at the end.
 std::string sysfs_path() {
@@ -50,13 +51,15 @@ int ibv_dofork_range(void* base, std::size_t size);
 int private_ibv_query_gid_type(ibv_context* context, std::uint8_t port, unsigned index, int* type);
 
 const char* ibv_get_sysfs_path() {
-  static const auto& path = *new std::string(sysfs_path());
-  return path.c_str();
+  return or_no_memory([] {
+    static const auto& path = *new std::string(sysfs_path());
+    return path.c_str();
+  });
 }
 
 int ibv_read_sysfs_file(const char* dir, const char* file, char* buf, std::size_t size) {
-  const auto path = std::string(dir) + '/' + file;
-  ssize_t count = read_start(path.c_str(), buf, size);
+  ssize_t count =
+      or_no_memory([=] { return read_start((std::string(dir) + '/' + file).c_str(), buf, size); });
   if (count < 0) return -1;
   const bool has_newline = count > 0 && buf[count - 1] == '\n';
   if (has_newline) --count;

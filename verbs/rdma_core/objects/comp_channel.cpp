@@ -74,23 +74,25 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** cq, void** cq_context) 
   CompChannel& self = CompChannel::of(channel);
   if (!self.context.alive()) return minus_one(EIO);
   const Visit visit(self);
-  Hooks* const hooks = self.context.hooks;
-  if (hooks != nullptr) hooks->sleeping(self, is_blocking(channel->fd));
-  Cq* found = nullptr;
-  while (found == nullptr) {
-    const auto core = next(self);
-    if (!core) return minus_one(core.error());
-    // If the completion queue is being destroyed, with_queue() does not call the function, so the
-    // loop waits for another event.
-    self.context.core.with_queue<Cq>(*core, [&](Cq& queue) {
-      found = &queue;
-      queue.comp_events.fetch_add(1);
-    });
-  }
-  if (hooks != nullptr) hooks->took_event(*found);
-  *cq = found->handle();
-  *cq_context = found->abi.cq_context;
-  return 0;
+  return or_no_memory([&] {
+    Hooks* const hooks = self.context.hooks;
+    if (hooks != nullptr) hooks->sleeping(self, is_blocking(channel->fd));
+    Cq* found = nullptr;
+    while (found == nullptr) {
+      const auto core = next(self);
+      if (!core) return minus_one(core.error());
+      // If the completion queue is being destroyed, with_queue() does not call the function, so the
+      // loop waits for another event.
+      self.context.core.with_queue<Cq>(*core, [&](Cq& queue) {
+        found = &queue;
+        queue.comp_events.fetch_add(1);
+      });
+    }
+    if (hooks != nullptr) hooks->took_event(*found);
+    *cq = found->handle();
+    *cq_context = found->abi.cq_context;
+    return 0;
+  });
 }
 
 // [IBV-216]

@@ -87,10 +87,14 @@ std::uint32_t wc_data(const verbs::WorkCompletion& wc) {
 
 std::uint32_t wc_vendor_err(Core& core, const verbs::WorkCompletion& wc) {
   if (wc.status == WcStatus::kSuccess) return 0;
-  for (const auto& service : core.services()) {
-    if (const std::uint32_t error = service->vendor_error(wc.qp_num)) return error;
-  }
-  return 0;
+  std::uint32_t out = 0;
+  // Ignores the result, because a poll must not lose the completion for lack of memory.
+  (void)guarded([&] {
+    for (const auto& service : core.services()) {
+      if (out == 0) out = service->vendor_error(wc.qp_num);
+    }
+  });
+  return out;
 }
 
 void report_failure(Core& core, const verbs::WorkCompletion& wc) {

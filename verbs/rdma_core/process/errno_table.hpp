@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Converts the error codes of the layers below (verbs::Errc and others) to errno values. Those
-// layers do not use errno.
+// layers do not use errno. Also ends exceptions, none of which may reach a program in C.
 #pragma once
 
 #include <cerrno>
@@ -39,6 +39,24 @@ int guarded(Function function) noexcept {
     return refused(error.code());
   } catch (...) {
     return EIO;
+  }
+}
+
+/// Calls `function` and returns its result. If memory runs out, sets errno to ENOMEM and returns
+/// null, false or -1. Unlike guarded(), is not noexcept and catches no other exception, because the
+/// C library cancels a thread by unwinding its stack.
+template <typename Function>
+auto or_no_memory(Function function) {
+  using Result = std::invoke_result_t<Function&>;
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    errno = ENOMEM;
+  }
+  if constexpr (std::is_pointer_v<Result> || std::is_same_v<Result, bool>) {
+    return Result{};
+  } else if constexpr (!std::is_void_v<Result>) {
+    return Result{-1};
   }
 }
 

@@ -48,15 +48,15 @@ std::string with_command(std::string why, const char* call, int code) {
 /// Implements refuse() and refused() for features. `code` is the errno of the call, or 0.
 void log_unsupported(std::string_view what, std::string_view why, int code) {
   CallSite::explain();
-  if (!is_logged(verbs::LogLevel::kWarning) ||
-      !line_limit().admits_once(std::hash<std::string_view>{}(what))) {
-    return;
-  }
-  say({.level = verbs::LogLevel::kWarning,
-       .event = "not_supported",
-       .message =
-           with_command(fmt::format("{} is not supported: {}", what, why), CallSite::call(), code),
-       .fields = {{"what", std::string(what)}, {"why", std::string(why)}}});
+  if (!is_logged(verbs::LogLevel::kWarning)) return;
+  or_no_memory([&] {
+    if (!line_limit().admits_once(std::hash<std::string_view>{}(what))) return;
+    say({.level = verbs::LogLevel::kWarning,
+         .event = "not_supported",
+         .message = with_command(fmt::format("{} is not supported: {}", what, why),
+                                 CallSite::call(), code),
+         .fields = {{"what", std::string(what)}, {"why", std::string(why)}}});
+  });
 }
 
 }  // namespace
@@ -95,28 +95,26 @@ int log_refused(int code, std::size_t reason, fmt::string_view why,
   if (call == nullptr || CallSite::is_explained()) return code;
   CallSite::explain();
   if (!is_logged(verbs::LogLevel::kWarning)) return code;
-  try {
+  // The call fails with `code` even if there is no memory for the line.
+  or_no_memory([&] {
     const auto line = reason * 31 + std::hash<const void*>{}(CallSite::current());
-    if (!line_limit().admits(line, std::chrono::steady_clock::now())) return code;
+    if (!line_limit().admits(line, std::chrono::steady_clock::now())) return;
     say({.level = verbs::LogLevel::kWarning,
          .event = "refused_call",
          .message = std::string(call) + ": " + with_command(fmt::vformat(why, args), call, code),
          .fields = {{"call", call}, {"error", std::generic_category().message(code)}}});
-  } catch (...) {
-    return code;  // The call fails with `code` even if there is no memory for the line.
-  }
+  });
   return code;
 }
 
 int refused(const std::error_code& error) noexcept {
   const int code = to_errno(error);
   if (code == 0 || CallSite::call() == nullptr) return code;
-  try {
+  or_no_memory([&] {
     const std::string text = error.message();
-    return log_refused(code, std::hash<std::string>{}(text), "{}", fmt::make_format_args(text));
-  } catch (const std::bad_alloc&) {
-    return code;
-  }
+    log_refused(code, std::hash<std::string>{}(text), "{}", fmt::make_format_args(text));
+  });
+  return code;
 }
 
 void explain_failure(int code) noexcept {

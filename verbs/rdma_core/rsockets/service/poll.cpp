@@ -165,17 +165,22 @@ int counted_or_errno(Function function) noexcept {
   return code == 0 ? count : minus_one(code);
 }
 
+// Without memory for a Service, there is no rsocket.
+bool has_rsockets() {
+  return or_no_memory([] { return Service::get().has_any(); });
+}
+
 }  // namespace
 
 extern "C" {
 
 int rpoll(pollfd* fds, nfds_t count, int timeout) {
-  if (!Service::get().has_any()) return ::poll(fds, count, timeout);
+  if (!has_rsockets()) return ::poll(fds, count, timeout);
   return counted_or_errno([&] { return rsockets::poll(std::span(fds, count), timeout); });
 }
 
 int rselect(int limit, fd_set* read, fd_set* write, fd_set* except, timeval* timeout) {
-  if (!Service::get().has_any()) return ::select(limit, read, write, except, timeout);
+  if (!has_rsockets()) return ::select(limit, read, write, except, timeout);
   return counted_or_errno([&] { return rsockets::select(limit, read, write, except, timeout); });
 }
 
