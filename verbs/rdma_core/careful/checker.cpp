@@ -20,6 +20,7 @@
 #include "iwarp/net/unique_fd.hpp"
 #include "objects/work_completion.hpp"
 #include "process/call_site.hpp"
+#include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 #include "qp/rc.hpp"
 #include "qp/ud.hpp"
@@ -54,8 +55,10 @@ constexpr std::array<std::string_view, 2> kOwn{"libibverbs.", "librdmacm."};
 /// Returns whether the call was made from a file (program or library) whose name begins with one of
 /// `files`.
 bool is_in(const void* return_address, std::span<const std::string_view> files) {
-  const std::string file = module_of(return_address);
-  return std::ranges::any_of(files, [&](auto start) { return file.starts_with(start); });
+  return or_no_memory([&] {
+    const std::string file = module_of(return_address);
+    return std::ranges::any_of(files, [&](auto start) { return file.starts_with(start); });
+  });
 }
 
 bool is_in(Site site, std::span<const std::string_view> files) {
@@ -281,8 +284,10 @@ void Checker::made(Qp& qp) {
 }
 
 void Checker::say(const char* line) {
-  if (!lines_.insert(line).second) return;
-  log_event({.level = verbs::LogLevel::kWarning, .event = "careful", .message = line});
+  or_no_memory([&] {
+    if (!lines_.insert(line).second) return;
+    log_event({.level = verbs::LogLevel::kWarning, .event = "careful", .message = line});
+  });
 }
 
 void Checker::report(const Finding& finding) {

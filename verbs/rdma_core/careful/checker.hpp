@@ -141,7 +141,8 @@ class Checker final : public Hooks {
   static void end_with_main_thread();
   /// Records the result of start_poll() or next_poll(), and returns it.
   int polled(ibv_cq_ex* handle, int code);
-  /// Record requests or receives that are about to be posted. Call with the lock held.
+  /// Record requests or receives that are about to be posted, or none if memory runs out. Call with
+  /// the lock held.
   void sends(Qp& qp, std::span<const SendRequest> requests);
   void receives(const void* queue, std::uint32_t qp, const ibv_recv_wr* wr);
   /// Call before the receive `wr` is posted. If a message has already waited for a receive longer

@@ -4,7 +4,6 @@
 // use.
 #include "careful/ledger.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -70,9 +69,9 @@ void Ledger::check_iova(const RegionFacts& facts, Site site) {
   const auto at = reinterpret_cast<std::uintptr_t>(facts.memory.data()) % kPage;
   if (facts.is_zero_based || facts.iova % kPage == at) return;
   report(check::kIovaMisaligned, site, nullptr,
-         fmt::format("iova {:#x} has offset {} in its page, but the memory has offset {}: an "
-                     "adapter refuses the region with EINVAL (use an iova with offset {})",
-                     facts.iova, facts.iova % kPage, at, at));
+         "iova {:#x} has offset {} in its page, but the memory has offset {}: an adapter refuses "
+         "the region with EINVAL (use an iova with offset {})",
+         facts.iova, facts.iova % kPage, at, at);
 }
 
 void Ledger::registered(std::uint32_t key, const RegionFacts& facts, Site site) {
@@ -87,8 +86,8 @@ void Ledger::deregistered(std::uint32_t key, Site site) {
            "a region is deregistered while a request that uses it is outstanding (poll the "
            "completion of the request first)");
   }
-  regions_.erase(key);
   dead_.emplace_back(key, site);
+  regions_.erase(key);
   if (dead_.size() > kMaxDead) dead_.pop_front();
 }
 
@@ -111,10 +110,10 @@ void Ledger::freed(std::uint32_t key, Freed how, Site site) {
   };
   for (auto& [num, qp] : qps_) forget(qp.sends);
   for (auto& [queue, posted] : receives_) forget(posted);
-  report(check::kFreedWhileRegistered, site, region.site,
-         fmt::format("the memory of a {}-byte region {} before the region was deregistered "
-                     "(deregister it first)",
-                     region.memory.size(), kFreedBy[static_cast<std::size_t>(how)]));
+  report(
+      check::kFreedWhileRegistered, site, region.site,
+      "the memory of a {}-byte region {} before the region was deregistered (deregister it first)",
+      region.memory.size(), kFreedBy[static_cast<std::size_t>(how)]);
 }
 
 bool Ledger::is_in_use(std::uint32_t key, Site& by) const {
@@ -285,10 +284,10 @@ void Ledger::check_source(std::uint32_t num, const SendRequest& request,
         const bool waits = other == num && request.is_fenced;
         if (waits || !is_written(under.request.kind)) continue;
         if (!any_overlap(under.buffers, buffer.memory)) continue;
-        report(check::kReadUnfenced, site, under.site,
-               "a Send or Write reads from the buffer of a pending Read or atomic operation (poll "
-               "its completion first, or set IBV_SEND_FENCE if both requests use the same queue "
-               "pair)");
+        report(
+            check::kReadUnfenced, site, under.site,
+            "a Send or Write reads from the buffer of a pending Read or atomic operation (poll its "
+            "completion first, or set IBV_SEND_FENCE if both requests use the same queue pair)");
       }
     }
   }
@@ -339,34 +338,39 @@ void Ledger::sends(std::uint32_t num, std::span<const SendRequest> requests, Sit
              return std::ranges::any_of(entry.second.sends, awaited);
            });
   };
-  for (const SendRequest& request : requests) {
-    auto buffers = request.is_inline ? std::vector<Buffer>() : buffers_of(request.pieces, site);
-    if (request.kind == BufferUse::kAtomic && request.remote % 8 != 0) {
-      report(check::kAtomicMisaligned, site, nullptr,
-             "the remote address of an atomic operation is not a multiple of 8 (align the "
-             "64-bit word in the peer's memory)");
-    }
-    if (is_source(request.kind)) {
-      check_source(num, request, buffers, site);
-      for (Buffer& buffer : buffers) {
-        if (is_settled(buffer.memory)) sum(buffer, site);
+  const auto before = qp.sends.size();
+  try {
+    for (const SendRequest& request : requests) {
+      auto buffers = request.is_inline ? std::vector<Buffer>() : buffers_of(request.pieces, site);
+      if (request.kind == BufferUse::kAtomic && request.remote % 8 != 0) {
+        report(check::kAtomicMisaligned, site, nullptr,
+               "the remote address of an atomic operation is not a multiple of 8 (align the 64-bit "
+               "word in the peer's memory)");
       }
-    } else if (is_written(request.kind)) {
-      check_sink(buffers, site, nullptr);
-      if (is_rnic_ && request.kind == BufferUse::kSink) check_sink_rights(buffers, site);
+      if (is_source(request.kind)) {
+        check_source(num, request, buffers, site);
+        for (Buffer& buffer : buffers) {
+          if (is_settled(buffer.memory)) sum(buffer, site);
+        }
+      } else if (is_written(request.kind)) {
+        check_sink(buffers, site, nullptr);
+        if (is_rnic_ && request.kind == BufferUse::kSink) check_sink_rights(buffers, site);
+      }
+      qp.sends.push_back({request, std::move(buffers), site});
+      if (request.is_signaled) owe(qp.facts.send_cq, site);
     }
-    if (request.is_signaled) owe(qp.facts.send_cq, site);
-    qp.sends.push_back({request, std::move(buffers), site});
+  } catch (...) {
+    not_sent(num, qp.sends.size() - before);
+    throw;
   }
   const bool is_full = qp.sends.size() > qp.facts.max_send;
   const auto in_front = qp.sends | std::views::take(qp.facts.max_send);
   if (!requests.empty() && is_full && std::ranges::none_of(in_front, is_signaled)) {
-    report(
-        check::kNeverSignalled, site, nullptr,
-        fmt::format("the send queue is full (cap.max_send_wr is {}) and contains only unsignaled "
-                    "requests: an adapter frees their slots only when the completion of a later "
-                    "signaled request is polled (set IBV_SEND_SIGNALED on some requests)",
-                    qp.facts.max_send));
+    report(check::kNeverSignalled, site, nullptr,
+           "the send queue is full (cap.max_send_wr is {}) and contains only unsignaled requests: "
+           "an adapter frees their slots only when the completion of a later signaled request is "
+           "polled (set IBV_SEND_SIGNALED on some requests)",
+           qp.facts.max_send);
   }
 }
 
@@ -385,8 +389,8 @@ void Ledger::receives(const void* queue, std::uint32_t num, std::uint64_t wr_id,
   for (Buffer& buffer : buffers) {
     if (receives_at(buffer.memory) == 0) sum(buffer, site);
   }
-  if (queue == queue_of(num)) owe(qps_[num].facts.recv_cq, site);
   receives_[queue].push_back({wr_id, std::move(buffers), site});
+  if (queue == queue_of(num)) owe(qps_[num].facts.recv_cq, site);
 }
 
 void Ledger::not_received(const void* queue, std::uint32_t num, std::size_t count) {
@@ -406,11 +410,10 @@ void Ledger::finish(const Under& under, Site site) {
     if (changed >= buffer.sums.size()) continue;
     const auto block = buffer.block(changed);
     const auto at = block.data() - buffer.memory.data();
-    report(
-        check::kSendChanged, site, under.site,
-        fmt::format("the buffer of a request was changed before the completion was polled: bytes "
-                    "{} to {} of {} changed (poll the completion first)",
-                    at, at + static_cast<std::ptrdiff_t>(block.size()) - 1, buffer.memory.size()));
+    report(check::kSendChanged, site, under.site,
+           "the buffer of a request was changed before the completion was polled: bytes {} to {} "
+           "of {} changed (poll the completion first)",
+           at, at + static_cast<std::ptrdiff_t>(block.size()) - 1, buffer.memory.size());
     return;
   }
 }
@@ -424,12 +427,11 @@ void Ledger::compare_rest(const Receive& receive, std::uint32_t length, Site sit
     const auto size = block_of(buffer.memory.size());
     const auto changed = first_changed(buffer, (taken + size - 1) / size);
     if (changed < buffer.sums.size()) {
-      report(
-          check::kReceiveWritten, site, receive.site,
-          fmt::format("a receive buffer was changed beyond the end of the received message before "
-                      "the completion was polled: byte_len is {}, and a byte at offset {} or "
-                      "higher changed (poll the completion before you write to the buffer)",
-                      length, before + changed * size));
+      report(check::kReceiveWritten, site, receive.site,
+             "a receive buffer was changed beyond the end of the received message before the "
+             "completion was polled: byte_len is {}, and a byte at offset {} or higher changed "
+             "(poll the completion before you write to the buffer)",
+             length, before + changed * size);
       return;
     }
     before += buffer.memory.size();
@@ -442,13 +444,13 @@ void Ledger::completed(const Completed& of, Site site) {
   QueuePair& qp = *found;
   if (of.is_receive) {
     qp.has_failed = qp.has_failed || !of.is_success;
-    auto& posted = receives_[queue_of(of.qp, qp)];
-    const auto receive = std::ranges::find(posted, of.wr_id, &Receive::wr_id);
-    if (receive == posted.end()) return;
+    const auto posted = receives_.find(queue_of(of.qp, qp));
+    if (posted == receives_.end()) return;
+    const auto receive = std::ranges::find(posted->second, of.wr_id, &Receive::wr_id);
+    if (receive == posted->second.end()) return;
     if (qp.facts.srq == nullptr) settle(qp.facts.recv_cq, 1);
-    const Receive done = std::move(*receive);
-    posted.erase(receive);
-    if (of.is_success) compare_rest(done, of.length, site);
+    if (of.is_success) compare_rest(*receive, of.length, site);
+    posted->second.erase(receive);
     return;
   }
   // Finds the request of the completion. The completion also completes all requests that were
@@ -460,13 +462,11 @@ void Ledger::completed(const Completed& of, Site site) {
   const bool was_recovered = last != qp.sends.end() && last->was_recovered;
   qp.has_failed = qp.has_failed || (!of.is_success && !was_recovered);
   if (last == qp.sends.end()) return;
-  const std::deque<Under> done(std::make_move_iterator(qp.sends.begin()),
-                               std::make_move_iterator(last + 1));
-  qp.sends.erase(qp.sends.begin(), last + 1);
-  for (const Under& under : done) {
-    if (under.request.is_signaled) settle(qp.facts.send_cq, 1);
-    if (of.is_success) finish(under, site);
+  for (auto under = qp.sends.begin(); under != last + 1; ++under) {
+    if (under->request.is_signaled) settle(qp.facts.send_cq, 1);
+    if (of.is_success) finish(*under, site);
   }
+  qp.sends.erase(qp.sends.begin(), last + 1);
 }
 
 }  // namespace iwarp::rdma_core::careful

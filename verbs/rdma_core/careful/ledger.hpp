@@ -5,6 +5,8 @@
 // run. The Ledger does not access the device, and reads only registered buffers.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -19,6 +21,7 @@
 
 #include "careful/freed_memory.hpp"
 #include "careful/site.hpp"
+#include "process/errno_table.hpp"
 
 namespace iwarp::rdma_core::careful {
 
@@ -146,7 +149,7 @@ class Ledger {
   void ending_qp(std::uint32_t qp);
   void destroyed_qp(std::uint32_t qp, Site site);
 
-  /// Records requests that are about to be posted.
+  /// Records requests that are about to be posted, or none if memory runs out.
   void sends(std::uint32_t qp, std::span<const SendRequest> requests, Site site);
   /// Removes the last `count` recorded requests, because they could not be posted.
   void not_sent(std::uint32_t qp, std::size_t count);
@@ -239,8 +242,12 @@ class Ledger {
   bool is_ready(std::uint32_t num, const QueuePair& qp) const {
     return !qp.has_failed && !qp.is_ending && is_ready_(num);
   }
-  void report(Check check, Site site, Site begun, std::string what) const {
-    report_({check, site, begun, std::move(what)});
+  /// Reports a Finding, unless memory runs out.
+  template <typename... Args>
+  void report(Check check, Site site, Site begun, fmt::format_string<const Args&...> what,
+              const Args&... args) const {
+    or_no_memory(
+        [&] { report_({check, site, begun, fmt::vformat(what, fmt::make_format_args(args...))}); });
   }
 
   const Report report_;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of class Ledger for completion queues. They check how many completions each queue
 // may still get, and whether the program polls a queue after an event.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "careful/ledger.hpp"
@@ -62,10 +60,10 @@ void Ledger::report_departed(const void* cq, Queue& queue, Site site) {
   queue.left = std::min(queue.left, waiting_(cq));
   if (queue.left == 0 || queue.poller != std::this_thread::get_id()) return;
   report(check::kQueueNotEmptied, site, nullptr,
-         fmt::format("{} completion{} that arrived before the queue was armed {} not polled, and "
-                     "will cause no event: the program may sleep forever (after "
-                     "ibv_req_notify_cq(), poll until the queue is empty)",
-                     queue.left, queue.left == 1 ? "" : "s", queue.left == 1 ? "was" : "were"));
+         "{} completion{} that arrived before the queue was armed {} not polled, and will cause no "
+         "event: the program may sleep forever (after ibv_req_notify_cq(), poll until the queue is "
+         "empty)",
+         queue.left, queue.left == 1 ? "" : "s", queue.left == 1 ? "was" : "were");
   queue.left = 0;
 }
 
@@ -73,10 +71,9 @@ void Ledger::destroyed_cq(const void* cq, std::uint32_t unacknowledged, Site sit
   queues_.erase(cq);
   if (unacknowledged == 0) return;
   report(check::kEventsNotAcknowledged, site, nullptr,
-         fmt::format("a completion queue is destroyed with {} unacknowledged event{}: "
-                     "ibv_destroy_cq() waits until all events are acknowledged (call "
-                     "ibv_ack_cq_events() first)",
-                     unacknowledged, unacknowledged == 1 ? "" : "s"));
+         "a completion queue is destroyed with {} unacknowledged event{}: ibv_destroy_cq() waits "
+         "until all events are acknowledged (call ibv_ack_cq_events() first)",
+         unacknowledged, unacknowledged == 1 ? "" : "s");
 }
 
 void Ledger::owe(const void* cq, Site site) {
@@ -84,9 +81,9 @@ void Ledger::owe(const void* cq, Site site) {
   if (++queue.owed <= queue.capacity || queue.is_reported) return;
   queue.is_reported = true;
   report(check::kCqOverflow, site, nullptr,
-         fmt::format("up to {} completions may be added to a completion queue with a capacity of "
-                     "{} (create the queue with an entry for each outstanding request and receive)",
-                     queue.owed, queue.capacity));
+         "up to {} completions may be added to a completion queue with a capacity of {} (create "
+         "the queue with an entry for each outstanding request and receive)",
+         queue.owed, queue.capacity);
 }
 
 void Ledger::settle(const void* cq, std::size_t count) {

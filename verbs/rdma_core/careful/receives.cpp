@@ -79,8 +79,14 @@ void Checker::report_late(std::uint32_t num, const ibv_recv_wr& wr) {
 }
 
 void Checker::receives(const void* queue, std::uint32_t qp, const ibv_recv_wr* wr) {
-  for (; wr != nullptr; wr = wr->next) {
-    ledger_.receives(queue, qp, wr->wr_id, pieces_of(wr->sg_list, wr->num_sge), call_site());
+  std::size_t recorded = 0;
+  try {
+    for (; wr != nullptr; wr = wr->next, ++recorded) {
+      ledger_.receives(queue, qp, wr->wr_id, pieces_of(wr->sg_list, wr->num_sge), call_site());
+    }
+  } catch (...) {
+    ledger_.not_received(queue, qp, recorded);
+    throw;
   }
 }
 

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "process/call_site.hpp"
+#include "process/errno_table.hpp"
 
 namespace iwarp::rdma_core::careful {
 namespace {
@@ -70,9 +71,11 @@ _Unwind_Reason_Code step(_Unwind_Context* context, void* argument) {
 }  // namespace
 
 Site site_at(const void* address) {
-  Places& of = places();
-  const std::lock_guard lock(of.mutex);
-  return kept(of, {.frames = {address}});
+  return or_no_memory([=] {
+    Places& of = places();
+    const std::lock_guard lock(of.mutex);
+    return kept(of, {.frames = {address}});
+  });
 }
 
 // Unwinds the stack only if the call came from a header function that was not inlined, because
@@ -82,15 +85,18 @@ Site call_site() {
   const void* const return_address = CallSite::current();
   if (return_address == nullptr) return nullptr;
   if (last.site != nullptr && last.call == CallSite::calls()) return last.site;
-  last.call = CallSite::calls();
-  Places& of = places();
-  const std::lock_guard lock(of.mutex);
-  auto [alone, is_new] = of.alone.try_emplace(return_address, nullptr);
-  Walk walk{.place = {.frames = {return_address}}};
-  if (is_new && !is_in_header(return_address)) alone->second = kept(of, walk.place);
-  if (alone->second != nullptr) return last.site = alone->second;
-  (void)_Unwind_Backtrace(step, &walk);
-  return last.site = kept(of, walk.place);
+  last = {.call = CallSite::calls(), .site = nullptr};
+  last.site = or_no_memory([=] {
+    Places& of = places();
+    const std::lock_guard lock(of.mutex);
+    auto [alone, is_new] = of.alone.try_emplace(return_address, nullptr);
+    Walk walk{.place = {.frames = {return_address}}};
+    if (is_new && !is_in_header(return_address)) alone->second = kept(of, walk.place);
+    if (alone->second != nullptr) return alone->second;
+    (void)_Unwind_Backtrace(step, &walk);
+    return kept(of, walk.place);
+  });
+  return last.site;
 }
 
 }  // namespace iwarp::rdma_core::careful

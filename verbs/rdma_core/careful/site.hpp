@@ -25,10 +25,11 @@ struct CallStack {
 /// A pointer to a place. Each place is stored once and never freed.
 using Site = const CallStack*;
 
-/// Returns a place that consists of this address only, without callers. Thread-safe.
+/// Returns a place that consists of this address only, without callers, or null if memory runs out.
+/// Thread-safe.
 Site site_at(const void* address);
-/// If this thread is executing a call of the C interface, returns the place of that call. Otherwise
-/// returns null. Thread-safe.
+/// If this thread is executing a call of the C interface, returns the place of that call.
+/// Otherwise, or if memory runs out, returns null. Thread-safe.
 Site call_site();
 
 /// A place as text. The file and the line are known if the program has debug information and libdw
