@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "adversary/hooks.hpp"
 #include "iwarp/net/quiet_thread.hpp"
@@ -40,11 +39,16 @@ std::size_t Completions::count_arrived(const Queue& queue) {
   return queue.seen + queue.arrived.size() + queue.cq.core->size();
 }
 
-Completions::Queue& Completions::of(Cq& cq) {
+Completions::Queue* Completions::find(const Cq* cq) {
   const std::lock_guard lock(mutex_);
-  auto& queue = queues_[&cq];
-  if (queue == nullptr) queue = std::make_unique<Queue>(choice_.first, cq);
-  return *queue;
+  const auto it = queues_.find(cq);
+  return it != queues_.end() ? it->second.get() : nullptr;
+}
+
+Completions::Queue& Completions::of(Cq& cq) {
+  if (Queue* const queue = find(&cq)) return *queue;
+  const std::lock_guard lock(mutex_);
+  return *queues_.emplace(&cq, std::make_unique<Queue>(choice_.first, cq)).first->second;
 }
 
 // Call with the queue's mutex locked.
@@ -68,10 +72,8 @@ bool Completions::hides(Queue& queue, std::unique_lock<std::mutex>& lock) const 
   }
   if (!queue.dice.one_in(3)) return false;
   queue.hidden_polls = 1 + queue.dice.below(kMostHiddenPolls >> queue.dice.below(6));
-  if (is_recorded()) {
-    note("completion queue " + std::to_string(queue.cq.abi.handle) +
-         " hides its completions from " + std::to_string(queue.hidden_polls) + " polls");
-  }
+  note("completion queue {} hides its completions from {} polls", queue.cq.abi.handle,
+       queue.hidden_polls);
   const std::chrono::microseconds pause(queue.dice.below(kLongestPoll.count()));
   lock.unlock();
   std::this_thread::sleep_for(pause);
@@ -80,6 +82,8 @@ bool Completions::hides(Queue& queue, std::unique_lock<std::mutex>& lock) const 
 
 void Completions::fetch(Queue& queue, Hooks& behind, int count) const {
   std::vector<ibv_wc> found(static_cast<std::size_t>(count));
+  // Reserves the memory first, because the queue of the library will not have these completions.
+  queue.arrived.reserve(queue.arrived.size() + found.size());
   const int got = behind.poll_cq(queue.cq.handle(), count, found.data());
   if (got <= 0) return;
   queue.arrived.insert(queue.arrived.end(), found.begin(), found.begin() + got);
@@ -93,10 +97,9 @@ ibv_wc Completions::take_one(Queue& queue) const {
     const auto any =
         arrived.begin() + static_cast<std::ptrdiff_t>(queue.dice.below(arrived.size()));
     chosen = std::ranges::find(arrived, source(*any), source);
-    if (chosen != arrived.begin() && is_recorded()) {
-      note("the completion with wr_id " + std::to_string(chosen->wr_id) + " of queue pair " +
-           std::to_string(chosen->qp_num) + " overtakes a completion of queue pair " +
-           std::to_string(arrived.front().qp_num));
+    if (chosen != arrived.begin()) {
+      note("the completion with wr_id {} of queue pair {} overtakes a completion of queue pair {}",
+           chosen->wr_id, chosen->qp_num, arrived.front().qp_num);
     }
   }
   const ibv_wc out = *chosen;
@@ -197,10 +200,7 @@ void Completions::fire(Queue& queue, bool has_cause) {
   core.arm(verbs::Notify::kNext);
   if (!has_cause && count_arrived(queue) == queue.before_arming) return;
   verbs::CompletionQueuePort::call_consumer(core);
-  if (is_recorded()) {
-    note("completion queue " + std::to_string(queue.cq.abi.handle) +
-         " delays its completion event");
-  }
+  note("completion queue {} delays its completion event", queue.cq.abi.handle);
 }
 
 void Completions::run() {
@@ -237,14 +237,14 @@ void Completions::hurry() {
 }
 
 void Completions::drop_failed(Qp& qp) {
-  for (Cq* const cq : {qp.send_cq, qp.recv_cq}) {
-    if (cq == nullptr) continue;
-    Queue& queue = of(*cq);
-    const std::lock_guard lock(queue.mutex);
+  for (const Cq* const cq : {qp.send_cq, qp.recv_cq}) {
+    Queue* const queue = find(cq);
+    if (queue == nullptr) continue;
+    const std::lock_guard lock(queue->mutex);
     // Another thread may have armed the queue since hurry(), and the library may have discarded
     // completions, too. Their number is not known, so assume that there is a cause.
-    if (queue.fires_at != Clock::time_point::max()) fire(queue, true);
-    std::erase_if(queue.arrived, [&qp](const ibv_wc& wc) {
+    if (queue->fires_at != Clock::time_point::max()) fire(*queue, true);
+    std::erase_if(queue->arrived, [&qp](const ibv_wc& wc) {
       return wc.qp_num == qp.num() && wc.status != IBV_WC_SUCCESS;
     });
   }

@@ -7,10 +7,10 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "adversary/dice.hpp"
 #include "objects/objects.hpp"
@@ -48,7 +48,7 @@ class Completions {
     Cq& cq;
     std::mutex mutex;  ///< guards the other members; locked after Completions::mutex_
     Dice dice;
-    std::deque<ibv_wc> arrived;  ///< completions that the program has not seen
+    std::vector<ibv_wc> arrived;  ///< completions that the program has not seen
     bool is_extended = false;
     std::size_t seen = 0;     ///< number of completions that polls have returned
     std::size_t visible = 0;  ///< polls hide nothing until this number is reached
@@ -61,6 +61,7 @@ class Completions {
     std::uint64_t hidden_polls = 0;  ///< number of polls that still find nothing
   };
 
+  Queue* find(const Cq* cq);
   Queue& of(Cq& cq);
   static std::size_t count_arrived(const Queue& queue);
   static void look_for_event(Queue& queue);

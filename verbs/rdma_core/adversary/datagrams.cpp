@@ -9,6 +9,7 @@
 
 #include "adversary/dice.hpp"
 #include "adversary/hooks.hpp"
+#include "iwarp/net/insist.hpp"
 #include "iwarp/net/quiet_thread.hpp"
 #include "iwarp/net/socket_ops.hpp"
 
@@ -69,12 +70,13 @@ int Datagrams::send(int fd, mmsghdr* messages, unsigned count, int flags) {
 bool Datagrams::takes_over(int fd, const msghdr& message) {
   const std::lock_guard lock(mutex_);
   if (dice_.one_in(kOneLostIn)) {
-    if (is_recorded()) note("a datagram is lost");
+    note("a datagram is lost");
     return true;
   }
   if (!dice_.one_in(kOneLateIn)) return false;
-  if (!held_.keep(fd, message, now() + dice_.up_to(kLatestDatagram))) return false;
-  if (is_recorded()) note("a datagram is delayed");
+  const auto due = now() + dice_.up_to(kLatestDatagram);
+  if (!net::insist([&] { return held_.keep(fd, message, due); })) return false;
+  note("a datagram is delayed");
   is_due_ = true;
   changed_.notify_one();
   return true;

@@ -19,6 +19,7 @@
 #include "adversary/placement.hpp"
 #include "iwarp/bytes/view.hpp"
 #include "objects/objects.hpp"
+#include "process/errno_table.hpp"
 #include "qp/queue_pair.hpp"
 
 namespace iwarp::rdma_core::adversary {
@@ -163,9 +164,7 @@ class AdversaryHooks final : public Hooks {
       delay = dispatcher_.up_to(kLatestDispatch);
     }
     std::this_thread::sleep_for(delay);
-    if (is_recorded()) {
-      note("connection events were delayed by " + std::to_string(delay.count()) + " us");
-    }
+    note("connection events were delayed by {} us", delay.count());
     return true;
   }
 
@@ -176,9 +175,12 @@ class AdversaryHooks final : public Hooks {
     if (wr == nullptr) return post(wr, bad_wr);
     const bool is_cut = wr->next != nullptr && choice_.has(Freedom::kBatches);
     for (; wr != nullptr; wr = wr->next) {
-      Copy copy(*wr, key_);
       Wr* bad = nullptr;
-      if (const int code = post(&copy.wr, &bad)) {
+      const int code = guarded([&] {
+        Copy copy(*wr, key_);
+        return post(&copy.wr, &bad);
+      });
+      if (code != 0) {
         *bad_wr = wr;
         return code;
       }
@@ -212,7 +214,7 @@ std::unique_ptr<Hooks> make_hooks(const Settings& settings, std::unique_ptr<Hook
 
 bool is_recorded() { return !settings().adversary_record.empty(); }
 
-void note(std::string_view what) {
+void note_text(fmt::string_view format, fmt::format_args args) {
   // The file stays open until the process ends.
   static const int kFile =
       is_recorded() ? ::open(settings().adversary_record.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)
@@ -220,10 +222,12 @@ void note(std::string_view what) {
   if (kFile < 0) return;
   static const auto kStart = std::chrono::steady_clock::now();
   const std::chrono::duration<double, std::milli> at = std::chrono::steady_clock::now() - kStart;
-  const std::string line =
-      fmt::format("{:10.3f} ms, process {}: {}\n", at.count(), ::getpid(), what);
   // A record that lacks lines is still of use.
-  [[maybe_unused]] const auto written = ::write(kFile, line.data(), line.size());
+  or_no_memory([&] {
+    const std::string line = fmt::format("{:10.3f} ms, process {}: {}\n", at.count(), ::getpid(),
+                                         fmt::vformat(format, args));
+    [[maybe_unused]] const auto written = ::write(kFile, line.data(), line.size());
+  });
 }
 
 }  // namespace iwarp::rdma_core::adversary

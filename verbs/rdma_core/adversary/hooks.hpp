@@ -3,8 +3,9 @@
 // do. rfc-notes/adversary.md lists what it does, and the rule that permits it.
 #pragma once
 
+#include <fmt/core.h>
+
 #include <memory>
-#include <string_view>
 
 #include "iwarp/net/carrier.hpp"
 #include "process/core.hpp"
@@ -28,7 +29,12 @@ void attach_datagrams(const options::Adversary& choice);
 // The record of what the adversary did. `iwarp run` reads its end after a failure.
 /// Returns whether settings().adversary_record names a file. If not, note() does nothing.
 bool is_recorded();
-/// Appends a line with the time, the process id and `what` to the record. Thread-safe.
-void note(std::string_view what);
+/// Appends a line with the time, the process id and the formatted text to the record, unless memory
+/// runs out. Thread-safe.
+void note_text(fmt::string_view format, fmt::format_args args);
+template <typename... Args>
+void note(fmt::format_string<const Args&...> format, const Args&... args) {
+  note_text(format, fmt::make_format_args(args...));
+}
 
 }  // namespace iwarp::rdma_core::adversary

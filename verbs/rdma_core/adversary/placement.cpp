@@ -184,10 +184,9 @@ class Landing final : public verbs::Latitude {
   void note_write(const Write& write) const {
     const auto last = std::ranges::max(write.pieces, {}, &Piece::due).due;
     const auto after = std::chrono::duration_cast<microseconds>(last - lander_.now());
-    note("a Write of " + std::to_string(write.payload.size()) + " octets at " +
-         std::to_string(verbs::virtual_address(write.target.memory().data())) + " is placed in " +
-         std::to_string(write.pieces.size()) + " pieces within " +
-         std::to_string(std::max<std::int64_t>(0, after.count())) + " us");
+    note("a Write of {} octets at {} is placed in {} pieces within {} us", write.payload.size(),
+         verbs::virtual_address(write.target.memory().data()), write.pieces.size(),
+         std::max<std::int64_t>(0, after.count()));
   }
   Clock::time_point place_until(Clock::time_point now) {
     auto next = Clock::time_point::max();
