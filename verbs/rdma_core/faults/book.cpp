@@ -70,8 +70,17 @@ bool Book::is_due(const Entry& entry, std::uint32_t key, std::uint64_t count) co
   return false;
 }
 
-Hits Book::count(Event event, std::uint32_t subject, std::string_view device) {
+Hits Book::room_for(Event event, std::uint32_t subject) {
   Hits out;
+  out.reserve(entries_.size());
+  for (Entry& entry : entries_) {
+    if (entry.is_about(event, subject)) entry.counts.try_emplace(entry.key(subject));
+  }
+  return out;
+}
+
+Hits Book::count(Event event, std::uint32_t subject, std::string_view device) {
+  Hits out = room_for(event, subject);
   for (Entry& entry : entries_) {
     const std::string& only = entry.rule->device;
     if (!entry.is_about(event, subject) || (!only.empty() && only != device)) continue;
@@ -101,7 +110,7 @@ std::uint64_t Book::room(std::uint32_t connection, std::uint64_t wanted) const {
 }
 
 Hits Book::passed(std::uint32_t connection, std::uint64_t octets) {
-  Hits out;
+  Hits out = room_for(Event::kOctets, connection);
   for (Entry& entry : entries_) {
     if (!entry.is_about(Event::kOctets, connection)) continue;
     const bool is_due = left(entry, connection) == octets;

@@ -67,6 +67,9 @@ class Book {
     bool is_about(Event event, std::uint32_t subject) const;
     std::uint32_t key(std::uint32_t subject) const { return rule->subject.each ? subject : 0; }
   };
+  /// Allocates the memory that count() and passed() need, so that all rules count an event or none
+  /// does. Returns an empty list with room for all rules.
+  Hits room_for(Event event, std::uint32_t subject);
   bool is_due(const Entry& entry, std::uint32_t key, std::uint64_t count) const;
   static std::uint64_t left(const Entry& entry, std::uint32_t subject);
   static bool is_spent(const Entry& entry);

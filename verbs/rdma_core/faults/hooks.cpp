@@ -24,15 +24,16 @@ Device& device_of(ibv_context* context) { return Context::of(context).device; }
 
 bool is_receive(ibv_wc_opcode opcode) { return (opcode & IBV_WC_RECV) != 0; }
 
-/// Calls `fails` once for each request of the list, until `fails` returns an errno. Then posts only
-/// the requests that precede the failing one in the list, and returns the errno.
+/// Calls `fails` once for each request of the list, until `fails` returns an errno or runs out of
+/// memory. Then posts only the requests that precede the failing one in the list, and returns the
+/// errno.
 template <typename Wr, typename Fails, typename Post>
 int post_until(Wr* wr, Wr** bad_wr, Fails fails, Post post) {
   Wr* last = nullptr;
   int code = 0;
   Wr* failing = wr;
   for (; failing != nullptr; failing = failing->next) {
-    code = fails();
+    code = guarded(fails);
     if (code != 0) break;
     last = failing;
   }

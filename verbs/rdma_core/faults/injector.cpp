@@ -15,9 +15,11 @@
 #include <utility>
 
 #include "cm/id.hpp"
+#include "iwarp/net/insist.hpp"
 #include "objects/objects.hpp"
 #include "objects/port_events.hpp"
 #include "process/call_site.hpp"
+#include "process/errno_table.hpp"
 #include "process/refusal.hpp"
 #include "qp/rc.hpp"
 #include "qp/ud.hpp"
@@ -183,13 +185,9 @@ int Injector::posted(Event event, std::uint32_t qp_num, const Device& device) {
   }();
   int code = 0;
   for (const Hit& hit : hits) {
-    log(hit);
-    if (hit.rule->act == Act::kFail) {
-      code = hit.rule->value;
-    } else {
-      carry_out(hit);
-    }
+    if (hit.rule->act == Act::kFail) code = hit.rule->value;
   }
+  act(hits);
   return code;
 }
 
@@ -198,9 +196,12 @@ ibv_wc_status Injector::polled(std::uint32_t qp_num, bool is_receive, ibv_wc_sta
   {
     const std::lock_guard lock(mutex_);
     const auto it = known_.find(qp_num);
-    hits = it != known_.end() ? book_.count(Event::kCompletions, it->second.ordinal,
-                                            it->second.device->spec().name)
-                              : book_.count(Event::kCompletions, 0);
+    // The poll cannot fail any more, because the completion is not in the queue any more.
+    hits = net::insist([&] {
+      return it != known_.end() ? book_.count(Event::kCompletions, it->second.ordinal,
+                                              it->second.device->spec().name)
+                                : book_.count(Event::kCompletions, 0);
+    });
     if (it != known_.end()) {
       bool& failed = is_receive ? it->second.receives_failed : it->second.sends_failed;
       // After an injected failure, reports later successful completions as flushed, as if the queue
@@ -213,10 +214,7 @@ ibv_wc_status Injector::polled(std::uint32_t qp_num, bool is_receive, ibv_wc_sta
       }
     }
   }
-  for (const Hit& hit : hits) {
-    log(hit);
-    carry_out(hit);
-  }
+  act(hits);
   return status;
 }
 
@@ -241,7 +239,8 @@ bool Injector::passed(std::uint32_t connection, std::uint64_t octets) {
   Hits hits;
   {
     const std::lock_guard lock(mutex_);
-    hits = book_.passed(connection, octets);
+    hits = net::insist([&] { return book_.passed(connection, octets); });
+    net::insist([&] { for_clock_.reserve(for_clock_.size() + hits.size()); });
     std::ranges::copy_if(hits, std::back_inserter(for_clock_),
                          [](const Hit& hit) { return hit.rule->act != Act::kReset; });
   }
@@ -260,8 +259,10 @@ bool Injector::takes_over(int fd, const msghdr& datagram) {
     if (it != known_.end()) lost = lost || is_removed(*it->second.device);
     if (it != known_.end() && !std::exchange(it->second.datagram_counted, false)) {
       ordinal = it->second.ordinal;
-      hits = book_.count(Event::kDatagrams, ordinal, it->second.device->spec().name);
+      const auto& name = it->second.device->spec().name;
+      hits = net::insist([&] { return book_.count(Event::kDatagrams, ordinal, name); });
     }
+    net::insist([&] { for_clock_.reserve(for_clock_.size() + hits.size()); });
     std::ranges::copy_if(hits, std::back_inserter(for_clock_), [](const Hit& hit) {
       return hit.rule->act != Act::kLose && hit.rule->act != Act::kDelay;
     });
@@ -273,7 +274,8 @@ bool Injector::takes_over(int fd, const msghdr& datagram) {
     if (hit.rule->act == Act::kDelay) delay = std::max(delay, hit.rule->duration);
   }
   const bool held = !lost && delay.count() != 0;
-  if (held && !datagrams_.keep(fd, datagram, now() + delay)) log_full(ordinal);
+  const auto keep = [&] { return datagrams_.keep(fd, datagram, now() + delay); };
+  if (held && !net::insist(keep)) log_full(ordinal);
   if (!hits.empty()) clock_.wake();
   return lost || held;
 }
@@ -286,23 +288,34 @@ void Injector::will_resend(std::uint32_t qp_num) {
 
 // Carrying out faults
 
+void Injector::act(const Hits& hits) {
+  for (const Hit& hit : hits) {
+    log(hit);
+    net::insist([&] { carry_out(hit); });
+  }
+}
+
 void Injector::log(const Hit& hit) {
-  const Rule& rule = *hit.rule;
-  const std::string where =
-      rule.line != 0 ? fmt::format("{}:{}", file_, rule.line) : "fault socket";
-  log_event({.level = verbs::LogLevel::kWarning,
-             .event = "fault",
-             .message = fmt::format("{}: {}{}", where, rule.text, described(hit)),
-             .fields = {{"line", rule.line}, {"rule", rule.text}}});
+  or_no_memory([&] {
+    const Rule& rule = *hit.rule;
+    const std::string where =
+        rule.line != 0 ? fmt::format("{}:{}", file_, rule.line) : "fault socket";
+    log_event({.level = verbs::LogLevel::kWarning,
+               .event = "fault",
+               .message = fmt::format("{}: {}{}", where, rule.text, described(hit)),
+               .fields = {{"line", rule.line}, {"rule", rule.text}}});
+  });
 }
 
 void Injector::log_full(std::uint32_t ordinal) {
-  log_event(
-      {.level = verbs::LogLevel::kWarning,
-       .event = "fault",
-       .message = fmt::format(
-           "a datagram of queue pair {} is lost: {} datagrams, the maximum, are already delayed",
-           ordinal, HeldDatagrams::kMax)});
+  or_no_memory([=] {
+    log_event(
+        {.level = verbs::LogLevel::kWarning,
+         .event = "fault",
+         .message = fmt::format(
+             "a datagram of queue pair {} is lost: {} datagrams, the maximum, are already delayed",
+             ordinal, HeldDatagrams::kMax)});
+  });
 }
 
 /// Returns the numbers of the queue pairs to which the act of the rule applies. A rule that counts
@@ -403,10 +416,7 @@ std::optional<Book::Time> Injector::run() {
   }
   for (const Device* const device : recovering) set_port(*device, false, {});
   for (const Hit& hit : left) carry_out(hit);
-  for (const Hit& hit : due) {
-    log(hit);
-    carry_out(hit);
-  }
+  act(due);
   const auto of_receives = receives_.release(now());
   std::set<std::uint32_t> cut;
   {

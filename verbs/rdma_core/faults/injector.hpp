@@ -115,6 +115,8 @@ class Injector {
   const DeviceState& state_of(const Device& device) const { return states_[device.spec().index]; }
   bool is_cut(const Device& device) const { return is_port_down(device) || is_removed(device); }
   std::uint32_t ordinal(std::uint32_t qp_num) const;
+  /// Logs each hit, and carries out its act. Repeats the act if memory runs out.
+  void act(const Hits& hits);
   void carry_out(const Hit& hit);
   void carry_out(const Rule& rule, const Device& device);
   void log(const Hit& hit);

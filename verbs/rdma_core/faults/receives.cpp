@@ -26,6 +26,7 @@ void HeldReceives::hold(RcQp& qp, Time until) {
     held->until = std::max(held->until, until);
     return;
   }
+  held_.reserve(held_.size() + 1);  // without memory, leaves the receives in the queue
   auto receives = srq != nullptr ? verbs::SharedReceiveQueuePort::withdraw(*srq->core)
                                  : verbs::QueuePairPort::withdraw_receives(*qp.core);
   held_.push_back({queue, srq != nullptr ? nullptr : &qp, srq, until, std::move(receives)});
