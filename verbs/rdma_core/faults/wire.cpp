@@ -43,6 +43,12 @@ ssize_t nothing_passes() {
 
 }  // namespace
 
+Wire::~Wire() {
+  if (attached.load() != this) return;
+  net::replace_socket_ops(nullptr);
+  attached.store(nullptr);
+}
+
 void Wire::attach() {
   attached.store(this);
   static constexpr net::SocketOps kFaulty{.socket = ::socket,
@@ -110,7 +116,7 @@ std::chrono::milliseconds Wire::silent_for(int fd) {
 
 std::uint32_t Wire::ordinal(int fd) {
   const std::lock_guard lock(mutex_);
-  const auto [it, is_new] = connections_.try_emplace(fd);
+  const auto [it, is_new] = net::insist([&] { return connections_.try_emplace(fd); });
   if (is_new) it->second = {++begun_, cookie_of(fd)};
   return it->second.ordinal;
 }
@@ -198,6 +204,7 @@ ssize_t Wire::send_some(int fd, const msghdr& message, int flags) {
   const auto connection = ordinal(fd);
   auto left = injector_.room(connection, wanted);
   std::vector<iovec> some;
+  net::insist([&] { some.reserve(pieces.size()); });
   for (iovec piece : pieces) {
     if (left == 0) break;
     piece.iov_len = static_cast<std::size_t>(std::min<std::uint64_t>(piece.iov_len, left));

@@ -26,6 +26,8 @@ class Injector;
 class Wire {
  public:
   explicit Wire(Injector& injector) : injector_(injector) {}
+  /// Restores the system calls. Runs only if the Core could not be made, like ~Clock().
+  ~Wire();
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
