@@ -94,7 +94,9 @@ void begin(const Plan& what) {
   active.store(true, std::memory_order_release);
 }
 
-void end() { active.store(false, std::memory_order_release); }
+bool end() { return active.exchange(false); }
+
+void resume(bool again) { active.store(again, std::memory_order_release); }
 
 bool may_break() {
   return active.load(std::memory_order_acquire) && plan.nth != 0 && !plan.way.is_harmless;

@@ -63,8 +63,10 @@ struct Plan {
 
 /// Applies the plan to this process.
 void begin(const Plan& plan);
-/// Ends the plan: later calls do not fail.
-void end();
+/// Ends the plan: later calls do not fail. Returns whether they could have failed.
+bool end();
+/// If `active`, continues the plan that end() has ended.
+void resume(bool active);
 /// Returns true between begin() and end() if the plan has a harmful failure.
 bool may_break();
 /// Returns the number of calls of each kind since begin().

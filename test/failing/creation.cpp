@@ -77,10 +77,14 @@ class Objects {
 
 }  // namespace
 
-Outcome creation() {
+void turn_hooks_on() {
   ::setenv("IWARP_CAREFUL", "1", 1);
   ::setenv("IWARP_ADVERSARY", "1", 1);
   ::setenv("IWARP_FAULT", "/dev/null", 1);  // a plan without rules
+}
+
+Outcome creation() {
+  turn_hooks_on();
   Objects objects;
   const char* const failed = objects.create();
   end();

@@ -36,6 +36,7 @@ constexpr std::array kScenarios{
     Scenario{.name = "polling", .run = polling},
     Scenario{.name = "drop_in", .run = drop_in, .caches = true},
     Scenario{.name = "creation", .run = creation, .caches = true, .is_short = true},
+    Scenario{.name = "use", .run = use, .caches = true, .is_short = true},
 };
 constexpr unsigned kLimit = 60;  // in seconds; expires only if the stack is broken
 

@@ -30,5 +30,9 @@ Outcome sleeping();  ///< uses verbs/net; both ends sleep on channels
 Outcome polling();   ///< uses verbs/net; both ends poll
 Outcome drop_in();   ///< uses libibverbs and librdmacm
 Outcome creation();  ///< uses libibverbs with hooks; creates and destroys objects
+Outcome use();       ///< uses libibverbs with hooks; uses and destroys objects
+
+/// Turns careful mode, the adversary and fault injection on in this process.
+void turn_hooks_on();
 
 }  // namespace failing

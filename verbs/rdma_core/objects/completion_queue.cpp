@@ -97,8 +97,8 @@ Created<Cq> create_cq(Context& context, std::uint32_t cqe, void* cq_context,
 }
 
 void destroy(Cq& cq) {
-  remove_handle(&cq);
   if (Hooks* const hooks = cq.context.hooks) hooks->destroying(cq);
+  remove_handle(&cq);
   if (cq.context.alive()) {
     cq.context.core.remove<Cq>(cq.core.get());
     settle_events(cq);

@@ -3,6 +3,7 @@
 #include "objects/calls.hpp"
 #include "objects/objects.hpp"
 #include "process/call_site.hpp"
+#include "process/errno_table.hpp"
 #include "process/next.hpp"
 #include "qp/calls.hpp"
 #include "qp/queue_pair.hpp"
@@ -21,14 +22,24 @@ Hooks& hooks_of(ibv_cq_ex* cq) { return *Cq::of(cq).context.hooks; }
 
 /// Stores the place of the program's call, and calls the function `kHook` of the chain. The return
 /// address points into the program itself, because the wrapper in <infiniband/verbs.h> that calls
-/// through the function pointer is inline. `kCall` is the name of the wrapper, or empty if the log
-/// does not say why the call fails.
+/// through the function pointer is inline. If a hook runs out of memory, returns `kNoMemory`.
 /// [RCM-286, RCM-287, RCM-288]
-template <auto kHook, FunctionName kCall, typename Result, typename Object, typename... Arguments>
-Result hooked(Object* object, Arguments... arguments) {
-  const char* const call = *kCall.text != '\0' ? kCall.text : nullptr;
-  const CallSite here(__builtin_return_address(0), call);
-  return (hooks_of(object).*kHook)(object, arguments...);
+template <auto kHook, int kNoMemory, typename Object, typename... Arguments>
+int hooked(Object* object, Arguments... arguments) {
+  const CallSite here(__builtin_return_address(0));
+  const int code = or_no_memory([&] { return (hooks_of(object).*kHook)(object, arguments...); });
+  return code >= 0 ? code : kNoMemory;
+}
+
+/// Does the same for a list of requests or receives. If a hook throws, none of them was posted.
+/// `kCall` is the name of the wrapper.
+template <auto kHook, FunctionName kCall, typename Object, typename Wr>
+int hooked_post(Object* object, Wr* wr, Wr** bad_wr) {
+  const CallSite here(__builtin_return_address(0), kCall.text);
+  const int code = or_no_memory([&] { return (hooks_of(object).*kHook)(object, wr, bad_wr); });
+  if (code >= 0) return code;
+  *bad_wr = wr;
+  return ENOMEM;
 }
 
 int hooked_wr_complete(ibv_qp_ex* qp) {
@@ -64,16 +75,16 @@ class LibraryHooks final : public Hooks {
 
   void opened(Context& context) override {
     ibv_context_ops& ops = context.handle()->ops;
-    ops.post_send = hooked<&Hooks::post_send, "ibv_post_send">;
-    ops.post_recv = hooked<&Hooks::post_recv, "ibv_post_recv">;
-    ops.post_srq_recv = hooked<&Hooks::post_srq_recv, "ibv_post_srq_recv">;
-    ops.poll_cq = hooked<&Hooks::poll_cq, "">;
-    ops.req_notify_cq = hooked<&Hooks::req_notify_cq, "">;
+    ops.post_send = hooked_post<&Hooks::post_send, "ibv_post_send">;
+    ops.post_recv = hooked_post<&Hooks::post_recv, "ibv_post_recv">;
+    ops.post_srq_recv = hooked_post<&Hooks::post_srq_recv, "ibv_post_srq_recv">;
+    ops.poll_cq = hooked<&Hooks::poll_cq, -ENOMEM>;
+    ops.req_notify_cq = hooked<&Hooks::req_notify_cq, ENOMEM>;
   }
   void made_extended(Cq& cq) override {
-    cq.abi.start_poll = hooked<&Hooks::start_poll, "">;
-    cq.abi.next_poll = hooked<&Hooks::next_poll, "">;
-    cq.abi.read_vendor_err = hooked<&Hooks::read_vendor_err, "">;
+    cq.abi.start_poll = hooked<&Hooks::start_poll, ENOMEM>;
+    cq.abi.next_poll = hooked<&Hooks::next_poll, ENOMEM>;
+    cq.abi.read_vendor_err = [](ibv_cq_ex* of) { return hooks_of(of).read_vendor_err(of); };
   }
   void made(Qp& qp) override {
     if (qp.abi.wr_complete != nullptr) qp.abi.wr_complete = hooked_wr_complete;

@@ -224,9 +224,10 @@ ibv_qp* create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr) {
 }
 
 void destroy(Qp& qp) {
+  Hooks* const hooks = qp.context.alive() ? qp.context.hooks : nullptr;
+  if (hooks != nullptr) hooks->destroying(qp);
   remove_handle(qp.handle());
   if (qp.context.alive()) {
-    if (Hooks* const hooks = qp.context.hooks) hooks->destroying(qp);
     qp.end();
   } else {
     qp.abandon();
