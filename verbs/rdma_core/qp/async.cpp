@@ -115,6 +115,20 @@ class AsyncEvents final : public Service {
 
 }  // namespace
 
+ibv_qp* qp_of(const ibv_async_event& event) {
+  switch (event.event_type) {
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+    case IBV_EVENT_QP_LAST_WQE_REACHED:
+    case IBV_EVENT_COMM_EST:
+    case IBV_EVENT_SQ_DRAINED:
+      return event.element.qp;
+    default:
+      return nullptr;
+  }
+}
+
 std::unique_ptr<Service> make_async_events(Core& core, Persona persona) {
   return std::make_unique<AsyncEvents>(core, persona);
 }
@@ -134,29 +148,15 @@ int ibv_get_async_event(ibv_context* context, ibv_async_event* event) {
 
 // [IBV-597]
 void ibv_ack_async_event(ibv_async_event* event) {
-  switch (event->event_type) {
-    case IBV_EVENT_CQ_ERR: {
-      ibv_cq& cq = *event->element.cq;
-      acknowledge(cq.mutex, cq.cond, cq.async_events_completed, 1);
-      return;
-    }
-    case IBV_EVENT_QP_FATAL:
-    case IBV_EVENT_QP_REQ_ERR:
-    case IBV_EVENT_QP_ACCESS_ERR:
-    case IBV_EVENT_QP_LAST_WQE_REACHED:
-    case IBV_EVENT_COMM_EST:
-    case IBV_EVENT_SQ_DRAINED: {
-      ibv_qp& qp = *event->element.qp;
-      acknowledge(qp.mutex, qp.cond, qp.events_completed, 1);
-      return;
-    }
-    case IBV_EVENT_SRQ_LIMIT_REACHED: {
-      ibv_srq& srq = *event->element.srq;
-      acknowledge(srq.mutex, srq.cond, srq.events_completed, 1);
-      return;
-    }
-    default:
-      return;  // Acknowledgements for events of the port and of the device are not counted.
+  // Acknowledgements for events of the port and of the device are not counted.
+  if (event->event_type == IBV_EVENT_CQ_ERR) {
+    ibv_cq& cq = *event->element.cq;
+    acknowledge(cq.mutex, cq.cond, cq.async_events_completed, 1);
+  } else if (event->event_type == IBV_EVENT_SRQ_LIMIT_REACHED) {
+    ibv_srq& srq = *event->element.srq;
+    acknowledge(srq.mutex, srq.cond, srq.events_completed, 1);
+  } else if (ibv_qp* const qp = qp_of(*event)) {
+    acknowledge(qp->mutex, qp->cond, qp->events_completed, 1);
   }
 }
 

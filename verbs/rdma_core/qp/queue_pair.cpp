@@ -194,20 +194,6 @@ void check_extensions(const ibv_qp_init_attr_ex& attr, Persona persona) {
   }
 }
 
-bool is_about(const ibv_async_event& event, const Qp& qp) {
-  switch (event.event_type) {
-    case IBV_EVENT_QP_FATAL:
-    case IBV_EVENT_QP_REQ_ERR:
-    case IBV_EVENT_QP_ACCESS_ERR:
-    case IBV_EVENT_QP_LAST_WQE_REACHED:
-    case IBV_EVENT_COMM_EST:
-    case IBV_EVENT_SQ_DRAINED:
-      return event.element.qp == &qp.abi.qp_base;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 // [IBV-401]
@@ -244,7 +230,7 @@ void push_event(Qp& qp, ibv_event_type type) {
 void settle_events(Qp& qp) {
   ibv_qp& abi = qp.abi.qp_base;
   qp.async_events.settle(qp.context, abi, abi.events_completed, "ibv_destroy_qp",
-                         [&qp](const ibv_async_event& event) { return is_about(event, qp); });
+                         [&abi](const ibv_async_event& event) { return qp_of(event) == &abi; });
 }
 
 // [IBV-376]

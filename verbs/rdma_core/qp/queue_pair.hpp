@@ -139,6 +139,8 @@ void enable_builders(Qp& qp);
 /// more receives from the shared queue.
 void report_last_wqe(Qp& qp);
 void push_event(Qp& qp, ibv_event_type type);
+/// Returns the queue pair that the event is about, or null.
+ibv_qp* qp_of(const ibv_async_event& event);
 /// Removes the queue pair's asynchronous events that the program has not read yet, and waits until
 /// the program has acknowledged all events that it has read.
 void settle_events(Qp& qp);
