@@ -408,7 +408,14 @@ TEST_CASE("openat2 opens the simulated files, also below a root of its own") {
   CHECK(closed(open_in(sys, "class/infiniband/iwarp0/node_type", RESOLVE_BENEATH)) == 0);
   CHECK(closed(open_in(sys, "/class/infiniband/iwarp0/node_type", RESOLVE_IN_ROOT)) == 0);
   CHECK(closed(open_in(sys, "/class/infiniband/mana_0/node_type", RESOLVE_IN_ROOT)) == ENOENT);
+  CHECK(closed(open_in(sys, "../class/infiniband/iwarp0/node_type", RESOLVE_IN_ROOT)) == 0);
   CHECK(closed(open_in(sys, "/sys/class/infiniband/iwarp0", RESOLVE_BENEATH)) == EXDEV);
+  CHECK(closed(open_in(sys, "class/infiniband/iwarp0/node_type", RESOLVE_NO_SYMLINKS)) == ELOOP);
+  const int folder = ::open("/sys/class/infiniband", O_PATH | O_DIRECTORY);
+  CHECK(closed(open_in(folder, "iwarp0/node_type", RESOLVE_BENEATH)) == EXDEV);
+  CHECK(closed(open_in(folder, "../infiniband", RESOLVE_BENEATH)) == EXDEV);
+  CHECK(closed(open_in(folder, "../iwarp0", RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS)) == ELOOP);
+  ::close(folder);
   CHECK(closed(open_in(AT_FDCWD, "/etc/passwd", RESOLVE_NO_SYMLINKS)) == 0);
   ::close(sys);
 }

@@ -46,12 +46,13 @@ int refusal(const struct stat* about, int flags) {
 
 bool is_device(const ResolvedPath& place) { return place.name.starts_with("/dev/"); }
 
-Opening opening(int directory, const char* path, int flags) {
-  Opening out{.place = resolve(directory, path, (flags & O_NOFOLLOW) == 0),
+Opening opening(int directory, const char* path, int flags, std::uint64_t rules = 0) {
+  Opening out{.place = resolve(directory, path, (flags & O_NOFOLLOW) == 0, rules),
               .path = path,
               .directory = directory,
               .flags = flags};
-  if (out.place.path.empty()) return out;
+  out.error = out.place.error;
+  if (out.place.path.empty() || out.error != 0) return out;
   out.path = out.place.path.c_str();
   out.directory = AT_FDCWD;
   if (!out.place.synthetic) return out;
@@ -103,7 +104,7 @@ int open_at(int directory, const char* path, const open_how* how, size_t size) {
   if (!is_usable) return system(directory, path, how);
   const bool in_root = (how->resolve & RESOLVE_IN_ROOT) != 0;
   const char* const within = absolute && in_root ? path + std::strspn(path, "/") : path;
-  const Opening opened = opening(directory, within, static_cast<int>(how->flags));
+  const Opening opened = opening(directory, within, static_cast<int>(how->flags), how->resolve);
   if (opened.error != 0) return failed(opened.error);
   if (opened.place.path.empty()) return system(directory, path, how);
   open_how resolved{};

@@ -3,11 +3,13 @@
 // simulated folder. Follows at most kMaxLinks symbolic links.
 #include "presence/resolve.hpp"
 
+#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <optional>
 #include <string_view>
@@ -59,17 +61,25 @@ bool exists(const std::string& path) {
 
 class Walk {
  public:
-  Walk(std::string_view path, bool follow) : follow_(follow || path.ends_with('/')) {
+  /// `start` is the folder at which the path starts, without links and without a slash at the end.
+  Walk(std::string start, std::string_view path, bool follow, std::uint64_t rules)
+      : at_(std::move(start)),
+        root_((rules & (RESOLVE_BENEATH | RESOLVE_IN_ROOT)) != 0 ? at_ : ""),
+        follow_(follow || path.ends_with('/')),
+        rules_(rules),
+        is_synthetic_(is_rdma(at_)) {
     push(todo_, path);
   }
 
   /// Resolves the path. Returns whether the path leads through a simulated folder.
   bool go() {
-    while (!todo_.empty()) {
+    while (!todo_.empty() && error == 0) {
       const std::string part = std::move(todo_.back());
       todo_.pop_back();
-      if (part == "..") {
-        at_.resize(at_.empty() ? 0 : at_.rfind('/'));
+      if (part == ".." && at_ == root_) {
+        leave_root();
+      } else if (part == "..") {
+        at_.resize(at_.rfind('/'));
       } else if (part != "." && !step(at_ + "/" + part)) {
         break;
       }
@@ -86,6 +96,8 @@ class Walk {
     return out;
   }
 
+  int error = 0;  ///< the errno with which the kernel enforces `rules`
+
  private:
   bool step(const std::string& next) {
     is_synthetic_ = is_synthetic_ || is_rdma(next);
@@ -97,7 +109,8 @@ class Walk {
     const std::string real = real_name(next);
     if (const auto target = link_text(real)) {
       if (++links_ > kMaxLinks) return fail(next);
-      if (target->starts_with('/')) at_.clear();
+      if ((rules_ & RESOLVE_NO_SYMLINKS) != 0) error = ELOOP;
+      if (target->starts_with('/')) leave_root();
       push(todo_, *target);
       return true;
     }
@@ -105,6 +118,12 @@ class Walk {
     if (!is_there && !last) return fail(next);
     at_ = next;
     return true;
+  }
+
+  /// Goes to the root, or fails if the path must stay beneath it.
+  void leave_root() {
+    at_ = root_;
+    if ((rules_ & RESOLVE_BENEATH) != 0 && error == 0) error = EXDEV;
   }
 
   /// Stops at `next`, where the kernel will also stop and report the error.
@@ -115,14 +134,17 @@ class Walk {
 
   std::vector<std::string> todo_;
   std::string at_;  ///< the current location, as the program names it; empty for the root
+  const std::string root_;
   const bool follow_;
+  const std::uint64_t rules_;
   int links_ = 0;
-  bool is_synthetic_ = false;
+  bool is_synthetic_;
 };
 
-/// Resolves an absolute path. Returns an empty place if the path leads through no simulated folder.
-ResolvedPath place_of(const std::string& full, bool follow) {
-  Walk walk(full, follow);
+/// Returns an empty place if the path leads through no simulated folder. For `start`, see Walk.
+ResolvedPath place_of(const std::string& start, std::string_view path, bool follow,
+                      std::uint64_t rules) {
+  Walk walk(start, path, follow, rules);
   if (!walk.go()) return {};
   const std::string name = walk.name();
   if (is_rdma(name) && folder().empty()) return {};
@@ -130,30 +152,33 @@ ResolvedPath place_of(const std::string& full, bool follow) {
   out.name = name;
   out.synthetic = is_rdma(name);
   out.path = real_name(name) + walk.rest();
-  if (full.ends_with('/') && out.path.size() > 1) out.path += '/';
+  out.error = walk.error;
+  if (path.ends_with('/') && out.path.size() > 1) out.path += '/';
   return out;
 }
 
 }  // namespace
 
-ResolvedPath resolve(int directory, const char* path, bool follow) {
+ResolvedPath resolve(int directory, const char* path, bool follow, std::uint64_t rules) {
   if (path == nullptr || *path == '\0' || Inside::now()) return {};
   const bool absolute = *path == '/';
   const bool named = may_lead_to_rdma(path);
   if (!named && (absolute || !folder_matters())) return {};
   const Inside guard;
-  std::string full = path;
+  std::string start;
   if (!absolute) {
-    const auto start = start_of(directory);
-    if (!start) return {};
-    const auto outside = outside_name(*start);
-    if (!outside && !is_rdma(*start) && !named) return {};
-    full = outside.value_or(*start) + "/" + path;
+    const auto real = start_of(directory);
+    if (!real || !real->starts_with('/')) return {};  // not a folder
+    const auto outside = outside_name(*real);
+    if (!outside && !is_rdma(*real) && !named) return {};
+    start = outside.value_or(*real);
+    if (start == "/") start.clear();
   }
-  ResolvedPath out = place_of(full, follow);
-  if (follow || out.synthetic || !is_device_number(full.substr(full.rfind('/') + 1))) return out;
+  ResolvedPath out = place_of(start, path, follow, rules);
+  const std::string_view all = path;
+  if (follow || out.synthetic || !is_device_number(all.substr(all.rfind('/') + 1))) return out;
   // A link whose target is a device of the system must be hidden, too.
-  ResolvedPath target = place_of(full, true);
+  ResolvedPath target = place_of(start, path, true, rules);
   if (target.synthetic && !exists(target.path)) return target;
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 
+#include <cstdint>
 #include <string>
 
 #include "presence/inside.hpp"
@@ -18,13 +19,15 @@ struct ResolvedPath {
   /// The name that the program uses for the file, without links, "." and "..".
   std::string name;
   bool synthetic = false;  ///< the file is in a simulated folder, or would be if it existed
+  int error = 0;           ///< the errno with which openat2(2) must fail, or 0
 };
 
 /// Resolves the path as the kernel does, across real and simulated folders. If `follow` is set,
 /// also follows a link at the end of the path. Files of the system's RDMA devices count as
 /// simulated files that do not exist. Returns quickly if the path contains no simulated name and
-/// does not start in a simulated folder, because it then cannot lead to a simulated file.
-ResolvedPath resolve(int directory, const char* path, bool follow);
+/// does not start in a simulated folder, because it then cannot lead to a simulated file. `rules`
+/// are the RESOLVE_* flags of openat2(2).
+ResolvedPath resolve(int directory, const char* path, bool follow, std::uint64_t rules = 0);
 
 /// Calls `system`, a function of the C library, with the directory and the path of the file in the
 /// real file system.
