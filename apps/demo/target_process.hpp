@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the target in a forked process, and reads its reports from a pipe. The kernel kills the
-// process if the parent ends.
+// Runs the target in a child process, and reads its reports from a pipe.
 #pragma once
 
-#include <sys/types.h>
-
+#include <optional>
 #include <string>
 
+#include "command_line/child.hpp"
 #include "demo/demo.hpp"
+#include "iwarp/net/unique_fd.hpp"
 
 namespace iwarp::apps {
 
@@ -15,11 +15,6 @@ class TargetProcess {
  public:
   /// Forks the process. Call before starting any thread.
   explicit TargetProcess(const DemoOptions& options);
-  /// Kills the process if it is still running.
-  ~TargetProcess();
-  TargetProcess(const TargetProcess&) = delete;
-  TargetProcess& operator=(const TargetProcess&) = delete;
-
   /// Reads the next report, which must begin with `word`, and returns the words that follow. Throws
   /// Error if the target reports a failure, if the report begins with another word, or if no report
   /// arrives in time.
@@ -30,8 +25,8 @@ class TargetProcess {
  private:
   std::string next_line();
 
-  pid_t pid_ = -1;
-  int pipe_ = -1;
+  net::UniqueFd pipe_;
+  std::optional<Child> child_;
   std::string received_;
 };
 

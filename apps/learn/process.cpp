@@ -23,7 +23,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
+#include "command_line/child.hpp"
 #include "command_line/error.hpp"
 #include "command_line/stop.hpp"
 #include "iwarp/net/unique_fd.hpp"
@@ -71,9 +73,8 @@ void set_limit(__rlimit_resource what, rlim_t most) {
   ::setrlimit(what, &limit);
 }
 
-[[noreturn]] void become(const Program& program, const char* folder, int output) {
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+/// Becomes the program. Returns only if that fails; the result is the exit status.
+int become(const Program& program, const char* folder, int output) {
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   ::dup2(nothing, STDIN_FILENO);
   ::dup2(output, STDOUT_FILENO);
@@ -98,7 +99,7 @@ void set_limit(__rlimit_resource what, rlim_t most) {
   if (program.is_single) forbid_processes();
   if (::chdir(folder) == 0) ::execvp(words.front(), words.data());
   constexpr int kNotFound = 127;
-  ::_exit(kNotFound);
+  return kNotFound;
 }
 
 /// Returns the processes whose parent is this process.
@@ -121,9 +122,7 @@ class Group {
   /// Kills all processes. A process whose parent has been killed becomes a child of this process,
   /// so the loop ends when no descendant is left.
   ~Group() {
-    for (const Running& one : running_) {
-      if (!one.has_ended) ::kill(-one.pid, SIGKILL);
-    }
+    running_.clear();
     for (auto left = children(); !left.empty(); left = children()) {
       for (const pid_t pid : left) ::kill(pid, SIGKILL);
       for (const pid_t pid : left) ::waitpid(pid, nullptr, 0);
@@ -136,25 +135,23 @@ class Group {
     net::UniqueFd read_end(pipe[0]);
     const net::UniqueFd write_end(pipe[1]);
     ::fcntl(read_end.get(), F_SETFL, O_NONBLOCK);
-    const pid_t pid = ::fork();
-    if (pid < 0) throw Error("fork: " + errno_text());
-    if (pid == 0) become(program, folder, write_end.get());
-    ::setpgid(pid, pid);
-    const auto process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-    running_.push_back({pid, net::UniqueFd(process), std::move(read_end), {}, false});
-    if (process < 0) throw Error("pidfd_open: " + errno_text());
+    Child child([&] { return become(program, folder, write_end.get()); }, "fork",
+                Child::Group::kOwn);
+    net::UniqueFd process(static_cast<int>(::syscall(SYS_pidfd_open, child.pid(), 0)));
+    if (!process) throw Error("pidfd_open: " + errno_text());
+    running_.push_back({std::move(child), std::move(process), std::move(read_end), {}});
   }
 
   std::vector<Ended> wait(std::chrono::milliseconds limit) {
     auto deadline = Clock::now() + limit;
     auto late = End::kTimeLimit;
-    while (std::ranges::any_of(running_, [](const Running& one) { return !one.has_ended; })) {
+    while (std::ranges::any_of(running_, [](const Running& one) { return bool(one.child); })) {
       wait_for_event(deadline);
       for (Running& one : running_) {
         read(one);
         reap(one);
       }
-      if (running_.front().has_ended && late == End::kTimeLimit) {
+      if (!running_.front().child && late == End::kTimeLimit) {
         late = End::kKilled;
         deadline = std::min(deadline, Clock::now() + kGrace);
       }
@@ -171,17 +168,16 @@ class Group {
 
  private:
   struct Running {
-    pid_t pid;
+    std::optional<Child> child;  ///< empty once the process has ended
     net::UniqueFd process;
     net::UniqueFd output;
     Ended ended;
-    bool has_ended;
   };
 
   void wait_for_event(Clock::time_point deadline) {
     std::vector<pollfd> events{{.fd = stop_fd(), .events = POLLIN, .revents = 0}};
     for (const Running& one : running_) {
-      if (one.has_ended) continue;
+      if (!one.child) continue;
       events.push_back({.fd = one.process.get(), .events = POLLIN, .revents = 0});
       if (one.output) events.push_back({.fd = one.output.get(), .events = POLLIN, .revents = 0});
     }
@@ -205,28 +201,18 @@ class Group {
   }
 
   static void reap(Running& one) {
-    siginfo_t about{};
-    if (one.has_ended ||
-        ::waitid(P_PID, static_cast<id_t>(one.pid), &about, WEXITED | WNOHANG | WNOWAIT) != 0 ||
-        about.si_pid == 0) {
-      return;
-    }
-    // Until the process is reaped, no other process group can have its number.
-    ::kill(-one.pid, SIGKILL);
-    int status = 0;
-    ::waitpid(one.pid, &status, 0);
-    one.has_ended = true;
-    one.ended.end = WIFEXITED(status) ? End::kExited : End::kSignal;
-    one.ended.status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) one.ended.end = End::kTimeLimit;
+    const auto ending = one.child ? one.child->ending() : std::nullopt;
+    if (!ending) return;
+    one.child.reset();  // kills its group
+    one.ended.end = ending->signal == 0 ? End::kExited : End::kSignal;
+    one.ended.status = ending->signal == 0 ? ending->status : ending->signal;
+    if (ending->signal == SIGXCPU) one.ended.end = End::kTimeLimit;
   }
 
   static void end(Running& one, End why) {
     one.output.reset();
-    if (one.has_ended) return;
-    ::kill(-one.pid, SIGKILL);
-    ::waitpid(one.pid, nullptr, 0);
-    one.has_ended = true;
+    if (!one.child) return;
+    one.child.reset();
     one.ended.end = why;
   }
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forks the child, passes signals on to it, and ends in the same way as the child. Reports of the
+// Passes signals on to it, and ends in the same way as the child. Reports of the
 // child arrive in a file in memory.
 #include "watched.hpp"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,25 +19,10 @@ namespace iwarp::apps {
 namespace {
 
 constexpr std::array kForwarded{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM};
-constexpr int kBySignal = 128;  // as in shells: a process killed by signal N has status 128 + N
 
 /// Returns whether the signal came from a process and not from the terminal. The terminal sends its
 /// signals to the whole process group, so the child has already received them.
 bool is_from_process(const siginfo_t& info) { return info.si_code <= 0; }
-
-[[noreturn]] void run_child(const std::function<int()>& become, pid_t parent,
-                            const sigset_t& signals) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // If the parent ended before prctl() took effect, exit.
-  if (::getppid() != parent) ::_exit(kBySignal + SIGKILL);
-  ::sigprocmask(SIG_SETMASK, &signals, nullptr);
-  ::_exit(become());
-}
-
-Ending ending_of(int status) {
-  if (WIFEXITED(status)) return {.status = WEXITSTATUS(status), .signal = 0};
-  return {.status = kBySignal + WTERMSIG(status), .signal = WTERMSIG(status)};
-}
 
 }  // namespace
 
@@ -82,20 +65,19 @@ Ending run_in_child(const std::function<int()>& become) {
   sigemptyset(&awaited);
   sigaddset(&awaited, SIGCHLD);
   for (const int signal : kForwarded) sigaddset(&awaited, signal);
-  // This process may have inherited an ignored SIGCHLD, with which waitpid() cannot return a
-  // status.
-  std::signal(SIGCHLD, SIG_DFL);
   ::sigprocmask(SIG_BLOCK, &awaited, &before);
-  const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
-  if (child < 0) throw Error("fork: " + errno_text());
-  if (child == 0) run_child(become, parent, before);
+  const Child child(
+      [&] {
+        ::sigprocmask(SIG_SETMASK, &before, nullptr);
+        return become();
+      },
+      "fork");
   for (;;) {
     siginfo_t info{};
     const int signal = ::sigwaitinfo(&awaited, &info);
-    if (signal > 0 && signal != SIGCHLD && is_from_process(info)) ::kill(child, signal);
-    int status = 0;
-    if (signal == SIGCHLD && ::waitpid(child, &status, WNOHANG) == child) return ending_of(status);
+    if (signal > 0 && signal != SIGCHLD && is_from_process(info)) child.kill(signal);
+    if (signal != SIGCHLD) continue;
+    if (const auto ending = child.ending()) return *ending;
   }
 }
 

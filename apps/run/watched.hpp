@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "command_line/child.hpp"
 #include "iwarp/net/unique_fd.hpp"
 
 namespace iwarp::apps {
@@ -34,12 +35,6 @@ class Reports {
   std::string text() const;
 
   net::UniqueFd file_;
-};
-
-/// How a child ended.
-struct Ending {
-  int status = 0;  ///< the exit status, or 128 plus the number of the signal
-  int signal = 0;  ///< the signal that ended the child; 0 if it exited
 };
 
 /// Forks a child that calls `become`, and waits until the child has ended. `become` executes the

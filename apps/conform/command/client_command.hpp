@@ -4,10 +4,11 @@
 // command's output goes to standard error; otherwise it is discarded.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include "command_line/child.hpp"
 
 namespace iwarp::apps::conform {
 
@@ -15,29 +16,21 @@ class ClientCommand {
  public:
   /// Replaces each "%p" in `command` by the number of the port.
   ClientCommand(const std::string& command, std::uint16_t port, bool verbose);
-  ~ClientCommand();
-  ClientCommand(const ClientCommand&) = delete;
-  ClientCommand& operator=(const ClientCommand&) = delete;
 
   /// Kills the process group of the command, if one is running.
-  void stop();
+  void stop() { shell_.reset(); }
   /// Kills the previous command and runs the command again. Throws Error if no process can be
   /// created.
   void start();
   /// Returns how the command failed. The text is empty if the command is still running or has ended
   /// with status 0.
-  std::string failure();
+  std::string failure() const;
 
  private:
-  void reap(int options);
-
   const std::string command_;
   const bool verbose_;
-  pid_t group_ = -1;
-  int status_ = 0;  ///< status that waitpid() returned for the shell, once it has ended
-  /// Whether waitpid() has returned the status of the shell. Even if it has, processes that the
-  /// shell started may still be running.
-  bool is_reaped_ = true;
+  /// Even if the shell has ended, processes that it started may still be running.
+  std::optional<Child> shell_;
 };
 
 /// Returns `command` with each "%p" replaced by `port`.

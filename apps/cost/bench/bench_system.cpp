@@ -83,7 +83,7 @@ double ping_pong(unsigned other) {
   const auto children = usage::processor_ns(RUSAGE_CHILDREN);
   double own = 0;
   {
-    const measure::Process child([&] {
+    const Child child([&] {
       measure::run_on(other);
       for (int i = 0; i < kTurns; ++i) {
         if (!there.get() || !back.put()) return kExitFailure;
@@ -145,7 +145,7 @@ Sample between_namespaces() {
   ip(fmt::format("link set cost0 netns /proc/{}/fd/{}", getpid(), near.get()));
   set_up("cost1", kFar);
   measure::Listener listener({.host = kFar});
-  const measure::Process server([&] { return serve(listener); });
+  const Child server([&] { return serve(listener); });
   if (setns(near.get(), CLONE_NEWNET) != 0) fail("cannot enter the first network namespace");
   set_up("cost0", kNear);
   auto run = socket_run(kMessage, 0, "any");

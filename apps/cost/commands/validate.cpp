@@ -118,7 +118,7 @@ Machine median_of(std::vector<Machine> machines) {
 /// processors that share a core or its caches slow each other down.
 Machine measured_machine(const ValidateOptions& options) {
   if (options.cpus != "other") return machine_of(options);
-  const measure::Process other([]() -> int {
+  const Child other([]() -> int {
     measure::run_on(measure::allowed_cpus().back());
     for (;;) bench_copy(model::kWorkingSets.front());
   });

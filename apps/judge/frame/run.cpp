@@ -6,14 +6,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "command_line/child.hpp"
 #include "command_line/error.hpp"
 #include "command_line/stop.hpp"
 
@@ -53,16 +52,6 @@ Json judge_case(const std::function<Answers(Judge&)>& run, const Target& target,
     return end("gone", "the device is gone");
   }
   return end("done", "");
-}
-
-[[noreturn]] void run_child(const std::function<Answers(Judge&)>& run, const Target& target, int fd,
-                            pid_t parent) {
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(1);  // The parent ended before prctl() took effect.
-  for (const int each : {SIGINT, SIGTERM, SIGXFSZ}) ::signal(each, SIG_DFL);
-  write_line(fd, judge_case(run, target, fd));
-  ::_exit(0);  // Objects that the case left behind end with the process.
 }
 
 enum class Reading : std::uint8_t { kEnded, kTimedOut, kInterrupted };
@@ -122,21 +111,20 @@ Result run_in_child(const std::function<Answers(Judge&)>& run, const Target& tar
   const auto start = std::chrono::steady_clock::now();
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw apps::Error("pipe: " + apps::errno_text());
-  const pid_t parent = ::getpid();
-  const pid_t child = ::fork();
-  if (child < 0) throw apps::Error("fork: " + apps::errno_text());
-  if (child == 0) {
-    ::close(ends[0]);
-    run_child(run, target, ends[1], parent);
-  }
+  const apps::Child child(
+      [&] {
+        ::close(ends[0]);
+        for (const int each : {SIGINT, SIGTERM, SIGXFSZ}) ::signal(each, SIG_DFL);
+        write_line(ends[1], judge_case(run, target, ends[1]));
+        return 0;  // Objects that the case left behind end with the process.
+      },
+      "fork", apps::Child::Group::kOwn);
   ::close(ends[1]);
   std::string text;
   const Reading reading = read_all(ends[0], limit, text);
   ::close(ends[0]);
-  if (reading != Reading::kEnded) ::kill(child, SIGKILL);
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  ::kill(-child, SIGKILL);  // what the case may have left running
+  if (reading != Reading::kEnded) child.kill();
+  const apps::Ending ending = child.wait();
   if (reading == Reading::kInterrupted) throw apps::Interrupted();
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -145,10 +133,10 @@ Result run_in_child(const std::function<Answers(Judge&)>& run, const Target& tar
   }
   if (reading == Reading::kTimedOut) {
     fail(result, "stalled");
-  } else if (WIFSIGNALED(status)) {
-    fail(result, fmt::format("crashed with signal {}", WTERMSIG(status)));
-  } else if (WEXITSTATUS(status) != 0) {
-    fail(result, fmt::format("exited with status {}", WEXITSTATUS(status)));
+  } else if (ending.signal != 0) {
+    fail(result, fmt::format("crashed with signal {}", ending.signal));
+  } else if (ending.status != 0) {
+    fail(result, fmt::format("exited with status {}", ending.status));
   }
   result.took = std::chrono::steady_clock::now() - start;
   return result;

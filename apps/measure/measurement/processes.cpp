@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Forks child processes, passes a child's result to the parent, and kills children.
+// Limits the time of child processes, and passes a child's result to the parent.
 #include "measure/measurement/processes.hpp"
 
 #include <fcntl.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -53,32 +51,21 @@ Json result_json(const Plan& plan, const net::Address& server) {
           {"server", usage::to_json(result.server)}};
 }
 
-}  // namespace
-
-Process::Process(const std::function<int()>& work, unsigned seconds) {
-  // Flush the buffered output. The child has a copy of the buffers and would print this output
-  // again.
-  std::fflush(nullptr);
-  const pid_t parent = getpid();
-  pid_ = fork();
-  if (pid_ < 0) throw Error("cannot start a process: " + errno_text());
-  if (pid_ > 0) return;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
+/// Makes the kernel kill this process after `seconds`; 0 means no limit.
+void limit_time(unsigned seconds) {
   signal(SIGALRM, SIG_DFL);
   alarm(seconds);
-  // If the parent ended before prctl() took effect, exit.
-  _exit(getppid() == parent ? work() : kExitFailure);
 }
 
-Process::~Process() {
-  kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
-}
+}  // namespace
 
 ServerProcess::ServerProcess(unsigned seconds, const options::TlsSettings& tls) {
   Listener listener({.host = kLoopback});
   address_ = {.host = kLoopback, .port = listener.port()};
-  process_.emplace([&] { return serve_parent(listener, tls); }, seconds);
+  process_.emplace([&] {
+    limit_time(seconds);
+    return serve_parent(listener, tls);
+  });
 }
 
 Json json_apart(const std::function<Json()>& work, unsigned seconds) {
@@ -86,18 +73,17 @@ Json json_apart(const std::function<Json()>& work, unsigned seconds) {
   if (pipe2(ends.data(), O_CLOEXEC) != 0) throw Error("cannot create a pipe: " + errno_text());
   const std::unique_ptr<std::FILE, decltype(&std::fclose)> in(fdopen(ends[0], "r"), &std::fclose);
   net::UniqueFd out(ends[1]);
-  const Process child(
-      [&] {
-        Json result;
-        try {
-          result = work();
-        } catch (const std::exception& error) {
-          result = {{"error", error.what()}};
-        }
-        dprintf(out.get(), "%s", result.dump().c_str());
-        return 0;
-      },
-      seconds);
+  const Child child([&] {
+    limit_time(seconds);
+    Json result;
+    try {
+      result = work();
+    } catch (const std::exception& error) {
+      result = {{"error", error.what()}};
+    }
+    dprintf(out.get(), "%s", result.dump().c_str());
+    return 0;
+  });
   out.reset();
   auto json = Json::parse(in.get(), nullptr, false);
   if (!json.is_object()) throw Error("a measurement process ended early");

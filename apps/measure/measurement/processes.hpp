@@ -4,31 +4,17 @@
 // killed when the parent ends. Call these functions before starting any thread.
 #pragma once
 
-#include <sys/types.h>
-
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
+#include "command_line/child.hpp"
 #include "measure/measurement/measurement.hpp"
 
 namespace iwarp::apps::measure {
 
-/// A child process. The destructor kills the child, and the kernel kills it when its parent ends.
-class Process {
- public:
-  /// Runs `work` in a child process. The child's exit status is the return value of `work`. The
-  /// child is killed after `seconds`; 0 means no limit.
-  explicit Process(const std::function<int()>& work, unsigned seconds = 0);
-  ~Process();
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-
- private:
-  pid_t pid_ = -1;
-};
-
-/// A child process that listens on loopback and serves one client.
+/// A child process that listens on loopback and serves one client. The child is killed after
+/// `seconds`; 0 means no limit.
 class ServerProcess {
  public:
   explicit ServerProcess(unsigned seconds = 0, const options::TlsSettings& tls = {});
@@ -37,7 +23,7 @@ class ServerProcess {
 
  private:
   net::Address address_;
-  std::optional<Process> process_;
+  std::optional<Child> process_;
 };
 
 /// Runs `work` in a new process, which is killed after `seconds`, and returns its result, an
