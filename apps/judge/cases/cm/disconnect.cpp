@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cases about the ends of connections by rdma_cm.
-#include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <thread>
 
+#include "command_line/child.hpp"
+#include "command_line/error.hpp"
 #include "judge/cases/cases.hpp"
 #include "judge/tools/ids.hpp"
 
@@ -87,19 +87,15 @@ void destroyed_qp(Judge& j) {
 
 // Accepts a connection and waits for its end by a signal. The error of a call ends the process, so
 // the case fails because no port comes or because the connection is not established.
-[[noreturn]] void accept_and_wait(Judge& j, int port_to) {
-  try {
-    rdma_event_channel* const channel = new_channel(j);
-    rdma_cm_id* const listener = new_listener(j, channel, Address(j.address()));
-    const std::uint16_t port = rdma_get_src_port(listener);
-    if (::write(port_to, &port, sizeof port) != sizeof port) ::_exit(1);
-    rdma_cm_id* const id = await(j, channel, RDMA_CM_EVENT_CONNECT_REQUEST).id;
-    create_qp(j, id);
-    rdma_accept(id, nullptr);
-    for (;;) ::pause();
-  } catch (...) {
-    ::_exit(1);
-  }
+int accept_and_wait(Judge& j, int port_to) {
+  rdma_event_channel* const channel = new_channel(j);
+  rdma_cm_id* const listener = new_listener(j, channel, Address(j.address()));
+  const std::uint16_t port = rdma_get_src_port(listener);
+  if (::write(port_to, &port, sizeof port) != sizeof port) return apps::kExitFailure;
+  rdma_cm_id* const id = await(j, channel, RDMA_CM_EVENT_CONNECT_REQUEST).id;
+  create_qp(j, id);
+  rdma_accept(id, nullptr);
+  for (;;) ::pause();
 }
 
 void killed_peer(Judge& j) {
@@ -107,8 +103,7 @@ void killed_peer(Judge& j) {
   must(j, "pipe", errno_of(::pipe(port_pipe.data())));
   // The peer starts before this process opens the device. Threads of a provider might hold locks at
   // a later fork(), for example of the allocator that a sanitizer replaces.
-  const pid_t peer = ::fork();
-  if (peer == 0) accept_and_wait(j, port_pipe[1]);
+  const apps::Child peer([&] { return accept_and_wait(j, port_pipe[1]); }, "fork");
   ::close(port_pipe[1]);
   j.require_needs(kCm);
   std::uint16_t port = 0;
@@ -117,9 +112,8 @@ void killed_peer(Judge& j) {
   rdma_event_channel* const channel = new_channel(j);
   new_connecting(j, channel, Address(j.address(), port));
   await(j, channel, RDMA_CM_EVENT_ESTABLISHED);
-  ::kill(peer, SIGKILL);
+  peer.kill();
   expect_event(j, "event", channel, {RDMA_CM_EVENT_DISCONNECTED});
-  ::waitpid(peer, nullptr, 0);
 }
 
 // clang-format off
