@@ -6,15 +6,14 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <new>
+#include <optional>
 #include <stdexcept>
-#include <utility>
 
+#include "command_line/child.hpp"
 #include "ends.hpp"
 #include "iwarp/net/unique_fd.hpp"
 
@@ -32,27 +31,13 @@ class Server {
         mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::runtime_error("no shared memory");
     shared_ = new (memory) Shared;
-    pid_ = fork();
-    if (pid_ < 0) throw std::runtime_error("no process");
-    if (pid_ == 0) {
-      try {
-        serve(*shared_, slots);
-        _exit(0);
-      } catch (const std::exception& error) {
-        fmt::print(stderr, "passive end: {}\n", error.what());
-        _exit(1);
-      }
-    }
-    process_ = net::UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+    child_.emplace([&] {
+      serve(*shared_, slots);
+      return 0;
+    });
+    process_ = net::UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, child_->pid(), 0)));
     while (shared_->port == 0) pause();
   }
-  ~Server() {
-    if (pid_ <= 0) return;
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
 
   Shared& shared() { return *shared_; }
   /// Waits until the passive end has taken a new sample of its usage, and returns that sample.
@@ -63,10 +48,7 @@ class Server {
   }
   void stop() {
     shared_->stop = true;
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    pid_ = -1;
-    if (status != 0) throw std::runtime_error("the passive end failed");
+    if (child_->wait().status != 0) throw std::runtime_error("the passive end failed");
   }
 
  private:
@@ -74,11 +56,10 @@ class Server {
   void pause() {
     pollfd end{.fd = process_.get(), .events = POLLIN, .revents = 0};
     if (poll(&end, 1, 5) <= 0) return;
-    waitpid(std::exchange(pid_, -1), nullptr, 0);
     throw std::runtime_error("the passive end has ended");
   }
   Shared* shared_ = nullptr;
-  pid_t pid_ = -1;
+  std::optional<apps::Child> child_;
   net::UniqueFd process_;
 };
 
