@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests commands that are described as data: how their arguments are parsed, their values, help
-// texts, and suggestions.
+// texts, and suggestions. Tests child processes.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include "command_line/child.hpp"
 #include "command_line/command.hpp"
+#include "command_line/error.hpp"
 #include "command_line/help.hpp"
 #include "command_line/parse.hpp"
 #include "command_line/suggest.hpp"
@@ -194,6 +197,16 @@ TEST_CASE("the nearest word is suggested if at most a third of it differs") {
   CHECK(nearest("frobnicate", known) == "");
   CHECK(nearest("", known) == "");
   CHECK(nearest(std::string(1000, 'p'), known) == "");
+}
+
+TEST_CASE("an exception in a child process does not reach the frames of its parent") {
+  try {
+    const iwarp::apps::Child child(
+        []() -> int { throw std::runtime_error("thrown by the child"); });
+    CHECK_EQ(child.wait().status, iwarp::apps::kExitFailure);
+  } catch (const std::runtime_error&) {
+    ::_exit(iwarp::apps::kExitUsage);  // This is the child.
+  }
 }
 
 }  // namespace
