@@ -12,12 +12,12 @@ namespace {
 using rdma_core_test::check;
 using rdma_core_test::VerbsEnd;
 
-/// Repeats the call while it fails with ENOMEM, as often as a plan may make it fail.
+/// Repeats the call while it fails with ENOMEM or EINTR, as often as a plan may make it fail.
 template <typename Call>
 void need(const char* name, Call call) {
   const auto result = [&]() noexcept { return call(); };
   int code = ENOMEM;
-  for (int i = 0; code == ENOMEM && i <= 5; ++i) code = result();
+  for (int i = 0; (code == ENOMEM || code == EINTR) && i <= 5; ++i) code = result();
   check(code == 0, name);
 }
 
@@ -53,7 +53,8 @@ bool poll_all(const VerbsEnd& end, unsigned wr_ids) {
   while (wr_ids != 0) {
     ibv_async_event event{};
     if (rdma_core_test::is_readable(end.context->async_fd)) {
-      need("ibv_get_async_event", [&] { return ibv_get_async_event(end.context, &event); });
+      need("ibv_get_async_event",
+           [&] { return ibv_get_async_event(end.context, &event) == 0 ? 0 : errno; });
       ibv_ack_async_event(&event);
       if (event.event_type == IBV_EVENT_CQ_ERR) return false;
     }

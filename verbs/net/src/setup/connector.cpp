@@ -225,8 +225,8 @@ void Connector::begin_mpa(UniqueFd socket) {
   try {
     attached = claims_.attach(qp_, connection);
   } catch (...) {
-    // A thread that polls drives the connection as soon as it is in one feed. If the connection has
-    // failed there, its client has reported the failure, so attempt() must not report it again.
+    // A thread that polls may drive the connection as soon as one feed has it. If end() returns
+    // false, the connection has failed and its client has reported that; do not report it twice.
     if (connection->end()) throw;
     return;
   }
