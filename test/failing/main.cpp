@@ -222,7 +222,8 @@ void run_scenario(const Scenario& scenario, const Options& options, Runner& runn
     const auto ways = ways_of(kind);
     for (std::size_t w = 0; w < ways.size(); ++w) {
       const auto most = ways[w].in_a_row > 100 ? std::min(3UL, counts[k]) : counts[k];
-      const auto runs = scenario.is_short ? kEach : options.most;
+      const auto most_short = w == 0 ? kEach : std::max(kEach / 10, options.most);
+      const auto runs = scenario.is_short ? most_short : options.most;
       const auto stride = (most + runs - 1) / runs;
       for (auto nth = 1 + w % stride; nth <= most; nth += stride) {
         runner.start({.scenario = scenario, .plan = {.kind = kind, .nth = nth, .way = ways[w]}});
