@@ -5,7 +5,6 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <string>

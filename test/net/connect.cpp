@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests connecting, accepting, rejecting, and every way in which connecting can fail.
-#include <thread>
-
 #include "socket_pair.hpp"
 
 using namespace iwarp;

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <future>
-#include <held_clock.hpp>
 
 #include "iwarp/net/channel_port.hpp"
 #include "iwarp/verbs/wire_tap.hpp"

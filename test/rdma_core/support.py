@@ -20,7 +20,6 @@ import unittest
 IWARP = os.environ.get("IWARP", "build/release/apps/iwarp")
 SANITIZER = os.environ.get("IWARP_SANITIZE", "")
 LONG = os.environ.get("IWARP_LONG") == "1"
-SLOWER = 8 if SANITIZER else 1  # approximate slowdown of a program
 TIMEOUT = 240 * (3 if SANITIZER else 1)  # seconds for one program
 
 PACKAGES = {

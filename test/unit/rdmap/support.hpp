@@ -285,12 +285,6 @@ struct Bench {
     }
     return opcodes;
   }
-  /// Returns the Terminate that the stream sends next, and whether it has the bits M, D and R.
-  std::pair<Terminate, unsigned> next_terminate() {
-    const auto octets = next().value();
-    const auto t = decode_terminate(bytes::View(octets).subspan(ddp::kUntaggedHeaderSize)).value();
-    return {t, std::to_integer<unsigned>(octets[ddp::kUntaggedHeaderSize + 2])};
-  }
   bool last_copied = false;
 };
 
