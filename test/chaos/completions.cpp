@@ -28,12 +28,6 @@ std::vector<WorkCompletion> drain(verbs::CompletionQueue& cq) {
   return out;
 }
 
-// Returns whether a request with this status failed before any octet of it or of a later request
-// was sent.
-bool was_not_sent(WcStatus status) {
-  return status == WcStatus::kLocalQpOperation || status == WcStatus::kMwBind;
-}
-
 }  // namespace
 
 bool Link::is_acknowledged(const Side& side) const {
@@ -105,7 +99,10 @@ void World::sent_completion(Link& link, Side& side, const WorkCompletion& wc) {
     require(!link.cause.empty() || op.is_late, "a request failed without a cause", "{}", wc);
     if (!op.is_late) side.has_failed = true;
     side.has_error |= !flushed;
-    if (was_not_sent(wc.status)) side.limit = std::min(side.limit, index + 1);
+    // The request failed before any octet of it or of a later request was sent.
+    if (wc.status == WcStatus::kLocalQpOperation || wc.status == WcStatus::kMwBind) {
+      side.limit = std::min(side.limit, index + 1);
+    }
   }
   finish(side, op);
 }

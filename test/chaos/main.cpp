@@ -71,12 +71,6 @@ void tell(const Plan& plan) {
   }
 }
 
-int fail(const Plan& plan, const Violation& violation, bool verbose) {
-  fmt::print("seed {} breaks a rule: {}: {}\n", plan.seed, violation.rule, violation.detail);
-  tell(verbose ? plan : shrink(plan, violation.rule));
-  return 1;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -93,7 +87,11 @@ int main(int argc, char** argv) {
   for (std::uint64_t seed = arguments->first; seed <= arguments->last; ++seed) {
     const Plan plan = make_plan(seed);
     const auto outcome = run(plan);
-    if (outcome.violation) return fail(plan, *outcome.violation, arguments->verbose);
+    if (const auto& violation = outcome.violation) {
+      fmt::print("seed {} breaks a rule: {}: {}\n", seed, violation->rule, violation->detail);
+      tell(arguments->verbose ? plan : shrink(plan, violation->rule));
+      return 1;
+    }
     if (single && arguments->verbose) tell(plan);
     connections += outcome.connections;
     undisturbed += outcome.undisturbed;

@@ -12,10 +12,6 @@ using namespace apps::conform;
 
 std::vector<const Case*> every_case() { return select(PeerRole::kEither, true, {}); }
 
-bool is_plain(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c <= 0x7E; });
-}
-
 }  // namespace
 
 TEST_CASE("every case has a unique id: group/what or group/subject/what") {
@@ -48,7 +44,7 @@ TEST_CASE("every case has a title of one short line and a section of a known RFC
     CAPTURE(what->id);
     CHECK(!what->title.empty());
     CHECK(what->title.size() < 80);
-    CHECK(is_plain(what->title));
+    CHECK(std::ranges::all_of(what->title, [](char c) { return c >= 0x20 && c <= 0x7E; }));
     CHECK(!what->title.ends_with('.'));
     CHECK_MESSAGE(section.matches(what->section), what->section);
   }

@@ -26,14 +26,10 @@ Progress progress_in(State state) {
   return p;
 }
 
-const Octets& our_memory() {
-  static const Octets octets(1024);
-  return octets;
-}
-
 std::string expectation(State state, Opcode message, std::string_view change) {
   const auto p = progress_in(state);
-  Sample sample = right_sample(message, p, our_memory());
+  static const Octets our_memory(1024);
+  Sample sample = right_sample(message, p, our_memory);
   bool found = change.empty();
   for (const Variation& v : all_variations()) {
     if (std::string(v.field) + "=" + std::string(v.value) != change) continue;

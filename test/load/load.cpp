@@ -227,19 +227,6 @@ bool flat(const std::vector<Sample>& samples, std::size_t slack, Value value) {
   return last <= first + first / 20 + slack;
 }
 
-// Replaces an old connection by a new one, and registers and deregisters memory.
-void churn(Client& client, std::vector<std::byte>& scratch, std::size_t turn) {
-  client.connect();
-  auto region = must(client.rnic->register_memory(
-      *client.pd, std::span(scratch).first(4096 * (1 + turn % 16)), verbs::Access::kRemoteRead));
-  must(region.deregister());
-}
-
-void print_head() {
-  fmt::print("{:>8}{:>12}{:>10}{:>10}{:>10}{:>14}{:>14}{:>8}{:>8}{:>12}\n", "s", "operations", "MB",
-             "p50 us", "p99 us", "active MiB", "passive MiB", "fds", "fds", "reconnects");
-}
-
 void print(const Sample& s, const Latencies& latencies, double seconds, std::uint64_t octets,
            std::size_t reconnects) {
   fmt::print("{:>8.0f}{:>12}{:>10.1f}{:>10.0f}{:>10.0f}{:>14.2f}{:>14.2f}{:>8}{:>8}{:>12}\n",
@@ -272,13 +259,17 @@ bool judge(const std::vector<Sample>& samples) {
   return memory && descriptors;
 }
 
-// Replaces one connection by a new one, unless another connection is being set up.
+// Replaces one connection by a new one, and registers and deregisters memory, unless another
+// connection is being set up.
 void reconnect(Client& client, std::vector<std::byte>& scratch, std::size_t turn) {
   if (client.connecting() != 0) return;
   auto* const old = client.any_established(turn);
   if (old == nullptr) return;
   client.close(*old);
-  churn(client, scratch, turn);
+  client.connect();
+  auto region = must(client.rnic->register_memory(
+      *client.pd, std::span(scratch).first(4096 * (1 + turn % 16)), verbs::Access::kRemoteRead));
+  must(region.deregister());
 }
 
 }  // namespace
@@ -295,7 +286,8 @@ int soak(const Options& o) {
     if (established) client.work(connection);
     ++reconnects;
   };
-  print_head();
+  fmt::print("{:>8}{:>12}{:>10}{:>10}{:>10}{:>14}{:>14}{:>8}{:>8}{:>12}\n", "s", "operations", "MB",
+             "p50 us", "p99 us", "active MiB", "passive MiB", "fds", "fds", "reconnects");
   std::vector<Sample> samples;
   Latencies latencies;
   const auto start = Clock::now();

@@ -37,11 +37,6 @@ RawPeer raw_peer_of(Pair& pair, ConnectOptions options = {}) {
 std::function<void()> before_send;
 std::atomic<bool> is_before_send_due{false};
 
-ssize_t send_after(int fd, const msghdr* message, int flags) {
-  if (is_before_send_due.exchange(false)) before_send();
-  return kernel_socket_ops().send(fd, message, flags);
-}
-
 }  // namespace
 
 TEST_CASE(
@@ -63,7 +58,12 @@ TEST_CASE(
 
 TEST_CASE("a close in order and a Terminate that are requested in one turn send no Terminate") {
   Established pair;
-  const iwarp::test::ReplacedSocketOps replaced([](SocketOps& ops) { ops.send = send_after; });
+  const iwarp::test::ReplacedSocketOps replaced([](SocketOps& ops) {
+    ops.send = [](int fd, const msghdr* message, int flags) {
+      if (is_before_send_due.exchange(false)) before_send();
+      return kernel_socket_ops().send(fd, message, flags);
+    };
+  });
   before_send = [&] {
     CHECK_FALSE(pair.a.qp->disconnect());
     CHECK_FALSE(pair.a.qp->terminate());
@@ -173,15 +173,9 @@ std::size_t sockets_with(std::string_view congestion) {
   return count;
 }
 
-/// Returns the system's default congestion control.
-std::string system_congestion() {
-  std::string name;
-  std::ifstream("/proc/sys/net/ipv4/tcp_congestion_control") >> name;
-  return name;
-}
-
 TEST_CASE("the congestion control can be chosen") {
-  const auto name = system_congestion();
+  std::string name;  // the system's default
+  std::ifstream("/proc/sys/net/ipv4/tcp_congestion_control") >> name;
   const auto before = sockets_with(name);
   Pair pair(1 << 16, {}, {"127.0.0.1", 0}, {.congestion = name});
   pair.connect({.congestion = name});

@@ -33,12 +33,6 @@ TerminateCount count_of(const Statistics& s, const bytes::Fault& fault) {
   return {};
 }
 
-ListenOptions with_short_limits() {
-  ListenOptions options;
-  options.connection.startup.timeout = 20ms;
-  return options;
-}
-
 }  // namespace
 
 TEST_CASE("a connection is counted at both ends, and listed while it is open") {
@@ -98,7 +92,9 @@ TEST_CASE("a failed set-up has a reason: unreachable, rejected, abandoned, reset
 TEST_CASE(
     "silent peers and peers that do not speak MPA are disconnected and counted separately, and the "
     "listener continues [MPA-66] [MPA-99] [MPA-111]") {
-  Pair pair(with_short_limits());
+  ListenOptions with_short_limits;
+  with_short_limits.connection.startup.timeout = 20ms;
+  Pair pair(with_short_limits);
   auto silent = RawPeer::connect(pair.listener->local().port);
   silent.wait_for_end();
   CHECK_FALSE(pair.b.cm->poll().has_value());

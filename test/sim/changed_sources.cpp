@@ -8,13 +8,6 @@ using namespace iwarp::test;  // NOLINT
 
 namespace {
 
-/// Increments every octet of the region.
-void change(const Region* region) {
-  for (std::size_t i = 0; i < region->length; ++i) {
-    region->address[i] = static_cast<std::byte>(std::to_integer<unsigned>(region->address[i]) + 1);
-  }
-}
-
 struct Case {
   WrOpcode opcode;
   std::size_t size;
@@ -45,7 +38,11 @@ void send_while_it_changes(const Case& how) {
   options.max_ulpdu = mpa::kMaxMulpdu;
   auto [pair, source, sink] =
       Ready(how.size, options, options, {.seed = 3, .max_segment = how.segment});
-  pair.a->on_plan = pair.b->on_plan = [source] { change(source); };
+  pair.a->on_plan = pair.b->on_plan = [source] {
+    for (std::byte& octet : std::span(source->address, source->length)) {
+      octet = static_cast<std::byte>(std::to_integer<unsigned>(octet) + 1);
+    }
+  };
   post_request(*pair.a, *pair.b, how, source, sink);
   pair.run();
   for (End* end : {pair.a.get(), pair.b.get()}) {

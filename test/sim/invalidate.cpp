@@ -12,8 +12,6 @@ Region* fast_region(End& end) {
   return end.stags.create({.kind = Region::Kind::kFastRegion, .pd = 1}).value();
 }
 
-Stag with_key(Stag stag, std::uint8_t key) { return Stag{(stag.value & ~0xFFU) | key}; }
-
 }  // namespace
 
 TEST_CASE("nothing waits for a pin if a Write and the Send that invalidates arrive together") {
@@ -159,7 +157,7 @@ TEST_CASE(
   }
   post_fast_register(*pair.b, 22, fast, 9, theirs);
   pair.run();
-  const RemoteAddress old{.rkey = with_key(stag_of(fast), 8), .to = fast->to_base};
+  const RemoteAddress old{.rkey = Stag{(stag_of(fast).value & ~0xFFU) | 8}, .to = fast->to_base};
   post_write(*pair.a, 3, sge(mine, 0, 8), old);
   check_refused(pair, *pair.b, "1/1/00");
 }

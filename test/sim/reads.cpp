@@ -11,8 +11,6 @@ namespace {
 
 using Sink = std::vector<Sge>;
 
-verbs::QpInit with_lists() { return {.limits = {.max_send_sge = bytes::kMaxSge}}; }
-
 void post_list(End& end, std::uint64_t id, const Sink& sink, RemoteAddress from,
                SendFlags flags = SendFlags::kSignaled) {
   post(end, {.wr_id = id, .opcode = WrOpcode::kRead, .flags = flags, .sgl = sink, .remote = from});
@@ -22,7 +20,8 @@ void post_list(End& end, std::uint64_t id, const Sink& sink, RemoteAddress from,
 struct ListPair : Pair {
   ListPair(std::uint16_t reads, const LinkOptions& link = {}, const ConnectionOptions& options = {},
            std::size_t size = 256)
-      : Pair(options, {}, link, with_lists()), source(b->memory(size, kEverything)) {
+      : Pair(options, {}, link, {.limits = {.max_send_sge = bytes::kMaxSge}}),
+        source(b->memory(size, kEverything)) {
     REQUIRE(establish(reads, reads));
     fill_pattern(source);
   }

@@ -57,11 +57,6 @@ Failed connect_in_vain(const TlsOptions& serving, const TlsOptions& asking) {
   return out;
 }
 
-bool contains(const std::vector<std::byte>& all, std::string_view text) {
-  const auto wanted = octets(text);
-  return std::search(all.begin(), all.end(), wanted.begin(), wanted.end()) != all.end();
-}
-
 constexpr auto kNotTaken = "this end refused the peer's certificate: ";
 
 }  // namespace
@@ -187,7 +182,7 @@ TEST_CASE("no octet of the program is sent before the peer is verified") {
     auto peer = listener.accept();
     const auto begin = peer.receive(100);  // the beginning of a ClientHello
     CHECK_EQ(static_cast<int>(begin[0]), 22);
-    CHECK_FALSE(contains(begin, "MPA ID"));
+    CHECK(std::ranges::search(begin, octets("MPA ID")).empty());
     expect(*pair.a.cm, Type::kConnectFailed);
     CHECK_EQ(failed_by(pair.rnic->statistics().active, SetupFailure::kTimedOut), 1);
   }

@@ -36,17 +36,13 @@ Act pick_act(Random& random) {
   return Act::kPass;
 }
 
-std::uint32_t pick_size(Random& random) {
-  const std::size_t most = random.one_of(std::array<std::size_t, 6>{8, 64, 64, 300, 3000, 20'000});
-  return static_cast<std::uint32_t>(random.below(most + 1));
-}
-
 Step pick_step(Random& random, std::size_t links) {
   Step step;
   step.act = pick_act(random);
   step.link = static_cast<std::uint8_t>(random.below(links));
   step.side = random.one_in(3) ? 1 : 0;
-  step.size = pick_size(random);
+  const std::size_t most = random.one_of(std::array<std::size_t, 6>{8, 64, 64, 300, 3000, 20'000});
+  step.size = static_cast<std::uint32_t>(random.below(most + 1));
   if (step.act == Act::kPass) {
     step.size = static_cast<std::uint32_t>(random.between(1, random.one_in(3) ? 20 : 3));
   } else if (step.act == Act::kReceive) {
@@ -155,11 +151,6 @@ LinkPlan pick_link(Random& random) {
   return link;
 }
 
-Wrong pick_wrong(Random& random) {
-  return random.one_of(
-      std::array{Wrong::kRemoteKey, Wrong::kBounds, Wrong::kLocalKey, Wrong::kTooLong});
-}
-
 }  // namespace
 
 Plan make_plan(std::uint64_t seed) {
@@ -181,7 +172,10 @@ Plan make_plan(std::uint64_t seed) {
   }
   while (plan.steps.size() < steps) {
     Step step = pick_step(random, links);
-    if (random.one_in(150)) step.wrong = pick_wrong(random);
+    if (random.one_in(150)) {
+      step.wrong = random.one_of(
+          std::array{Wrong::kRemoteKey, Wrong::kBounds, Wrong::kLocalKey, Wrong::kTooLong});
+    }
     if (random.one_in(90)) step.act = random.one_of(kEvents);
     plan.steps.push_back(step);
     if (random.one_in(60)) {

@@ -180,13 +180,6 @@ std::string problem(std::pair<Found, Found> found) {
   return std::string("mover: ") + word(found.first) + ", other: " + word(found.second);
 }
 
-void print_cell(const Cell& cell, const std::string& problem) {
-  std::printf("cell %s:%s:%u %s\n", cell.client_moves ? "out" : "in",
-              kKindNames.at(static_cast<std::size_t>(cell.kind)), cell.size,
-              problem.empty() ? "ok" : problem.c_str());
-  std::fflush(stdout);
-}
-
 /// Ends the sequence with a message that the server must refuse, because it uses an invalid address
 /// in the server's memory.
 void provoke(Link& link, Ending ending) {
@@ -237,7 +230,10 @@ bool lead(Link& link, const std::vector<Cell>& cells, Ending ending) {
                         .seed = seed += 0x10001};
     say(link, begin);
     const auto text = problem(cell.client_moves ? be_mover(link, begin) : be_other(link, begin));
-    print_cell(cell, text);
+    std::printf("cell %s:%s:%u %s\n", cell.client_moves ? "out" : "in",
+                kKindNames.at(static_cast<std::size_t>(cell.kind)), cell.size,
+                text.empty() ? "ok" : text.c_str());
+    std::fflush(stdout);
     all_fine = all_fine && text.empty();
   }
   if (ending == Ending::kClose) {

@@ -60,13 +60,6 @@ bool one_connection(const rdma_addrinfo* to, const Task& task) {
   return lead(link, task.cells, task.ending);
 }
 
-int run_client(const rdma_addrinfo* to, const Task& task, int count) {
-  int done = 0;
-  while (done < count && one_connection(to, task)) ++done;
-  std::printf("connections %d of %d\n", done, count);
-  return done == count ? 0 : 1;
-}
-
 void serve(rdma_cm_id* id) {
   const auto channel = make_channel();
   // Migrates the id to its own channel, so that the link is destroyed before that channel.
@@ -107,7 +100,12 @@ int run(int argc, char** argv) {
   }
   const Task task{.cells = parse_cells(argv[4]),
                   .ending = argc > 6 ? ending_named(argv[6]) : Ending::kClose};
-  return run_client(resolve(argv[2], argv[3], false), task, argc > 5 ? std::stoi(argv[5]) : 1);
+  const rdma_addrinfo* const to = resolve(argv[2], argv[3], false);
+  const int count = argc > 5 ? std::stoi(argv[5]) : 1;
+  int done = 0;
+  while (done < count && one_connection(to, task)) ++done;
+  std::printf("connections %d of %d\n", done, count);
+  return done == count ? 0 : 1;
 }
 
 }  // namespace

@@ -37,10 +37,6 @@ void take_all(const ReadyDatagrams& end, std::uint64_t count) {
   CHECK_EQ(end.qp->counters().delivered, count);
 }
 
-std::uint64_t malformed(const ReadyDatagrams& end) {
-  return end.qp->counters().dropped_for(verbs::DatagramDrop::kMalformed);
-}
-
 /// Polls often enough that the worker stops watching the socket. From then on, the polling thread
 /// reads the socket.
 void poll_in_vain(const ReadyDatagrams& end) {
@@ -103,7 +99,7 @@ TEST_CASE("polling a connected peer's socket also delivers datagrams of all othe
     take_all(here, 2 * round);
     CHECK(comes_true([&] {
       poll_in_vain(here);
-      return malformed(here) == round;
+      return here.qp->counters().dropped_for(verbs::DatagramDrop::kMalformed) == round;
     }));
   }
 }

@@ -80,11 +80,6 @@ verbs::WorkCompletion told_once(const Epoll& epoll, End& end, bool drains) {
   });
 }
 
-bool is_long() {
-  const char* value = std::getenv("IWARP_LONG");
-  return value != nullptr && std::string_view(value) == "1";
-}
-
 // Number of messages in a normal run. For each message, the receiver decides at random whether it
 // busy-polls, waits on the completion channel, or blocks in epoll. A run with kManyChanges
 // messages takes longer and needs IWARP_LONG=1.
@@ -294,7 +289,9 @@ TEST_CASE("while idle, a program asleep in its epoll set is not woken") {
 }
 
 TEST_CASE("pollers, sleepers and posters change roles, and no wake-up is lost") {
-  const int changes = is_long() ? kManyChanges : kChanges;
+  const char* const value = std::getenv("IWARP_LONG");
+  const bool is_long = value != nullptr && std::string_view(value) == "1";
+  const int changes = is_long ? kManyChanges : kChanges;
   Established pair;
   const Epolls epolls(pair);
   std::atomic<bool> stop{false};

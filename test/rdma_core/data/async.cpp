@@ -23,18 +23,14 @@ ibv_event_type event_about(End& end) {
 /// wr_id of the following Read, and where it would place its data
 constexpr std::uint64_t kReadAt = 16;
 
-void read_with_wrong_key(Pair& pair) {
-  REQUIRE_EQ(
-      pair.a.post_to(IBV_WR_RDMA_READ, pair.b.remote(0), pair.b.mr->rkey ^ 0x100, kReadAt, 8), 0);
-}
-
 }  // namespace
 
 // [IBV-258, IBV-320, IBV-593, IBV-601]
 TEST_CASE("a Read of memory without read access ends the stream at both ends") {
   const iwarp::test::CapturedStderr said;
   SettledPair pair;
-  read_with_wrong_key(pair);
+  const auto wrong_key = pair.b.mr->rkey ^ 0x100;
+  REQUIRE_EQ(pair.a.post_to(IBV_WR_RDMA_READ, pair.b.remote(0), wrong_key, kReadAt, 8), 0);
   const ibv_wc wc = next(pair.a.cq);
   CHECK_EQ(wc.status, IBV_WC_REM_ACCESS_ERR);
   CHECK_EQ(wc.wr_id, kReadAt);

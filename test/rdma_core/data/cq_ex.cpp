@@ -9,11 +9,6 @@ using namespace data;
 
 namespace {
 
-int start(ibv_cq_ex* cq) {
-  ibv_poll_cq_attr attr{};
-  return ibv_start_poll(cq, &attr);
-}
-
 const Options kExtended{.extended_cq = true};
 
 /// Posts a Write with this wr_id.
@@ -49,7 +44,8 @@ TEST_CASE("threads that poll the same queue read complete completions") {
   const auto poll = [&] {
     const auto end = std::chrono::steady_clock::now() + kLimit;
     while (seen.load() < kCount && std::chrono::steady_clock::now() < end) {
-      if (start(pair.a.cq_ex) != 0) continue;
+      ibv_poll_cq_attr attr{};
+      if (ibv_start_poll(pair.a.cq_ex, &attr) != 0) continue;
       sum += pair.a.cq_ex->wr_id;
       CHECK_EQ(ibv_wc_read_opcode(pair.a.cq_ex), IBV_WC_RDMA_WRITE);
       ibv_end_poll(pair.a.cq_ex);

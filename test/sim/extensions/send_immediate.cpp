@@ -11,12 +11,6 @@ namespace {
 
 std::uint64_t upper(std::uint32_t immediate) { return std::uint64_t{immediate} << 32; }
 
-void check_received(const WorkCompletion& wc, std::uint32_t immediate, std::size_t length) {
-  CHECK(wc.opcode == WcOpcode::kRecvSendImmediate);
-  CHECK(wc.immediate == upper(immediate));
-  CHECK(wc.byte_len == length);
-}
-
 const ConnectionOptions kAgreed = with_crc(false, together());
 
 /// Returns the FPDU of an untagged segment on queue 0.
@@ -81,7 +75,9 @@ TEST_CASE("a Send with Immediate is one completion at both ends, of any length")
       CHECK(sent[0].opcode == WcOpcode::kSend);
       const auto got = pair.b->completions();
       REQUIRE(text(got) == "10 success");
-      check_received(got[0], 0x01020304, size);
+      CHECK(got[0].opcode == WcOpcode::kRecvSendImmediate);
+      CHECK(got[0].immediate == upper(0x01020304));
+      CHECK(got[0].byte_len == size);
       CHECK(same(mine, inbox, size));
       CHECK(all_zero(inbox, size));
     }

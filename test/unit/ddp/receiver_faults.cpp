@@ -20,11 +20,6 @@ struct MidMessage : Bench {
   }
 };
 
-Octets with_version(SegmentHeader header, std::uint8_t version) {
-  header.version = version;
-  return segment(header, pattern(header.tagged ? 0 : 1));
-}
-
 TEST_CASE("the table of DDP's Terminate codes [DDP-83]") {
   const std::pair<Fault, const char*> codes[] = {
       {kDdpCatastrophic, "1/0/00"},  {kTaggedInvalidStag, "1/1/00"},
@@ -95,7 +90,9 @@ TEST_CASE(
 TEST_CASE("the version is checked before the sink is called [DDP-20, DDP-83]") {
   Bench bench;
   bench.sink.refuse_admission = kUntaggedQn;
-  CHECK(fault_of(bench.feed(with_version(untagged(9, 9, 9), 0))) == kUntaggedVersion);
+  SegmentHeader header = untagged(9, 9, 9);
+  header.version = 0;
+  CHECK(fault_of(bench.feed(segment(header, pattern(1)))) == kUntaggedVersion);
   CHECK(bench.sink.log.empty());
 }
 

@@ -10,18 +10,10 @@ using namespace test;
 
 constexpr std::uint32_t kStag = 0x11223344;
 
-Octets atomic_request(std::uint32_t msn, const AtomicRequest& request) {
-  return segment(untagged_header(msn, Opcode::kAtomicRequest), encoded(request));
-}
 Octets add_one(std::uint32_t msn, std::uint64_t to = 0x1000) {
-  return atomic_request(msn,
-                        {.id = msn, .stag = Stag{kStag}, .to = TaggedOffset{to}, .add_or_swap = 1});
-}
-Octets read_word(std::uint32_t msn) {
-  return read_request(msn, {.sink_stag = Stag{msn},
-                            .size = 8,
-                            .source_stag = Stag{kStag},
-                            .source_to = TaggedOffset{0x1000}});
+  const AtomicRequest request{
+      .id = msn, .stag = Stag{kStag}, .to = TaggedOffset{to}, .add_or_swap = 1};
+  return segment(untagged_header(msn, Opcode::kAtomicRequest), encoded(request));
 }
 Octets atomic_response(std::uint32_t msn, std::uint32_t id, std::size_t size = 12) {
   Octets payload(size);
@@ -82,7 +74,10 @@ TEST_CASE("an Atomic Request may come in segments, but neither shorter nor longe
 
 TEST_CASE("a request that begins as one kind and ends as the other uses no stale octets") {
   const auto atomic = add_one(1);
-  const auto read = read_word(1);
+  const auto read = read_request(1, {.sink_stag = Stag{1},
+                                     .size = 8,
+                                     .source_stag = Stag{kStag},
+                                     .source_to = TaggedOffset{0x1000}});
   for (const bool atomic_first : {true, false}) {
     AtomicResponder bench;
     const auto& opener = atomic_first ? atomic : read;
