@@ -50,13 +50,9 @@ class Usage(Case):
             with self.subTest(words=words):
                 self.assert_fails(run(*words), 2, pattern)
 
-    def connection_options(self):
-        """Returns the options that the output of `iwarp help connection` explains."""
-        return re.findall(r"^  (?:-\w, )?(--[\w-]+)", self.assert_ok(run("help", "connection")), re.MULTILINE)
-
     def test_help_teaches(self):
         self.assertIn("iwarp demo", self.assert_ok(run("--help")))
-        options = self.connection_options()
+        options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", self.assert_ok(run("help", "connection")), re.MULTILINE)
         self.assertLessEqual({"--crc", "--congestion", "--trace"}, set(options))
         for command in ("demo", "serve", "get", "put", "ping"):
             with self.subTest(command=command):

@@ -59,11 +59,6 @@ def sources():
             yield str(pathlib.Path(folder, name).relative_to(ROOT))
 
 
-def is_read(path):
-    pure = pathlib.PurePath(path)
-    return pure.suffix in SLASHES | HASHES | {".md"} or pure.name in HASH_NAMES
-
-
 def blocks(path, text):
     """Yields (line, kind, words) of each comment, paragraph or literal. The kind is doc, comment, text or literal."""
     suffix, name = pathlib.PurePath(path).suffix, pathlib.PurePath(path).name
@@ -75,8 +70,8 @@ def blocks(path, text):
             yield from literals(text)
     elif suffix in HASHES or name in HASH_NAMES:
         yield from comments(text, "#")
-        if suffix == ".py":
-            yield from docstrings(text)
+        for found in re.finditer(r'"""(.*?)"""', text, re.DOTALL) if suffix == ".py" else ():
+            yield text.count("\n", 0, found.start()) + 1, "comment", " ".join(found[1].split())
 
 
 def comments(text, mark):
@@ -103,11 +98,6 @@ def literals(text):
             continue
         for found in re.finditer(r'"((?:[^"\\]|\\.){12,})"', line):
             yield number, "literal", found[1]
-
-
-def docstrings(text):
-    for found in re.finditer(r'"""(.*?)"""', text, re.DOTALL):
-        yield text.count("\n", 0, found.start()) + 1, "comment", " ".join(found[1].split())
 
 
 def paragraphs(text):
@@ -139,7 +129,8 @@ def exceptions():
 
 
 def findings(path, allowed):
-    if not is_read(path):
+    pure = pathlib.PurePath(path)
+    if pure.suffix not in SLASHES | HASHES | {".md"} and pure.name not in HASH_NAMES:
         return
     text = (ROOT / path).read_text(errors="replace")
     shown = messages.messages_of(ROOT / path) if messages.is_source(ROOT / path) else ()

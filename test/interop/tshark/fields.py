@@ -238,14 +238,10 @@ KNOWN = [pad_behind_markers, private_data, reserved_behind_control, reserved_bit
          swapped_terminate, terminated_headers]
 
 
-def marked_one_way(record):
-    """If only one direction has markers, tshark 4.0 does not dissect the other direction."""
-    return record["kind"] == "fpdu" and "position" not in record["mpa"]
-
-
 def pairs(theirs, ours):
     """Returns pairs of frames of a packet, or None if the two programs found different numbers of frames."""
-    if not theirs and all(marked_one_way(record) for record, _ in ours):
+    # If only one direction has markers, tshark 4.0 does not dissect the other direction.
+    if not theirs and all(record["kind"] == "fpdu" and "position" not in record["mpa"] for record, _ in ours):
         return []
     if len(theirs) != len(ours):
         return None
