@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A scenario is the work that is done while a call fails. The stack reports each failure to the
 // program by an error, an event or a completion, or by an exception if memory runs out. A scenario
-// ends at the first such report, and waits only for reports that must arrive.
+// ends at the first such report, or repeats the call that failed, and waits only for reports that
+// must arrive.
 #pragma once
 
 #include <string>
@@ -22,7 +23,7 @@ struct Scenario {
   Outcome (*run)();
   /// Whether the library keeps some descriptors of the first runs.
   bool caches = false;
-  /// Whether the scenario is so short that each of its calls fails in some run.
+  /// Whether the scenario is so short that each of its calls fails once in some run.
   bool is_short = false;
 };
 
