@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import re
 import signal
 import subprocess
@@ -130,7 +131,7 @@ class Case(unittest.TestCase):
         return path
 
     def file(self, name, size):
-        return self.written(name, os.urandom(size))
+        return self.written(name, random.Random(size).randbytes(size))
 
     def names(self, directory):
         return sorted(os.listdir(directory))

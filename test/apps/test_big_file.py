@@ -4,6 +4,7 @@ IWARP_LONG=1. RLIMIT_DATA limits the memory. The limit counts all private memory
 file pages, so the test also checks the maximum resident memory."""
 import filecmp
 import os
+import random
 import resource
 import struct
 
@@ -25,7 +26,7 @@ def limit_memory():
 class BigFile(Case):
     def test_3_gib_in_256_mib(self):
         source = self.scratch / "big"
-        block = os.urandom(MIB - 8)
+        block = random.Random(1).randbytes(MIB - 8)
         with open(source, "wb") as file:
             for i in range(SIZE // MIB):
                 file.write(struct.pack(">Q", i) + block)

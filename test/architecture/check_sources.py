@@ -178,6 +178,8 @@ BRIEF_TIMEOUT = re.compile(r"\.(?:wait|join|communicate|get|settimeout)\((?:time
 # Code that repeats a test until it passes, in ctest or in the test itself. This would hide races.
 RETRIES = re.compile(r"until-pass|--repeat until|\b(tries|attempts?|retries_left)\s*(<|<=|>|!=)\s*\d|"
                      r"\bfor \w+ in range\(\w*(tries|attempts)|\brange\(tries\b")
+# Data that differs from run to run.
+UNSEEDED = re.compile(r"\bos\.urandom\b|\brandom_device\b|\brandom\.(?:randbytes|random|choice|shuffle|sample|randint)\(")
 
 
 def files(suffixes, below=TOP_LEVEL):
@@ -423,12 +425,12 @@ def check_public():
 
 
 def check_leftovers():
-    """Checks that there is no unfinished code, no path that exists only on one machine, and no test that sleeps or is
-    repeated until it passes."""
+    """Checks that there is no unfinished code, no path that exists only on one machine, and no test that sleeps, is
+    repeated until it passes, or uses other data in each run."""
     for path, text in files(CODE + SCRIPTS + (".md", ".txt", ".hex", "run"), (*TOP_LEVEL, ".ci")):
         found = [(UNFINISHED, "unfinished"), (MACHINE_PATHS, "path of one machine")]
         if is_below(path, ("test", ".ci")) and not path.startswith("test/architecture/"):
-            found.append((RETRIES, "tried until it passes"))
+            found += [(RETRIES, "tried until it passes"), (UNSEEDED, "random data without a seed")]
         for pattern, what in found:
             for match in pattern.finditer(text):
                 yield f"{path}:{line_of(text, match)}: {what}: {match[0]}"

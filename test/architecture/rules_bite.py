@@ -65,7 +65,7 @@ CHECKS = (
     (f"{SOURCES} leftovers", {PY: "while a():\n    time.sleep(1)\n", BITE: "wait(60s); wait(0ms); timeout = 20ms;\n"}, {
         A: {"// TO" + "DO\n": "unfinished", "// /ho" + "me/me\n": "path of one"},
         BITE: {"sleep_for(x);\n": "a.cpp:1: sleep in a test", "a->wait(lock,\n  500us);\n": "short wait used",
-               "while (tries < 20) {\n": "tried until it passes"},
+               "while (tries < 20) {\n": "tried until it passes", "std::random_device{}();\n": "random data"},
         PY: {"while a:\n    b()\ntime.sleep(1)\n": "sleep outside a loop", "a.wait(0.5)\n": "short wait"},
         "test/a.sh": {"sleep 1\n": "sleep outside a loop"}, ".ci/run": {"ctest --repeat until-pass:2\n": "tried"}}),
     (f"{SOURCES} heads", {A: HEAD}, {

@@ -3,8 +3,8 @@
 into rsockets. Compares the transferred data."""
 import glob
 import json
-import os
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -95,7 +95,7 @@ class Riostream(Streams):
 class Files(Case):
     def copy(self, host, here=(), there=()):
         source, copy = self.scratch / "source", self.scratch / "copy"
-        source.write_bytes(os.urandom(3_000_001))
+        source.write_bytes(random.Random(1).randbytes(3_000_001))
         port = free_port()
         with Program("rcopy", "-p", port, prefix=there) as server:
             server.listens(port)
@@ -198,7 +198,7 @@ class Preloaded(Case):
         self.run_program("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
                          "ec_paramgen_curve:P-256", "-nodes", "-keyout", key, "-out", certificate,
                          "-days", 2, "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", plain=True)
-        (self.scratch / "file").write_bytes(os.urandom(2_000_003))
+        (self.scratch / "file").write_bytes(random.Random(1).randbytes(2_000_003))
         port = free_port()
         how = {"env": self.env, "cwd": self.scratch, "options": ("--log", "connections")}
         with Program("openssl", "s_server", "-accept", f"127.0.0.1:{port}", "-cert", certificate,

@@ -3,11 +3,11 @@
 #include "iwarp/bytes/fsm.hpp"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <array>
 #include <filesystem>
 #include <fsm_snapshot.hpp>
-#include <random>
 #include <string>
 
 namespace {
@@ -88,7 +88,7 @@ TEST_CASE("the graph of a machine is Graphviz") {
 
 TEST_CASE("a snapshot that differs or is missing is reported with the command that renews it") {
   const auto path = (std::filesystem::temp_directory_path() /
-                     ("iwarp-snapshot-" + std::to_string(std::random_device{}()) + ".txt"))
+                     ("iwarp-snapshot-" + std::to_string(getpid()) + ".txt"))
                         .string();
   const auto missing = iwarp::test::compare_snapshot(path, "new", false).value();
   CHECK(missing.find("IWARP_UPDATE_SNAPSHOTS=1") != std::string::npos);
