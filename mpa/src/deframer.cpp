@@ -37,6 +37,10 @@ Deframer::Deframer(const DeframerOptions& options)
   assert(options.position % 4 == 0);
 }
 
+Deframer::~Deframer() {
+  if (stage_ != nullptr) give(spare_stages, std::move(stage_), capacity_);
+}
+
 std::span<const Span> Deframer::plan(bool read_ahead) {
   if (plan_size_ != 0 && planned_ahead_ == read_ahead) return {plan_.data(), plan_size_};
   plan_size_ = 0;

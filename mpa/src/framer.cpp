@@ -80,6 +80,8 @@ Framer::Framer(const FramerOptions& options)
   assert(options.position % 4 == 0);
 }
 
+Framer::~Framer() { end_ring(); }
+
 Framer::Need Framer::need(std::size_t header_size, std::size_t payload_size,
                           PayloadMode mode) const {
   const std::size_t ulpdu = header_size + payload_size;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Spare buffers: a framer has its ring, and a deframer its staging area, only while octets are in
-// it. When the buffer is empty, the thread keeps it for the next framer or deframer that needs one.
-// So a thread that serves many connections in turn uses the same few buffers, which stay in the
-// cache of its processor. The threads of the process share what one of them cannot keep, because
-// often one thread fills buffers (it posts) and another empties them (it waits for the socket).
+// it. When the buffer is empty, or its owner is destroyed, the thread keeps it for the next framer
+// or deframer that needs one. So a thread that serves many connections in turn uses the same few
+// buffers, which stay in the cache of its processor. The threads of the process share what one of
+// them cannot keep, because often one thread fills buffers (it posts) and another empties them (it
+// waits for the socket).
 #pragma once
 
 #include <array>

@@ -137,6 +137,20 @@ TEST_CASE("after an FPDU, the deframer knows whether an octet of the next one ha
   }
 }
 
+TEST_CASE("a deframer that is destroyed in an FPDU leaves its staging area to the next one") {
+  const auto stream = ReferenceStream(false, true).fpdu(Octets(100));
+  constexpr std::size_t kStage = 128 * 1024;
+  const auto use = [&] {
+    Deframer deframer({.stage = kStage});
+    const auto* const stage = deframer.plan(true).front().data();
+    fill(deframer, View(stream.octets()).first(50), kWhole);
+    return stage;
+  };
+  const auto* const stage = use();
+  const Octets takes_what_was_freed(kStage);
+  CHECK(use() == stage);
+}
+
 TEST_CASE("without read-ahead a plan ends with the length field, then with the FPDU") {
   const auto stream = ReferenceStream(true, true).fpdu(Octets(100));
   Deframer deframer({.markers = true});

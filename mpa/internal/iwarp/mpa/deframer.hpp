@@ -45,6 +45,7 @@ inline constexpr std::size_t kMaxPrefix = 128;
 class Deframer {
  public:
   explicit Deframer(const DeframerOptions& options);
+  ~Deframer();
   Deframer(const Deframer&) = delete;  // Nor can it be moved: views may point into it.
 
   /// Returns writable memory for the next octets of the stream, in order, valid until the next call

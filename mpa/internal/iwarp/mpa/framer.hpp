@@ -69,8 +69,10 @@ enum class PayloadMode : std::uint8_t {
 /// The sending half of MPA in full operation. Not thread-safe.
 class Framer {
  public:
-  /// Allocates the ring. Throws std::bad_alloc.
+  /// Throws std::bad_alloc.
   explicit Framer(const FramerOptions& options);
+  Framer(Framer&&) = default;
+  ~Framer();
 
   /// Returns whether an FPDU with this much header and payload can be queued now. If not, the
   /// caller sends queued octets, calls pop_sent(), and calls this function again; an FPDU that has
