@@ -21,8 +21,9 @@ struct Outcome {
 struct Scenario {
   std::string_view name;
   Outcome (*run)();
-  /// Whether the library keeps some descriptors of the first runs.
-  bool caches = false;
+  /// Number of runs after which the library keeps as many descriptors as it ever does: those of the
+  /// device after one run; those of the last eight rdma_cm event channels after ten.
+  unsigned warm_up = 0;
   /// Whether the scenario is so short that each of its calls fails once in some run.
   bool is_short = false;
 };
