@@ -92,5 +92,4 @@ class Command(Case):
         self.assertIn("--env runs no command (use one seed)", result.err)
 
 
-if __name__ == "__main__":
-    main()
+main()

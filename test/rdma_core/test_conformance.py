@@ -61,5 +61,4 @@ class OnTheWire(Case):
         self.assertIn(", 0 violations\n", broken.out, str(broken))
 
 
-if __name__ == "__main__":
-    main("rping", "ib_write_bw", "ib_send_lat")
+main("rping", "ib_write_bw", "ib_send_lat")

@@ -235,5 +235,4 @@ class ThroughRelay(Case):
                 self.play(*addresses, total, prefix)
 
 
-if __name__ == "__main__":
-    main("ibv_ud_pingpong", "ib_send_lat", "ib_send_bw", "udaddy", "mckey")
+main("ibv_ud_pingpong", "ib_send_lat", "ib_send_bw", "udaddy", "mckey")

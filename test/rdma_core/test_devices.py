@@ -43,5 +43,4 @@ class Devices(Case):
         self.assertRegex(result.err, "No IB devices found|Failed to get IB devices list")
 
 
-if __name__ == "__main__":
-    main("ibv_devices", "ibv_devinfo")
+main("ibv_devices", "ibv_devinfo")

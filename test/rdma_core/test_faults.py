@@ -275,5 +275,4 @@ def send_what_goes(peer, text):
         pass  # The other end refused the text before all of it was sent.
 
 
-if __name__ == "__main__":
-    main("rping", "ib_write_bw", "ib_send_lat", "ibv_devinfo", "ip")
+main("rping", "ib_write_bw", "ib_send_lat", "ibv_devinfo", "ip")

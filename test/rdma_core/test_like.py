@@ -224,5 +224,4 @@ class Errors(Case):
         self.assertIn("card.json: device.node_type is missing", result.err)
 
 
-if __name__ == "__main__":
-    main("ibv_devinfo", "ibv_rc_pingpong", "ibv_asyncwatch", "ib_write_bw", "ib_send_lat")
+main("ibv_devinfo", "ibv_rc_pingpong", "ibv_asyncwatch", "ib_write_bw", "ib_send_lat")

@@ -96,5 +96,4 @@ class TwoHosts(PerftestCase):
         self.assertNotEqual((server.status, client.status), (0, 0))
 
 
-if __name__ == "__main__":
-    main("ibv_devinfo", "rping", "ibv_rc_pingpong", "ibv_srq_pingpong", *TOOLS)
+main("ibv_devinfo", "rping", "ibv_rc_pingpong", "ibv_srq_pingpong", *TOOLS)

@@ -237,5 +237,4 @@ class WithoutRights(Case):
         self.assertEqual((seen["opened"], seen["kinds"]), (True, {"uverbs0": True, "rdma_cm": True}))
 
 
-if __name__ == "__main__":
-    main("ibv_devinfo")
+main("ibv_devinfo")

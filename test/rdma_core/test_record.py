@@ -150,5 +150,4 @@ class Record(Case):
         self.assertIn("CMD is missing", result.err)
 
 
-if __name__ == "__main__":
-    main("rping", "ib_write_bw")
+main("rping", "ib_write_bw")

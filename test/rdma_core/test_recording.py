@@ -123,5 +123,4 @@ class Recorded(Comparing):
                 self.assertIn("", profile["sources"])
 
 
-if __name__ == "__main__":
-    main("ibv_devinfo")
+main("ibv_devinfo")

@@ -255,5 +255,4 @@ class PreloadedFork(Streams):
             self.assertRegex(result.err, r"(?m)^iwarp: connected with 127\.0\.0\.1:", str(result))
 
 
-if __name__ == "__main__":
-    main("rstream", "riostream", "rcopy", "udpong", "openssl", "curl")
+main("rstream", "riostream", "rcopy", "udpong", "openssl", "curl")

@@ -324,5 +324,4 @@ def is_static(path):
     return os.path.isfile(path) and b"/ld-linux" not in pathlib.Path(path).read_bytes()[:4096]
 
 
-if __name__ == "__main__":
-    main()
+main()

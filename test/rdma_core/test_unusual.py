@@ -91,5 +91,4 @@ class Changed(Case):
                          "rdma_cm\nuverbs0\nIB/RoCE v1\n1: CA\n")
 
 
-if __name__ == "__main__":
-    main("ibv_devinfo", "rping", "unshare")
+main("ibv_devinfo", "rping", "unshare")

@@ -330,5 +330,4 @@ class Texts(Abi):
         self.assertIn("wc 12: transport retry counter exceeded", ours.stdout)
 
 
-if __name__ == "__main__":
-    main("readelf")
+main("readelf")

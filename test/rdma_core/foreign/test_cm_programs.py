@@ -111,5 +111,4 @@ class Examples(Case):
         self.both("x", "-c", "r")
 
 
-if __name__ == "__main__":
-    main("ucmatose", "cmtime", "rdma_client", "rdma_server", "rdma_xclient", "rdma_xserver")
+main("ucmatose", "cmtime", "rdma_client", "rdma_server", "rdma_xclient", "rdma_xserver")

@@ -39,5 +39,4 @@ class WithoutLibrpma(Case):
         self.assertNotIn("rpma", self.run_program("fio", "--enghelp").out)
 
 
-if __name__ == "__main__":
-    main("fio")
+main("fio")

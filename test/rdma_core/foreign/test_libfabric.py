@@ -58,5 +58,4 @@ class LibfabricDatagrams(Pingpong):
             self.play_both(host=HOSTS[0], **apart(names))
 
 
-if __name__ == "__main__":
-    main("fi_info", "fi_pingpong")
+main("fi_info", "fi_pingpong")

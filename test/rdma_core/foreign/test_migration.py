@@ -98,5 +98,4 @@ class Migration(Case):
                 self.migrate(pinned)
 
 
-if __name__ == "__main__":
-    main("qemu-system-x86_64")
+main("qemu-system-x86_64")

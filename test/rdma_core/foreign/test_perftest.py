@@ -65,5 +65,4 @@ class OverRdmaCm(PerftestCase):
                 self.measure("ib_send_lat", "-R", options=options)
 
 
-if __name__ == "__main__":
-    main(*TOOLS)
+main(*TOOLS)

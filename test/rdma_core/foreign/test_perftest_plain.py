@@ -25,5 +25,4 @@ class WithoutRdmaCm(PerftestCase):
         self.assertRegex(str(failed.exception), r"(?m)^iwarp: .*rdma_cm")
 
 
-if __name__ == "__main__":
-    main(*TOOLS)
+main(*TOOLS)

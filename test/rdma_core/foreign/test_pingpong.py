@@ -82,5 +82,4 @@ class UcPerftest(PerftestCase):
                 self.measure(tool, "-c", "UC", host=own_address())
 
 
-if __name__ == "__main__":
-    main("ibv_rc_pingpong", "ibv_srq_pingpong", "ibv_uc_pingpong", "ib_write_bw")
+main("ibv_rc_pingpong", "ibv_srq_pingpong", "ibv_uc_pingpong", "ib_write_bw")

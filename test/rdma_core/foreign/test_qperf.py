@@ -39,5 +39,4 @@ class Qperf(Case):
         self.measure("-m", "1M", tests=("rc_bw", "rc_rdma_read_bw"))
 
 
-if __name__ == "__main__":
-    main("qperf")
+main("qperf")

@@ -126,5 +126,4 @@ class Rping(Case):
         self.assertRegex(result.out + result.err, r"RDMA_CM_EVENT_REJECTED|UNREACHABLE")
 
 
-if __name__ == "__main__":
-    main("rping")
+main("rping")

@@ -152,5 +152,4 @@ class Ucp(UcxCase):
         self.assertIn("Client exit with status 'OK'", client.out + client.err)
 
 
-if __name__ == "__main__":
-    main("ucx_info", "ucx_perftest")
+main("ucx_info", "ucx_perftest")
