@@ -4,12 +4,12 @@
 long form if it is a packaging test, or if its sources name IWARP_LONG, or if it is a Python test that uses LONG of
 support.py or `each` of perftest.py.
 usage: check_calendar.py BUILD_DIR"""
-import pathlib
 import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from check_sources import ROOT, report
+
 # What does not name a single test. .ci/run itself tries seeds of chaos, and check_tidy.py is not a test.
 ELSEWHERE = {"test/chaos/main.cpp", "test/architecture/check_tidy.py", "test/architecture/check_calendar.py",
              "test/rdma_core/support.py", "test/rdma_core/perftest.py"}
@@ -50,10 +50,7 @@ def main():
     problems = [f"twice: {name}" for name in set(calendar) if calendar.count(name) > 1]
     problems += [f"no such test: {name}" for name in calendar if name not in existing]
     problems += [f"on no day: {name}" for name in sorted(wanted(existing) - set(calendar))]
-    for problem in problems:
-        print(f".ci/calendar: {problem}")
-    print(f"{len(calendar)} tests, {len(problems)} problems")
-    return 1 if problems else 0
+    return report(f".ci/calendar, {len(calendar)} tests", problems)
 
 
 if __name__ == "__main__":

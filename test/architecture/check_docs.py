@@ -16,13 +16,11 @@ A doc comment is `///` above a declaration, without a blank line between them, o
 - If a function returns std::error_code, Expected or Result, its comment says "Fails with ..." (`Errc::k...`,
   or the fault), "Fails as ..." (the function that lists the errors) or "Never fails"."""
 import dataclasses
-import pathlib
 import re
 import sys
 
-from check_sources import report
+from check_sources import ROOT, report
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 LAYERS = ("mpa", "ddp", "rdmap", "verbs", "offload_model")
 
 OPTION_STRUCT = re.compile(r"(Options|Init|Limits|Timeouts|Bounds)$")

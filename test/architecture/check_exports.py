@@ -14,7 +14,8 @@ import pathlib
 import re
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from check_sources import ROOT, report
+
 DEF = ROOT / "verbs/rdma_core/exports.def"
 README = ROOT / "verbs/rdma_core/README.md"
 TESTS = ROOT / "test/rdma_core"
@@ -127,11 +128,7 @@ def main():
         README.write_text(fresh)
     elif fresh != text:
         found.append(f"{README.relative_to(ROOT)}: the table is stale; check_exports.py --update")
-    for problem in found:
-        print(problem, file=sys.stderr)
-    inline = len(inline_functions(headers))
-    print(f"{len(exported())} exported names and {inline} inline functions, {len(found)} problems")
-    return 1 if found else 0
+    return report(f"{len(exported())} exported names and {len(inline_functions(headers))} inline functions", found)
 
 
 if __name__ == "__main__":

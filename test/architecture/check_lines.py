@@ -12,7 +12,8 @@ import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from check_sources import ROOT, report
+
 TABLE = pathlib.Path(__file__).with_name("lines.txt")
 SLACK = 200
 
@@ -47,11 +48,10 @@ def main():
     if options.update:
         TABLE.write_text(updated)
         return 0
-    for problem in problems:
-        print(f"{problem}: run check_lines.py --update in the same commit; if the number rises, say in the body of "
-              "the commit what the lines buy", file=sys.stderr)
-    print(f"{sum(lines.values())} lines, {len(problems)} problems")
-    return 1 if problems else 0
+    if problems:
+        problems.append("run check_lines.py --update in the same commit; if a number rises, say in the body of the commit "
+                        "what the lines buy")
+    return report(f"{sum(lines.values())} lines", problems)
 
 
 if __name__ == "__main__":
