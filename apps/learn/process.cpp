@@ -37,7 +37,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kOutputLimit = 1 << 20;
 constexpr rlim_t kFileLimit = 64 << 20;
-constexpr std::chrono::seconds kGrace{2};
 
 /// Makes the kernel kill this process if it starts a process or sends a signal to one. Threads are
 /// permitted. Returns false if the kernel has no filters for system calls.
@@ -153,7 +152,7 @@ class Group {
       }
       if (!running_.front().child && late == End::kTimeLimit) {
         late = End::kKilled;
-        deadline = std::min(deadline, Clock::now() + kGrace);
+        deadline = Clock::now() + limit;
       }
       if (Clock::now() < deadline) continue;
       for (Running& one : running_) end(one, late);

@@ -40,7 +40,7 @@ struct Ended {
 };
 
 /// Runs the programs at the same time, in `folder`, and waits until all have ended. Kills those
-/// that have not ended when `limit` is over, or two seconds after the first program has ended. No
+/// that have not ended when `limit` is over, counted again after the first program has ended. No
 /// process that these programs have started runs when the function returns. Throws Error if a
 /// program cannot be started, and Interrupted on a stop signal; kills all programs in these cases,
 /// too.
