@@ -25,9 +25,10 @@ constexpr int kBySignal = 128;  // as in shells: a process killed by signal N ha
     ::_exit(work());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", program_invocation_short_name, error.what());
+    ::_exit(kExitFailure);
   } catch (...) {
+    ::_exit(kExitFailure);
   }
-  ::_exit(kExitFailure);
 }
 
 /// Returns nullopt if the process is running and `flags` contains WNOHANG.
