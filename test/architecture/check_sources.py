@@ -179,7 +179,8 @@ BRIEF_TIMEOUT = re.compile(r"\.(?:wait|join|communicate|get|settimeout)\((?:time
 RETRIES = re.compile(r"until-pass|--repeat until|\b(tries|attempts?|retries_left)\s*(<|<=|>|!=)\s*\d|"
                      r"\bfor \w+ in range\(\w*(tries|attempts)|\brange\(tries\b")
 # Data that differs from run to run.
-UNSEEDED = re.compile(r"\bos\.urandom\b|\brandom_device\b|\brandom\.(?:randbytes|random|choice|shuffle|sample|randint)\(")
+UNSEEDED = re.compile(r"\bos\.urandom\b|\brandom_device\b|"
+                      r"\brandom\.(?:Random\(\)|(?:randbytes|random|choice|shuffle|sample|randint)\()")
 
 
 def files(suffixes, below=TOP_LEVEL):

@@ -73,6 +73,8 @@ CHECKS = (
             HEAD[:39] + CODE("b.hpp"): "does not say what"}, HPP: {HEAD: "no #pragma once"}}),
     (f"{SOURCES} readmes", {"ddp/README.md": "`cm_*`, but two\n", "ddp/src/cm_id.cpp": ""}, {
         "ddp/src/two.cpp": {"": "ddp/README.md: does not name two of ddp"}}),
+    ("test/architecture/check_compiled.py build", {"build/compile_commands.json": '[{"file": "mpa/src/a.cpp"}]', A: HEAD}, {
+        B: {HEAD: "verbs/b.cpp: no target compiles it"}}),
     ("test/architecture/check_lines.py --update", {TABLE: "+mpa/**\n-mpa/b\nmpa 0\n", A: "a\n" * 300, "mpa/b": HEAD}, {
         A: {"a\n" * 301: "mpa has 301 lines, its number in lines.txt is 300", "a\n" * 99: "mpa has 99 lines"}}),
     ("test/architecture/check_drawings.py", {

@@ -24,7 +24,8 @@ struct Scenario {
   /// Number of runs after which the library keeps as many descriptors as it ever does: those of the
   /// device after one run; those of the last eight rdma_cm event channels after ten.
   unsigned warm_up = 0;
-  /// Whether the scenario is so short that each of its calls fails once in some run.
+  /// Whether the scenario is so short that each of its calls fails once in some run; with
+  /// AddressSanitizer, a part of them.
   bool is_short = false;
 };
 
