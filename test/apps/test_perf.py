@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests `iwarp perf`: every test must transfer and check its payload and report its results, and invalid options must
 be refused. No check depends on the speed of the machine."""
+import functools
 import json
 import os
 import pathlib
 import re
 import signal
 import socket
+import subprocess
+import sys
 
 import metrics
 from support import Case, TIMEOUT, SANITIZER, Server, finish, main, run, start, wait_until
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "rdma_core"))
+from hosts import HOSTS, enter, needs_namespaces, two_hosts, within  # noqa: E402
 
 RDMA = ("write-bw", "read-bw", "send-bw", "write-rate", "send-rate", "write-lat", "read-lat", "send-lat")
 TCP = ("tcp-stream", "tcp-pingpong")
 WATCHED_RACES = "thread" in SANITIZER
 SHORT = ("--duration", 0.04, "--warm-up", 0.01)  # Even the shortest run moves at least one message.
+SYSTEM_CONGESTION = pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control")
 FIELDS = ["test", "size", "bytes_per_second", "messages_per_second", "latency_us",
           "cpu_seconds_per_gb", "counters", "bits_per_second", "seconds", "messages", "slowest_share",
           "interrupted", "intervals", "options", "crc_kernel", "congestion_in_effect", "version", "date", "machine", "command"]
@@ -171,12 +178,25 @@ class Perf(Case):
         self.assertRegex(report["version"], r"^\d+\.\d+")
 
     def test_json_says_which_congestion_control_is_in_effect(self):
-        system = pathlib.Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
+        system = SYSTEM_CONGESTION.read_text().strip()
         for test, options, expected in (("write-bw", (), "reno"), ("tcp-stream", (), system),
                                         ("write-bw", ("--congestion", system), system),
                                         ("tcp-stream", ("--congestion", "reno"), "reno")):
             with self.subTest(test=test, options=options):
                 self.assertEqual(self.measure("--self", test, *options)["congestion_in_effect"], expected)
+
+    @needs_namespaces
+    def test_two_hosts_use_the_congestion_control_of_the_system(self):
+        system = SYSTEM_CONGESTION.read_text().strip()  # a new namespace has the same
+        with two_hosts() as names:
+            inside = [functools.partial(enter, name) for name in names]
+            with Server("perf", "--server", host=HOSTS[0], preexec_fn=inside[0]) as server:
+                self.started("perf", server.address, "write-bw", "--duration", TIMEOUT, preexec_fn=inside[1])
+                show = "ss", "--tcp", "--info", "--numeric", "--no-header", "state", "established"
+                for name in names:
+                    in_use = functools.partial(subprocess.check_output, within(name, *show), text=True, timeout=TIMEOUT)
+                    wait_until(lambda: "bytes_acked" in in_use(), "connected")
+                    self.assertEqual(set(re.findall(r"^\s+(reno|cubic|bbr) ", in_use(), re.MULTILINE)), {system})
 
     def test_nonsense_is_refused(self):
         for words, pattern in (

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tests how connections end (gracefully by either side, by abort, by Terminate, or with the
 // device), and which objects may outlive which others.
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <atomic>
 #include <fstream>
 #include <functional>
@@ -16,6 +13,7 @@
 #include "raw_peer.hpp"
 #include "replaced_socket_ops.hpp"
 #include "socket_pair.hpp"
+#include "sockets/sockets.hpp"
 
 using namespace iwarp;
 using namespace iwarp::net;
@@ -165,10 +163,7 @@ std::size_t sockets_with(std::string_view congestion) {
   constexpr int kDescriptors = 256;
   std::size_t count = 0;
   for (int fd = 0; fd < kDescriptors; ++fd) {
-    std::array<char, 16> name{};
-    socklen_t size = name.size();
-    const bool tcp = ::getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name.data(), &size) == 0;
-    if (tcp && congestion == name.data()) ++count;
+    if (congestion_of(fd) == congestion) ++count;
   }
   return count;
 }
@@ -186,9 +181,21 @@ TEST_CASE("the congestion control can be chosen") {
   pair.b.expect_success();
 }
 
-TEST_CASE("a connection between two ends of this host uses reno by default") {
+TEST_CASE(
+    "both ends of a connection on this host use reno by default, and from the first segment on") {
+  static std::string at_connect;
+  const iwarp::test::ReplacedSocketOps replaced([](SocketOps& ops) {
+    ops.connect = [](int fd, const sockaddr* address, socklen_t length) {
+      at_connect = congestion_of(fd);
+      return kernel_socket_ops().connect(fd, address, length);
+    };
+  });
+  const auto before = sockets_with("reno");
   Pair pair(1 << 16);
+  CHECK_EQ(sockets_with("reno"), before + 1);  // the listener
   pair.connect();
+  CHECK_EQ(at_connect, "reno");
+  CHECK_EQ(sockets_with("reno"), before + 3);
   const auto connections = pair.rnic->statistics().connections;
   REQUIRE_EQ(connections.size(), 2);
   for (const auto& connection : connections) CHECK_EQ(connection.congestion, "reno");

@@ -171,7 +171,11 @@ void Connector::try_address(const SocketAddress& address) {
 }
 
 std::error_code Connector::prepare(sa_family_t family) {
-  if (const auto error = set_congestion(socket_.get(), options_.congestion)) return error;
+  if (options_.congestion.empty()) {
+    former_congestion_ = avoid_pacing(socket_.get());
+  } else if (const auto error = set_congestion(socket_.get(), options_.congestion)) {
+    return error;
+  }
   if (!options_.local) return {};
   const auto from = local_end(*options_.local, family);
   if (!from) return make_error_code(verbs::Errc::kAddressInvalid);
@@ -179,7 +183,7 @@ std::error_code Connector::prepare(sa_family_t family) {
 }
 
 void Connector::connected() {
-  const auto error = prepare_connected(socket_.get(), options_.congestion);
+  const auto error = prepare_connected(socket_.get(), options_.congestion, former_congestion_);
   if (error) return next_address(error);
   stop_waiting();
   begin_mpa(std::move(socket_));

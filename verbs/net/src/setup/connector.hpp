@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -76,6 +77,7 @@ class Connector final : public std::enable_shared_from_this<Connector> {
   const Clock::time_point retry_until_;
   Clock::duration pause_;
   UniqueFd socket_;
+  std::string former_congestion_;               ///< result of avoid_pacing() for `socket_`
   std::weak_ptr<DrivenConnection> connection_;  ///< the connection of the last attempt
   std::optional<NameLookup> lookup_;
   asio::steady_timer timer_;  ///< limits the time to connect, or ends a pause between two tries

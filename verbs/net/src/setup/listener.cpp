@@ -35,6 +35,7 @@ Acceptor::Acceptor(Responders& responders, Worker& worker, ListenOptions options
 void Acceptor::start(UniqueFd socket) {
   const std::lock_guard lock(mutex_);
   socket_ = std::move(socket);
+  if (options_.congestion.empty()) former_congestion_ = avoid_pacing(socket_.get());
   wait();
 }
 
@@ -106,7 +107,7 @@ void Acceptor::pause() {
 }
 
 void Acceptor::take(UniqueFd socket, const Address& peer) {
-  if (prepare_connected(socket.get(), options_.congestion)) return;
+  if (prepare_connected(socket.get(), options_.congestion, former_congestion_)) return;
   if (made_.size() >= tidy_at_) {
     std::erase_if(made_, [](const auto& weak) {
       const auto connection = weak.lock();

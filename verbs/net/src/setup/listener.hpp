@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "driver/worker.hpp"
@@ -53,6 +54,7 @@ class Acceptor final : public std::enable_shared_from_this<Acceptor> {
   std::mutex mutex_;  ///< locked before a connection's lock
   bool closed_ = false;
   UniqueFd socket_;
+  std::string former_congestion_;  ///< result of avoid_pacing() for `socket_`
   asio::posix::stream_descriptor readiness_;
   asio::steady_timer timer_;
   std::size_t tidy_at_ = 0;

@@ -45,6 +45,12 @@ constexpr int kTcpBacklog = 1024;
 // buffer is for its own data, see SO_SNDBUF in socket(7).
 constexpr int kLocalSendBuffer = 512 * 1024;
 
+// Congestion control of a connection between two ends on this host, whose path has no congestion.
+// BBR would measure the speed of the receiver instead, and set a timer for each segment. A socket
+// that has connected with BBR is paced until it is closed, whatever its congestion control is
+// afterwards.
+constexpr char kUnpaced[] = "reno";
+
 std::string text(int family, const void* octets) {
   std::array<char, INET6_ADDRSTRLEN> buffer{};
   const char* out = ::inet_ntop(family, octets, buffer.data(), buffer.size());
@@ -196,17 +202,27 @@ std::error_code bind_to_connect(int fd, const SocketAddress& from) {
   return {};
 }
 
-std::error_code prepare_connected(int fd, const std::string& congestion) {
+std::error_code prepare_connected(int fd, const std::string& congestion,
+                                  const std::string& former) {
   const int flags = ::fcntl(fd, F_GETFL);
   if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) return last_error();
   if (!set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1)) return last_error();
-  if (is_local(peer_address(fd), local_address(fd))) {
-    set_option(fd, SOL_SOCKET, SO_SNDBUF, kLocalSendBuffer);
-    // The path has no congestion. BBR would measure the speed of the receiver instead, and set a
-    // timer for each segment. The system may forbid a change of the congestion control.
-    if (congestion.empty()) (void)set_congestion(fd, "reno");
+  const bool local = is_local(peer_address(fd), local_address(fd));
+  if (local) set_option(fd, SOL_SOCKET, SO_SNDBUF, kLocalSendBuffer);
+  if (!congestion.empty()) return set_congestion(fd, congestion);
+  // The connection works with any congestion control, so a failure does not matter. The socket has
+  // another than reno if the route to the peer names one.
+  if (local) {
+    (void)set_congestion(fd, kUnpaced);
+  } else if (!former.empty() && congestion_of(fd) == kUnpaced) {
+    (void)set_congestion(fd, former);
   }
-  return set_congestion(fd, congestion);
+  return {};
+}
+
+std::string avoid_pacing(int fd) {
+  std::string former = congestion_of(fd);
+  return set_congestion(fd, kUnpaced) ? std::string() : former;
 }
 
 std::error_code set_congestion(int fd, const std::string& name) {

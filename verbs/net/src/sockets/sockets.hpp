@@ -58,8 +58,14 @@ std::error_code start_listening(int fd, int backlog);
 /// Binds a socket that will connect. Succeeds even if a socket of open_bound() reserves the port.
 std::error_code bind_to_connect(int fd, const SocketAddress& from);
 /// Makes a connected socket non-blocking, and sets TCP_NODELAY and the congestion control. If the
-/// peer is on this host, also limits the send buffer, and an empty name means reno.
-std::error_code prepare_connected(int fd, const std::string& congestion);
+/// peer is on this host, also limits the send buffer, and an empty name means reno. If the peer is
+/// on another host, an empty name means `former`, the result of avoid_pacing(); if both are empty,
+/// the congestion control remains.
+std::error_code prepare_connected(int fd, const std::string& congestion,
+                                  const std::string& former = {});
+/// Sets the congestion control of a socket to reno, and returns the name of the former one. Call
+/// before the socket connects, or when it listens, because accepted connections inherit it.
+std::string avoid_pacing(int fd);
 /// Sets the congestion control of a socket. The connections that a listener accepts inherit its
 /// congestion control. An empty name changes nothing.
 std::error_code set_congestion(int fd, const std::string& name);
