@@ -126,6 +126,19 @@ TEST_CASE("arming the queue sends the delayed posts, since the program is about 
   pair.await_arrival(4);
 }
 
+TEST_CASE("while the program sleeps, its requests are delayed only until the worker sends them") {
+  Gathering pair(kNever);
+  pair.post(1);
+  pair.await_arrival(1);
+  for (std::uint64_t posted = 1; posted < 200; posted += 5) {
+    pair.a.cq->arm(verbs::Notify::kSolicited);  // no Write has a solicited completion
+    pair.post(5);
+    pair.await_arrival(posted + 5);
+    while (pair.poll_once()) {
+    }
+  }
+}
+
 TEST_CASE("closing sends the delayed posts") {
   Gathering pair(kNever);
   pair.post(8);

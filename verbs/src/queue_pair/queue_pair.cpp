@@ -194,8 +194,9 @@ inline std::error_code QueuePair::Impl::post(const SendWr& wr) {
 }
 
 // A single request may wait and be coalesced with later requests if the application still has
-// completions to poll. A list of requests is a batch already, so the list is sent now. Requests are
-// also sent now if their total payload is large enough to be worth a system call.
+// completions to poll. If both queues are armed, the application will not poll before a completion
+// arrives. A list of requests is a batch already, so the list is sent now. Requests are also sent
+// now if their total payload is large enough to be worth a system call.
 inline Doorbell QueuePair::Impl::doorbell(std::size_t count) {
   const auto emptied = CompletionQueuePort::times_emptied(*qp.init.send_cq) +
                        CompletionQueuePort::times_emptied(*qp.init.recv_cq);
@@ -203,8 +204,11 @@ inline Doorbell QueuePair::Impl::doorbell(std::size_t count) {
   if (is_behind && count == 1) {
     const auto length = ring.slot(ring.filled - 1).length;
     gathered += length;
-    if (gathered <= kMostGathered)
-      return length < kLarge ? Doorbell::kMayWait : Doorbell::kLargeMayWait;
+    const bool sleeps = CompletionQueuePort::is_armed(*qp.init.send_cq) &&
+                        CompletionQueuePort::is_armed(*qp.init.recv_cq);
+    if (gathered <= kMostGathered && length < kLarge)
+      return sleeps ? Doorbell::kSoon : Doorbell::kMayWait;
+    if (gathered <= kMostGathered && !sleeps) return Doorbell::kLargeMayWait;
   }
   gathered = 0;
   return Doorbell::kNow;

@@ -18,6 +18,9 @@ enum class Doorbell : std::uint8_t {
   /// As kMayWait, but the payload is large enough to be worth a system call if other connections
   /// coalesce requests as well.
   kLargeMayWait,
+  /// The application sleeps, so nothing will send the request if it waits. Another thread sends it
+  /// as soon as it can, together with the requests that are posted until then.
+  kSoon,
 };
 
 /// The interface through which queues and the STag table notify a driver that waits for them.

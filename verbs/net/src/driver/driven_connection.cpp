@@ -55,17 +55,19 @@ void DrivenConnection::serve(verbs::QueuePair& qp) {
 }
 
 bool DrivenConnection::posted(verbs::Doorbell doorbell) {
-  const bool may_wait =
-      doorbell == verbs::Doorbell::kMayWait || (doorbell == verbs::Doorbell::kLargeMayWait &&
-                                                !worker_.gather_timer().counts_large(seen_large_));
-  const bool waits =
-      may_wait && gathered_.is_on() && gathered_.hold_back(GatheredPosts::Clock::now());
-  if (!waits) {
+  const bool may_wait = doorbell == verbs::Doorbell::kLargeMayWait
+                            ? !worker_.gather_timer().counts_large(seen_large_)
+                            : doorbell != verbs::Doorbell::kNow;
+  const auto held =
+      may_wait && gathered_.is_on() ? gathered_.hold_back(GatheredPosts::Clock::now()) : 0;
+  if (held == 0) {
     kick(kTransmit);
+  } else if (doorbell == verbs::Doorbell::kSoon) {
+    if (held == 1) worker_.post([self = shared()] { self->kick(kTransmit, true); });
   } else if (!in_gather_timer_.load() && !in_gather_timer_.exchange(true)) {
     worker_.gather_timer().add(shared());
   }
-  return waits;
+  return held != 0;
 }
 
 DrivenConnection::HeldPosts DrivenConnection::flush_late_posts(

@@ -143,7 +143,7 @@ bool DrivenConnection::hold_ack_request() {
   Active& a = *active_;
   if (mode() != DriveMode::kPoller) return false;
   if (a.carrier != nullptr || !gathered_.is_on()) return false;
-  if (!gathered_.any() && !gathered_.hold_back(GatheredPosts::Clock::now())) return false;
+  if (!gathered_.any() && gathered_.hold_back(GatheredPosts::Clock::now()) == 0) return false;
   a.core.let_posts_wait();
   return true;
 }

@@ -28,13 +28,14 @@ class GatheredPosts {
   /// sent at once.
   explicit GatheredPosts(Clock::duration longest) : longest_(longest) {}
 
-  /// Counts a posted request that may be held back. Returns false if all posts have to be sent now,
-  /// because nothing has been sent for at least longest(), or because kBatch posts are waiting,
-  /// which justifies a system call.
-  bool hold_back(Clock::time_point now) {
-    if (now >= due()) return false;
+  /// Counts a posted request that may be held back, and returns the count. Returns 0 if all posts
+  /// have to be sent now, because nothing has been sent for at least longest(), or because kBatch
+  /// posts are waiting, which justifies a system call.
+  std::uint32_t hold_back(Clock::time_point now) {
+    if (now >= due()) return 0;
     if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
-    return count_.fetch_add(1) + 1 < kBatch;
+    const auto count = count_.fetch_add(1) + 1;
+    return count < kBatch ? count : 0;
   }
   bool is_on() const { return longest_.count() != 0; }
   bool any() const { return count_.load() != 0; }
