@@ -35,7 +35,11 @@ def main():
     table = TABLE.read_text()
     lines = counted([f":(exclude,glob){word[1:]}" if word[0] == "-" else f":(glob){word[1:]}"
                      for word in re.findall(r"^([+-]\S+)$", table, re.MULTILINE)])
-    problems = []
+    problems = [f"lines.txt:{number}: neither a pattern nor an area with its number: {line}"
+                for number, line in enumerate(table.splitlines(), 1)
+                if not re.fullmatch(r"|#.*|[+-]\S+|[a-z_/-]+ \d+", line)]
+    if problems:
+        return report("lines.txt", problems)
 
     def compared(row):
         area, limit = row[1], int(row[2])

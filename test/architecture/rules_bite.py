@@ -76,6 +76,7 @@ CHECKS = (
     ("test/architecture/check_compiled.py build", {"build/compile_commands.json": '[{"file": "mpa/src/a.cpp"}]', A: HEAD}, {
         B: {HEAD: "verbs/b.cpp: no target compiles it"}}),
     ("test/architecture/check_lines.py --update", {TABLE: "+mpa/**\n-mpa/b\nmpa 0\n", A: "a\n" * 300, "mpa/b": HEAD}, {
+        TABLE: {"+mpa/**\n<<<<<<< HEAD\nmpa 300\n": "lines.txt:2: neither a pattern"},
         A: {"a\n" * 301: "mpa has 301 lines, its number in lines.txt is 300", "a\n" * 99: "mpa has 99 lines"}}),
     ("test/architecture/check_drawings.py", {
         NET + "driver/a.cpp": CODE("sockets/a.hpp"), NET + "setup/a.cpp": CODE("driver/a.hpp"),
