@@ -51,6 +51,13 @@ class Command(Case):
         self.assertRegex(result.err, r"(?m)^iwarp run: \S+/swapped_keys failed with seed 3: exit status 1$")
         self.assertRegex(result.err, r"(?m)^iwarp run: shortest option that still fails: --adversary=3,keys$")
 
+    def test_why_a_connection_ended_is_logged_although_the_program_exits_first(self):
+        for seed in range(1, 21):
+            with self.subTest(seed=seed):
+                result = self.run_program(PROGRAMS / "swapped_keys", "wrong", statuses=(1,),
+                                          options=(*ROCE, f"--adversary={seed},keys,dispatch"))
+                self.assertIn(" ended: RDMA Write wr_id 0x1 ", result.err)
+
     def test_what_the_device_did_is_shown(self):
         result = self.run_program(PROGRAMS / "dropped_flush", "wrong", statuses=(1,),
                                   options=(*ROCE, "--adversary=1..50,late"))

@@ -312,17 +312,22 @@ Clock::time_point dispatch_endings(Cm& cm, Core& core) {
 /// Logs why the connection ended. Called before the program gets a failed completion, because the
 /// program may exit as soon as it sees the failure. Call with Core's queue pairs locked.
 void tell_end_early(Cm& cm, Core& core, RcQp& qp, bool flushed) {
+  bool is_connected = false;
   {
     const std::lock_guard lock(qp.mutex);
     if (!qp.left_by.empty()) return log_left(qp);
-    if (flushed || qp.end_reported || !qp.is_connected()) return;
+    if (flushed || qp.end_reported) return;
+    is_connected = qp.is_connected();
   }
   if (verbs::has_stopped_sends(qp.sender())) return;  // The connection goes on.
   const auto event = core.rnic().stream_ended(qp.sender());
-  // If stream_ended() returns no event, the event is already in the dispatcher's queue, and the
-  // dispatcher will log why the stream ended. unlogged_ends() delays the exit of the process until
-  // the dispatcher has written this log line.
-  if (!event) return core.unlogged_ends().seen(qp.num());
+  if (!event) {
+    // If there was a connection, its event is already in the dispatcher's queue. unlogged_ends()
+    // delays the exit of the process until the dispatcher has logged why the stream ended. If the
+    // dispatcher has not even handled the beginning, the counters show that there was a connection.
+    if (!is_connected && core.rnic().counters(qp.sender()).fpdus_sent == 0) return;
+    return core.unlogged_ends().seen(qp.num());
+  }
   const std::lock_guard lock(cm.mutex);
   const auto it = cm.by_qp.find(qp.num());
   if (it == cm.by_qp.end()) {
