@@ -128,8 +128,10 @@ void change_region(Mr& mr, Pd& pd, unsigned access) {
 /// Call before a region is deregistered or changed. For each queue pair that has posted requests
 /// but is still connecting, waits until the queue pair has connected or failed, or until one second
 /// after its step to RTS. An adapter would already have read the memory of these requests. In this
-/// library the requests have not been sent yet, and still need that memory.
+/// library the requests have not been sent yet, and still need that memory. Fails in the child of a
+/// fork, where the locks of the parent's queue pairs may be locked for ever.
 void await_posted(const Context& context) {
+  check_alive(context);
   for (const auto& service : context.core.services()) service->await_posted();
 }
 
