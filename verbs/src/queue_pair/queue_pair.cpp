@@ -206,9 +206,10 @@ inline Doorbell QueuePair::Impl::doorbell(std::size_t count) {
     gathered += length;
     const bool sleeps = CompletionQueuePort::is_armed(*qp.init.send_cq) &&
                         CompletionQueuePort::is_armed(*qp.init.recv_cq);
-    if (gathered <= kMostGathered && length < kLarge)
-      return sleeps ? Doorbell::kSoon : Doorbell::kMayWait;
-    if (gathered <= kMostGathered && !sleeps) return Doorbell::kLargeMayWait;
+    if (gathered <= kMostGathered) {
+      if (!sleeps) return length < kLarge ? Doorbell::kMayWait : Doorbell::kLargeMayWait;
+      if (length < kLarge) return Doorbell::kSoon;
+    }
   }
   gathered = 0;
   return Doorbell::kNow;
