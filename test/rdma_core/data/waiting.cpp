@@ -67,13 +67,14 @@ class Waiter {
     REQUIRE(pthread_create(&thread_, nullptr, run, this) == 0);
     while (!sleeps()) std::this_thread::yield();
   }
+  void join() { pthread_join(thread_, nullptr); }
   void cancel() {
     pthread_cancel(thread_);
-    pthread_join(thread_, nullptr);
+    join();
   }
   void interrupt() {
     pthread_kill(thread_, SIGUSR1);
-    pthread_join(thread_, nullptr);
+    join();
   }
 
  private:
@@ -135,6 +136,34 @@ TEST_CASE("an object in which a thread waits exists until the thread is cancelle
     end(in_device, device_fd);
   }
   ::sigaction(SIGUSR1, &before, nullptr);
+}
+
+// [IBV-214]
+TEST_CASE("ibv_get_cq_event() follows O_NONBLOCK whenever a program changes it") {
+  Pair pair;
+  const auto take = [&] {
+    ibv_cq* cq = nullptr;
+    void* context = nullptr;
+    const int error = ibv_get_cq_event(pair.b.channel, &cq, &context);
+    if (error == 0) ibv_ack_cq_events(cq, 1);
+    return error;
+  };
+  const int fd = pair.b.channel->fd;
+  const int flags = ::fcntl(fd, F_GETFL);
+  for (int i = 0; i < 3; ++i) {
+    CAPTURE(i);
+    REQUIRE(::fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0);
+    CHECK_EQ(take(), -1);
+    CHECK_EQ(errno, EAGAIN);
+    REQUIRE(::fcntl(fd, F_SETFL, flags) == 0);
+    REQUIRE_EQ(ibv_req_notify_cq(pair.b.cq, 0), 0);
+    Waiter waiter([&] { CHECK_EQ(take(), 0); });
+    REQUIRE_EQ(pair.b.post_recv(0, 0, 8), 0);
+    REQUIRE_EQ(pair.a.post({.opcode = IBV_WR_SEND}, 0, 6), 0);
+    waiter.join();
+    success(pair.b.cq);
+    success(pair.a.cq);
+  }
 }
 
 // [IBV-213, IBV-217]
