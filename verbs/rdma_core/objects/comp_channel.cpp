@@ -24,11 +24,9 @@ bool is_blocking(int fd) {
 // Waits for the next event of the channel, unless its descriptor is set to O_NONBLOCK. Returns the
 // completion queue of the event, or an errno.
 std::expected<verbs::CompletionQueue*, int> next(CompChannel& channel) {
-  // A program that has set O_NONBLOCK hardly ever clears it. So the flag is read again only if
-  // there is no event.
-  if (!channel.blocks || !(channel.blocks = is_blocking(channel.abi.fd))) {
+  if (!is_blocking(channel.abi.fd)) {
     if (const auto cq = channel.events.poll()) return *cq;
-    if (!(channel.blocks = is_blocking(channel.abi.fd))) return std::unexpected(EAGAIN);
+    return std::unexpected(EAGAIN);
   }
   while (true) {
     const auto cq = channel.events.wait_interruptible();

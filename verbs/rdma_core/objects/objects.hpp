@@ -135,7 +135,6 @@ struct CompChannel {
   net::CompletionChannel events;
   net::UniqueFd high{high_duplicate(events.fd())};  ///< see high_duplicate(); usually empty
   Visits visits{};  ///< users: the program, and each thread that waits for a completion event
-  std::atomic<bool> blocks{true};  ///< whether O_NONBLOCK was clear when it was last read
 
   static CompChannel& of(ibv_comp_channel* channel) {
     return *reinterpret_cast<CompChannel*>(channel);

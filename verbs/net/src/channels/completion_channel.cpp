@@ -20,16 +20,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Milliseconds = std::chrono::milliseconds;
 
-// After this number of events in quick succession, the sockets wake the application directly. After
-// this number of calls that read input for queues that are not armed, they no longer do.
+// After this number of events in quick succession, the sockets wake the application directly.
 constexpr unsigned kLongStreak = 8;
 constexpr auto kSoon = Milliseconds(5);
 
 }  // namespace
 
 // Returns the next event, or nullopt, for an application that may have slept on `outside`.
-// `would_block` is true if the caller blocks when there is no event.
-std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::look(bool would_block) {
+std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::look() {
   // Read and clear `owed` before polling. If another thread sets it after that, the next call
   // returns the event that `owed` promises.
   bool is_promised = owed.load() && owed.exchange(false);
@@ -40,15 +38,14 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::look(bool would_
   }
   const std::lock_guard lock(mutex);
   auto out = serve(is_promised);
-  return out ? out : keep_promise(would_block);
+  return out ? out : keep_promise();
 }
 
 // Drives the ready sockets and returns the next event. Call with the mutex held.
 std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::serve(bool is_promised) {
   bool came = false;
   ChannelPort::attend(events);
-  const Driven* driven = nullptr;
-  for (const auto& feed : feeds) came |= feed->serve(driven);
+  for (const auto& feed : feeds) came |= feed->serve();
   const auto out = ChannelPort::leave(events);
   if (out) {
     owed.store(false);
@@ -60,7 +57,7 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::serve(bool is_pr
 
 // Returns an event if `owed` is true, because `outside` may have woken the application. Call with
 // the mutex held.
-std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::keep_promise(bool would_block) {
+std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::keep_promise() {
   if (!owed.exchange(false)) return std::nullopt;
   for (const auto& feed : feeds) {
     if (!verbs::CompletionQueuePort::is_armed(feed->queue())) continue;
@@ -68,16 +65,11 @@ std::optional<verbs::CompletionQueue*> CompletionChannel::Impl::keep_promise(boo
     verbs::CompletionQueuePort::call_consumer(feed->queue());
     if (const auto out = ChannelPort::leave(events)) return out;
   }
-  // No queue is armed. An application that takes events until there are none makes one more call
-  // than there are events, before it arms the queue again. That call returns no event, although it
-  // may have read input.
-  if (!would_block && ++unarmed_streak < kLongStreak) return std::nullopt;
-  // The application sleeps without arming a queue, or is about to block although it may have seen
-  // that `outside` was readable. Then it expects an event, so return one of a queue that is not
-  // armed. end_sleeping() prevents further such events.
+  // No queue is armed. But the application may have seen that `outside` was readable; if so, it
+  // expects an event. So return an event of a queue that is not armed. end_sleeping() prevents
+  // further such events.
   for (const auto& feed : feeds) feed->end_sleeping();
   owed.store(false);
-  unarmed_streak = 0;
   return feeds.empty() ? std::nullopt : std::optional(&feeds.front()->queue());
 }
 
@@ -91,7 +83,6 @@ bool CompletionChannel::Impl::is_soon() {
 void CompletionChannel::Impl::found() {
   const std::unique_lock lock(mutex, std::try_to_lock);
   if (!lock) return;
-  unarmed_streak = 0;
   const bool soon = is_soon();
   if (!soon) waited_streak = 0;
   found_streak = soon ? found_streak + 1 : 0;
@@ -144,7 +135,7 @@ CompletionChannel::~CompletionChannel() = default;
 int CompletionChannel::fd() const { return impl_->outside.fd(); }
 
 std::optional<verbs::CompletionQueue*> CompletionChannel::poll() {
-  const auto out = impl_->look(false);
+  const auto out = impl_->look();
   if (out) impl_->found();
   return out;
 }
@@ -170,7 +161,7 @@ std::expected<verbs::CompletionQueue*, std::error_code> CompletionChannel::await
   // an application that sleeps only in this call. An application that sleeps only in this call
   // treats an event of an empty queue as an error. So this call never adds the sockets to
   // `outside`, because that would require events even of queues that are empty.
-  if (const auto out = impl_->look(true)) return *out;
+  if (const auto out = impl_->look()) return *out;
   while (true) {
     pollfd waiting{.fd = impl_->waits_on(), .events = POLLIN, .revents = 0};
     const int n = ::poll(&waiting, 1, milliseconds_until(deadline));

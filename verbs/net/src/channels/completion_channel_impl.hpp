@@ -24,9 +24,9 @@ namespace iwarp::net {
 // An application can sleep on the sockets in two ways. A thread in a blocking call of the channel
 // sleeps on `inside`, a descriptor that the application does not have. A thread in the
 // application's own poll(2) or epoll sleeps on `outside`. Octets that complete no request, or that
-// another thread reads first, can also make `outside` readable. If a queue is armed, the
-// application then expects an event, so the next call has to return one, even if the queue turns
-// out to be empty. `owed` is true while such an event has to be returned.
+// another thread reads first, can also make `outside` readable. The application then expects an
+// event, so the next call has to return one, even if the queue turns out to be empty. `owed` is
+// true while such an event has to be returned.
 struct CompletionChannel::Impl {
   class Descriptor final : public SleepDescriptor {
    public:
@@ -67,9 +67,9 @@ struct CompletionChannel::Impl {
   void add(std::shared_ptr<CqFeed> feed);
   void remove(const CqFeed* feed);
 
-  std::optional<verbs::CompletionQueue*> look(bool would_block);
+  std::optional<verbs::CompletionQueue*> look();
   std::optional<verbs::CompletionQueue*> serve(bool is_promised);
-  std::optional<verbs::CompletionQueue*> keep_promise(bool would_block);
+  std::optional<verbs::CompletionQueue*> keep_promise();
   void found();
   void waited();
   bool is_soon();
@@ -88,8 +88,6 @@ struct CompletionChannel::Impl {
   std::atomic<Descriptor*> inside{nullptr};
   std::chrono::steady_clock::time_point last_event;
   unsigned found_streak = 0;  ///< number of events that poll() found in quick succession
-  /// number of calls since the last event that read input while no queue was armed
-  unsigned unarmed_streak = 0;
   /// number of events, in quick succession, for which a blocking call slept
   unsigned waited_streak = 0;
 };

@@ -151,14 +151,12 @@ void CqFeed::end_sleeping() {
   if (is_slept_on()) let_go();
 }
 
-bool CqFeed::serve(const Driven*& driven) {
+bool CqFeed::serve() {
   const std::lock_guard lock(mutex_);
   if (!is_slept_on()) return false;
   last_look_ = Clock::now();
   spare_polls_ = kSparePolls;
   if (connections_.size() != 1 || connections_[0]->is_blocked()) return serve_ready(true);
-  const Driven* const mine = connections_[0].get();
-  if (std::exchange(driven, mine) == mine) return false;
   const bool came = connections_[0]->ready(true, false);
   if (connections_[0]->ended()) forget_ended();
   return came;

@@ -56,10 +56,8 @@ class CqFeed final : public verbs::Progress, public std::enable_shared_from_this
   void end_sleeping();
   bool is_slept_on() const { return mode_.load(std::memory_order_relaxed) == DriveMode::kSleeper; }
   /// Drives the ready sockets. Call when the sleeping thread has woken up. Returns true if a socket
-  /// was ready, or may have been. `driven` is the connection that another feed of the channel has
-  /// driven after this wake-up, or null. If it is the only connection of this feed, it is not
-  /// driven again. Sets `driven` to the only connection.
-  bool serve(const Driven*& driven);
+  /// was ready, or may have been.
+  bool serve();
   verbs::CompletionQueue& queue() { return *queue_; }
 
   void add(std::shared_ptr<Driven> connection);

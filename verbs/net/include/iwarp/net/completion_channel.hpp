@@ -32,9 +32,9 @@ class CompletionChannel {
   /// Returns a descriptor for poll(2) or epoll(7), which is readable while poll() has an event. The
   /// channel owns it. Setting O_NONBLOCK on it has no effect.
   int fd() const;
-  /// Returns the queue of the next event, or nullopt if there is no event. If fd() was readable
-  /// while a queue was armed, there is an event unless another thread has taken it. The returned
-  /// queue may turn out to be empty.
+  /// Returns the queue of the next event, or nullopt if there is no event. If fd() was readable,
+  /// there is an event unless another thread has taken it. The returned queue may turn out to be
+  /// empty.
   std::optional<verbs::CompletionQueue*> poll();
   /// Does the same as poll(), but blocks until there is an event or `timeout` has passed. A
   /// negative `timeout` means no limit.
